@@ -1,0 +1,19 @@
+import { Authenticate } from '../lib/accounts/account-contracts.ts';
+import { logIn } from '../lib/accounts/log-in.ts';
+import { ok } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { openPasswords } from '../lib/passwords/passwords.ts';
+import { openTable } from '../lib/table/table.ts';
+import { issueToken } from '../lib/tokens/issue-token.ts';
+import { openSigner } from '../lib/tokens/signing-keys.ts';
+
+const table = openTable();
+const passwords = openPasswords();
+const signer = openSigner(table);
+
+/** POST /api/authenticate: a token for who knows login and password of an activated account. */
+export const handler = endpoint(Authenticate, async ({ body }) => {
+  const user = await logIn(table, passwords, body.username, body.password);
+  const token = await issueToken(await signer(), user, body.rememberMe);
+  return ok({ id_token: token }, { Authorization: `Bearer ${token}` });
+});

@@ -1,0 +1,15 @@
+import { ChangePassword } from '../lib/accounts/account-contracts.ts';
+import { changePassword } from '../lib/accounts/change-password.ts';
+import { done } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { openPasswords } from '../lib/passwords/passwords.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+const passwords = openPasswords();
+
+/** POST /api/account/change-password: changes the caller's own password. */
+export const handler = endpoint(ChangePassword, async ({ caller, body }) => {
+  await changePassword(table, passwords, caller, body.currentPassword, body.newPassword);
+  return done();
+});

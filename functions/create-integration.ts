@@ -1,0 +1,15 @@
+import { alert, created } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { createIntegration } from '../lib/integrations/create-integration.ts';
+import { integrationView } from '../lib/integrations/integration.ts';
+import { CreateIntegration } from '../lib/integrations/integration-contracts.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** POST /api/utm-integrations: registers an integration. */
+export const handler = endpoint(CreateIntegration, async ({ caller, body }) => {
+  const integration = await createIntegration(table, caller, body);
+  const location = `/api/utm-integrations/${integration.id}`;
+  return created(integrationView(integration), location, alert(CreateIntegration.about, 'created', integration.id));
+});

@@ -1,0 +1,15 @@
+import { alert, created } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { createParameter } from '../lib/integrations/create-parameter.ts';
+import { parameterView } from '../lib/integrations/parameter.ts';
+import { CreateParameter } from '../lib/integrations/parameter-contracts.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** POST /api/utm-integration-confs: attaches a parameter to an integration. */
+export const handler = endpoint(CreateParameter, async ({ caller, body }) => {
+  const parameter = await createParameter(table, caller, body);
+  const location = `/api/utm-integration-confs/${parameter.id}`;
+  return created(parameterView(parameter), location, alert(CreateParameter.about, 'created', parameter.id));
+});

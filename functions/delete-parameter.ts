@@ -1,0 +1,13 @@
+import { alert, done } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { deleteParameter } from '../lib/integrations/delete-parameter.ts';
+import { DeleteParameter } from '../lib/integrations/parameter-contracts.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** DELETE /api/utm-integration-confs/{id}: removes a parameter. */
+export const handler = endpoint(DeleteParameter, async ({ caller, path }) => {
+  await deleteParameter(table, caller, path.id);
+  return done(alert(DeleteParameter.about, 'deleted', path.id));
+});

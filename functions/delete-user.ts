@@ -1,0 +1,13 @@
+import { alert, done } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { openTable } from '../lib/table/table.ts';
+import { deleteUser } from '../lib/users/delete-user.ts';
+import { DeleteUser } from '../lib/users/user-contracts.ts';
+
+const table = openTable();
+
+/** DELETE /api/users/{login}: removes an account for good, unless it is the last administrator's. */
+export const handler = endpoint(DeleteUser, async ({ caller, path }) => {
+  await deleteUser(table, caller, path.login);
+  return done(alert(DeleteUser.about, 'deleted', path.login));
+});

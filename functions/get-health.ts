@@ -1,0 +1,9 @@
+import { GetHealth, health } from '../lib/health.ts';
+import { ok } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** GET /api/health: whether the service can do its work. */
+export const handler = endpoint(GetHealth, async () => ok(await health(table)));

@@ -1,0 +1,16 @@
+import { Failure } from '../lib/failure.ts';
+import { ok } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { integrationView } from '../lib/integrations/integration.ts';
+import { GetIntegration } from '../lib/integrations/integration-contracts.ts';
+import { findIntegration } from '../lib/integrations/integration-table.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** GET /api/utm-integrations/{id}: one integration. */
+export const handler = endpoint(GetIntegration, async ({ path }) => {
+  const integration = await findIntegration(table, path.id);
+  if (!integration) throw new Failure('not-found');
+  return ok(integrationView(integration));
+});

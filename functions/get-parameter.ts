@@ -1,0 +1,14 @@
+import { ok } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { parameterView } from '../lib/integrations/parameter.ts';
+import { GetParameter } from '../lib/integrations/parameter-contracts.ts';
+import { readParameter } from '../lib/integrations/read-parameters.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** GET /api/utm-integration-confs/{id}: one parameter, with its value. */
+export const handler = endpoint(GetParameter, async ({ caller, path }) => {
+  const parameter = await readParameter(table, caller, path.id);
+  return ok(parameterView(parameter));
+});

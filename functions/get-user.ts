@@ -1,0 +1,16 @@
+import { Failure } from '../lib/failure.ts';
+import { ok } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { openTable } from '../lib/table/table.ts';
+import { userView } from '../lib/users/user.ts';
+import { GetUser } from '../lib/users/user-contracts.ts';
+import { findUserByLogin } from '../lib/users/user-table.ts';
+
+const table = openTable();
+
+/** GET /api/users/{login}: the account with exactly this login. */
+export const handler = endpoint(GetUser, async ({ path }) => {
+  const user = await findUserByLogin(table, path.login);
+  if (!user) throw new Failure('not-found');
+  return ok(userView(user));
+});

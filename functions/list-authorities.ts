@@ -1,0 +1,7 @@
+import { ROLES } from '../lib/contract.ts';
+import { ok } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { ListAuthorities } from '../lib/users/user-contracts.ts';
+
+/** GET /api/users/authorities: the roles that a user can hold. */
+export const handler = endpoint(ListAuthorities, async () => ok(ROLES));

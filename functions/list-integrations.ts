@@ -1,0 +1,15 @@
+import { listed } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { integrationView } from '../lib/integrations/integration.ts';
+import { ListIntegrations } from '../lib/integrations/integration-contracts.ts';
+import { integrationOf } from '../lib/integrations/integration-table.ts';
+import { listPage } from '../lib/table/list.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** GET /api/utm-integrations: a page of all integrations. */
+export const handler = endpoint(ListIntegrations, async ({ query, url }) => {
+  const page = await listPage(table, 'INTEGRATION', query, integrationOf);
+  return listed(page, integrationView, { query, url });
+});

@@ -1,0 +1,14 @@
+import { listed } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { parameterView } from '../lib/integrations/parameter.ts';
+import { ListParameters } from '../lib/integrations/parameter-contracts.ts';
+import { readParameters } from '../lib/integrations/read-parameters.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** GET /api/utm-integration-confs: a page of all parameters, with their values. */
+export const handler = endpoint(ListParameters, async ({ caller, query, url }) => {
+  const page = await readParameters(table, caller, query);
+  return listed(page, parameterView, { query, url });
+});

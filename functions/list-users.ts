@@ -1,0 +1,15 @@
+import { listed } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { listPage } from '../lib/table/list.ts';
+import { openTable } from '../lib/table/table.ts';
+import { userView } from '../lib/users/user.ts';
+import { ListUsers } from '../lib/users/user-contracts.ts';
+import { userOf } from '../lib/users/user-table.ts';
+
+const table = openTable();
+
+/** GET /api/users: a page of all accounts, deactivated ones included. */
+export const handler = endpoint(ListUsers, async ({ query, url }) => {
+  const page = await listPage(table, 'USER', query, userOf);
+  return listed(page, userView, { query, url });
+});

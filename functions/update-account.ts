@@ -1,0 +1,13 @@
+import { UpdateAccount } from '../lib/accounts/account-contracts.ts';
+import { updateAccount } from '../lib/accounts/update-account.ts';
+import { done } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** POST /api/account: changes what callers may say of themselves. */
+export const handler = endpoint(UpdateAccount, async ({ caller, body }) => {
+  await updateAccount(table, caller, body);
+  return done();
+});

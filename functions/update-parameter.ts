@@ -1,0 +1,14 @@
+import { alert, ok } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { parameterView } from '../lib/integrations/parameter.ts';
+import { UpdateParameter } from '../lib/integrations/parameter-contracts.ts';
+import { updateParameter } from '../lib/integrations/update-parameter.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** PUT /api/utm-integration-confs: changes a parameter, and flags its module as needing a restart. */
+export const handler = endpoint(UpdateParameter, async ({ caller, body }) => {
+  const parameter = await updateParameter(table, caller, body);
+  return ok(parameterView(parameter), alert(UpdateParameter.about, 'updated', parameter.id));
+});

@@ -1,0 +1,14 @@
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { bundle } from './bundle.ts';
+import { GatehouseStack } from './gatehouse-stack.ts';
+import { readSettings } from './settings.ts';
+
+/* The CDK app: `cdk.json` and `-c` choose the environment; the output folder is the one that the CDK's tool asks for. */
+const app = new App({ analyticsReporting: false });
+const { name, settings } = readSettings(app.node);
+const bundles = join(app.outdir, 'bundles');
+
+await bundle(bundles);
+new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
+app.synth();

@@ -1,0 +1,75 @@
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { AttributeType, BillingMode, type CfnTable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Key } from 'aws-cdk-lib/aws-kms';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { Rights, Route } from '../../routes.ts';
+import type { Settings } from '../settings.ts';
+
+/** Each right of a row and the action of DynamoDB that it is; a transaction is allowed action by action. */
+const ACTIONS = {
+  get: 'dynamodb:GetItem',
+  batchGet: 'dynamodb:BatchGetItem',
+  query: 'dynamodb:Query',
+  put: 'dynamodb:PutItem',
+  update: 'dynamodb:UpdateItem',
+  remove: 'dynamodb:DeleteItem',
+  check: 'dynamodb:ConditionCheckItem',
+} satisfies Record<Exclude<keyof Rights, 'keys'>, string>;
+
+/** The one table, and for each row its name together with exactly the rights that the row says. */
+export class AdministrationTable extends Construct {
+  readonly name: string;
+  private readonly table: Table;
+  private readonly key: Key;
+
+  constructor(scope: Construct, id: string, { keepData, tableMaximum, key }: Settings & { key: Key }) {
+    super(scope, id);
+    this.key = key;
+    this.table = new Table(this, 'Table', {
+      partitionKey: { name: 'pk', type: AttributeType.STRING },
+      sortKey: { name: 'sk', type: AttributeType.STRING },
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      maxReadRequestUnits: tableMaximum.readUnits,
+      maxWriteRequestUnits: tableMaximum.writeUnits,
+      encryption: TableEncryption.CUSTOMER_MANAGED,
+      encryptionKey: key,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: keepData },
+      deletionProtection: keepData,
+      removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    // Another logical id would mean another, empty table.
+    (this.table.node.defaultChild as CfnTable).overrideLogicalId('Table');
+    this.name = this.table.tableName;
+  }
+
+  /** Names the table to a function, and allows what its row says on the partition keys that it says. */
+  giveTo(served: LambdaFunction, { contract, may }: Route): void {
+    served.addEnvironment('TABLE_NAME', this.name);
+    const query = [...(may.query ?? []), ...(contract.who === 'open' ? [] : ['JWKS'])];
+    const rights = Object.entries({ ...may, query }) as [keyof Rights, string[]][];
+    for (const [right, keys] of rights) {
+      if (right === 'keys' || keys.length === 0) continue;
+      served.addToRolePolicy(
+        new PolicyStatement({
+          actions: [ACTIONS[right]],
+          resources: [this.table.tableArn],
+          conditions: {
+            'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },
+            // A request that names no key would fulfil "for all values".
+            Null: { 'dynamodb:LeadingKeys': 'false' },
+          },
+        }),
+      );
+    }
+    // Whoever touches a table under a key of ours needs the key as well, and only through the table.
+    served.addToRolePolicy(
+      new PolicyStatement({
+        actions: ['kms:Decrypt'],
+        resources: [this.key.keyArn],
+        conditions: { StringEquals: { 'kms:ViaService': `dynamodb.${Stack.of(this).region}.amazonaws.com` } },
+      }),
+    );
+  }
+}

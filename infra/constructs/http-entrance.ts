@@ -1,0 +1,96 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import {
+  CfnStage,
+  CorsHttpMethod,
+  HttpApi,
+  type HttpMethod,
+  HttpRoute,
+  HttpRouteKey,
+  HttpStage,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { AccessLogField, AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import type { Route } from '../../routes.ts';
+import type { Settings } from '../settings.ts';
+
+/** The route that is throttled on its own: whoever guesses passwords comes this way. */
+const LOGIN_ROUTE = 'POST /api/authenticate';
+
+const EXPOSED_HEADERS = [
+  'Authorization',
+  'ETag',
+  'Link',
+  'Location',
+  'Retry-After',
+  'X-Total-Count',
+  'X-gatehouseApp-alert',
+  'X-gatehouseApp-error',
+  'X-gatehouseApp-params',
+];
+
+/** The HTTP API: a route for each row, throttles that bound the bill, and a log of who asked for what. */
+export class HttpEntrance extends Construct {
+  readonly url: string;
+  private readonly api: HttpApi;
+  private readonly stage: HttpStage;
+
+  constructor(scope: Construct, id: string, { throttle, corsOrigins, logRetentionDays, keepData }: Settings) {
+    super(scope, id);
+    this.api = new HttpApi(this, 'Api', {
+      createDefaultStage: false,
+      ...(corsOrigins.length > 0 && {
+        corsPreflight: {
+          allowOrigins: corsOrigins,
+          allowMethods: [CorsHttpMethod.GET, CorsHttpMethod.POST, CorsHttpMethod.PUT, CorsHttpMethod.DELETE],
+          allowHeaders: ['Authorization', 'Content-Type', 'If-Match'],
+          exposeHeaders: EXPOSED_HEADERS,
+        },
+      }),
+    });
+    const accessLog = new LogGroup(this, 'AccessLog', {
+      retention: logRetentionDays,
+      removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    this.stage = new HttpStage(this, 'Stage', {
+      httpApi: this.api,
+      stageName: '$default',
+      autoDeploy: true,
+      throttle: { rateLimit: throttle.all.rate, burstLimit: throttle.all.burst },
+      accessLogSettings: {
+        destination: new LogGroupLogDestination(accessLog),
+        format: AccessLogFormat.custom(
+          JSON.stringify({
+            requestId: AccessLogField.contextRequestId(),
+            time: AccessLogField.contextRequestTimeEpoch(),
+            sourceIp: AccessLogField.contextIdentitySourceIp(),
+            route: '$context.routeKey',
+            status: AccessLogField.contextStatus(),
+            milliseconds: '$context.responseLatency',
+            integrationError: '$context.integrationErrorMessage',
+          }),
+        ),
+      },
+    });
+    const stage = this.stage.node.defaultChild as CfnStage;
+    stage.routeSettings = {
+      [LOGIN_ROUTE]: { ThrottlingRateLimit: throttle.login.rate, ThrottlingBurstLimit: throttle.login.burst },
+    };
+    this.url = this.api.apiEndpoint;
+  }
+
+  /** Leads a row's requests to its function. */
+  lead({ on, file }: Route, served: LambdaFunction): void {
+    const [method, path] = on.split(' ') as [HttpMethod, string];
+    const route = new HttpRoute(this, file, {
+      httpApi: this.api,
+      routeKey: HttpRouteKey.with(path, method),
+      integration: new HttpLambdaIntegration(`${file}-integration`, served),
+    });
+    // A throttle for a route that is not there yet would stop the deployment.
+    if (on === LOGIN_ROUTE) this.stage.node.addDependency(route);
+  }
+}

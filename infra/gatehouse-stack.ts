@@ -1,0 +1,40 @@
+import { CfnOutput, Stack, Tags } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { routes } from '../routes.ts';
+import { AdministrationTable } from './constructs/administration-table.ts';
+import { EndpointFunction } from './constructs/endpoint-function.ts';
+import { HttpEntrance } from './constructs/http-entrance.ts';
+import { Keys } from './constructs/keys.ts';
+import type { Settings } from './settings.ts';
+
+/** Gatehouse in one environment: a table, its keys, and behind one HTTP API a function for each row of `routes.ts`. */
+export class GatehouseStack extends Stack {
+  constructor(
+    scope: Construct,
+    id: string,
+    { environment, settings, bundles }: { environment: string; settings: Settings; bundles: string },
+  ) {
+    super(scope, id, {
+      description: 'Gatehouse: users, roles, passwords and integrations of a security-monitoring platform',
+      env: { region: settings.region },
+      terminationProtection: settings.keepData,
+    });
+    Tags.of(this).add('gatehouse:environment', environment);
+
+    const keys = new Keys(this, 'Keys', settings);
+    const table = new AdministrationTable(this, 'Administration', { ...settings, key: keys.table });
+    // The script that makes the first administrator finds the key of the passwords by it.
+    Tags.of(table).add('gatehouse:pepper-key', keys.pepper.keyArn);
+    const entrance = new HttpEntrance(this, 'Entrance', settings);
+
+    for (const route of routes) {
+      const served = new EndpointFunction(this, route.file, { route, bundles, environment, settings });
+      table.giveTo(served, route);
+      keys.giveTo(served, route);
+      entrance.lead(route, served);
+    }
+
+    new CfnOutput(this, 'Url', { value: entrance.url });
+    new CfnOutput(this, 'TableName', { value: table.name });
+  }
+}

@@ -1,0 +1,37 @@
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { Node } from 'constructs';
+import * as v from 'valibot';
+
+const rate = v.strictObject({ rate: v.pipe(v.number(), v.minValue(1)), burst: v.pipe(v.number(), v.minValue(1)) });
+const count = v.pipe(v.number(), v.integer(), v.minValue(1));
+
+const settings = v.strictObject({
+  /** Where it runs. Named here, so that the template can be made without an account. */
+  region: v.string(),
+  /** Whether the table is protected against deletion, kept when the stack goes, and restorable to any second. */
+  keepData: v.boolean(),
+  logRetentionDays: v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number')),
+  /** What a second of the table can cost at most, in request units. */
+  tableMaximum: v.strictObject({ readUnits: count, writeUnits: count }),
+  /** Requests a second, for all routes together and for the login. */
+  throttle: v.strictObject({ all: rate, login: rate }),
+  tokenLife: v.strictObject({ minutes: count, rememberedMinutes: count }),
+  /** Pages of these origins may call the API; none, and browsers keep all others out. */
+  corsOrigins: v.array(v.pipe(v.string(), v.url())),
+});
+
+/** What differs from one environment to the next. */
+export type Settings = v.InferOutput<typeof settings>;
+
+/** The environment that `-c env=…` names, out of the context of cdk.json; fails in one sentence that says what is wrong. */
+export function readSettings(node: Node): { name: string; settings: Settings } {
+  const name = String(node.tryGetContext('env'));
+  const environments: Record<string, unknown> = node.tryGetContext('environments') ?? {};
+  if (!Object.hasOwn(environments, name)) {
+    throw new Error(`No environment is called ${name}: cdk.json has ${Object.keys(environments).join(', ')}`);
+  }
+  const { success, output, issues } = v.safeParse(settings, environments[name]);
+  if (success) return { name, settings: output };
+  const wrong = issues.map((issue) => `${v.getDotPath(issue) ?? name}: ${issue.message}`);
+  throw new Error(`The settings of ${name} in cdk.json are wrong. ${wrong.join('; ')}`);
+}

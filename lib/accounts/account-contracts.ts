@@ -1,0 +1,38 @@
+import * as v from 'valibot';
+import type { Contract } from '../contract.ts';
+import { password } from '../passwords/password-schema.ts';
+import { ownAccountChange, userAnswer } from '../users/user-schema.ts';
+
+const about = 'userManagement';
+
+/** POST /api/authenticate. Any text can be tried as a password: what could never be one is simply wrong. */
+export const Authenticate = {
+  who: 'open',
+  about,
+  body: v.object({
+    username: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')),
+    password: v.string('TypeMismatch'),
+    rememberMe: v.nullish(v.boolean('TypeMismatch'), false),
+  }),
+  answer: v.strictObject({ id_token: v.string() }),
+  failures: ['bad-credentials'],
+} satisfies Contract;
+
+/** GET /api/account */
+export const GetAccount = { who: 'signed in', about, answer: userAnswer } satisfies Contract;
+
+/** POST /api/account */
+export const UpdateAccount = {
+  who: 'signed in',
+  about,
+  body: ownAccountChange,
+  failures: ['email-taken'],
+} satisfies Contract;
+
+/** POST /api/account/change-password */
+export const ChangePassword = {
+  who: 'signed in',
+  about,
+  body: v.object({ currentPassword: v.string('TypeMismatch'), newPassword: password }),
+  failures: ['wrong-password'],
+} satisfies Contract;

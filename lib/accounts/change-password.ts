@@ -1,0 +1,34 @@
+import { Failure } from '../failure.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import type { Table } from '../table/table.ts';
+import { type Caller, changeAs } from '../users/caller.ts';
+import type { User } from '../users/user.ts';
+import { passwordChange } from '../users/user-table.ts';
+import { ChangePassword } from './account-contracts.ts';
+
+/**
+ * Changes the caller's own password. The token that asked goes on as before; all others of this user can change nothing
+ * any more. Fails with wrong-password, unauthorized when the account is gone, forbidden when it is deactivated.
+ */
+export async function changePassword(
+  table: Table,
+  passwords: Passwords,
+  caller: Caller,
+  current: string,
+  wanted: string,
+): Promise<void> {
+  const load = async (self: Promise<User | undefined>) =>
+    (await passwords.matches(current, (await self)?.passwordHash)) ? passwords.hash(wanted) : undefined;
+
+  await changeAs(table, caller, ChangePassword.who, load, (passwordHash, self) => {
+    if (!passwordHash) throw new Failure('wrong-password');
+    const tokensNotBefore = nextSecond(self.tokensNotBefore);
+    const changes = { passwordHash, tokensNotBefore, tokensExceptJti: caller.jti };
+    return { writes: [passwordChange(self, changes)], result: undefined };
+  });
+}
+
+/** The first second in which no token of before was issued: tokens count whole seconds, and this one may have seen some. */
+function nextSecond(last = 0): number {
+  return Math.max(Math.floor(Date.now() / 1000), last) + 1;
+}

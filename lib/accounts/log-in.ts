@@ -1,0 +1,34 @@
+import { Failure } from '../failure.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import { commit } from '../table/change.ts';
+import { entityKey, loginGuardKey } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import type { User } from '../users/user.ts';
+import { isLogin } from '../users/user-schema.ts';
+import { passwordChange, userOf } from '../users/user-table.ts';
+
+/**
+ * The account that this login and password open. Fails with bad-credentials, for an unknown login, a wrong password and
+ * a deactivated account alike, after the same work.
+ */
+export async function logIn(table: Table, passwords: Passwords, login: string, password: string): Promise<User> {
+  const user = await lookUp(table, login);
+  const matches = await passwords.matches(password, user?.passwordHash);
+  if (!user?.passwordHash || !matches || !user.activated) throw new Failure('bad-credentials');
+  if (passwords.isOutdated(user.passwordHash)) await renewHash(table, passwords, user, password);
+  return user;
+}
+
+/** Two reads, whoever is asked for; nobody has the login `.` or the id 0. */
+async function lookUp(table: Table, login: string): Promise<User | undefined> {
+  const guard = await table.get(loginGuardKey(isLogin(login) ? login : '.'));
+  const item = await table.get(entityKey('USER', (guard?.id as number | undefined) ?? 0));
+  const user = item && userOf(item);
+  return user?.login === login ? user : undefined;
+}
+
+/** Hashes anew by the parameters of today. When the password changes at the same moment, that change stands. */
+async function renewHash(table: Table, passwords: Passwords, user: User, password: string): Promise<void> {
+  const passwordHash = await passwords.hash(password);
+  await commit(table, [passwordChange(user, { passwordHash })]);
+}

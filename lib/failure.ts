@@ -1,0 +1,42 @@
+/** Everything that can be refused, by the name that the rule which refuses gives it. `lib/http/problem.ts` says how each is answered. */
+export type FailureCode =
+  | 'unauthorized'
+  | 'bad-credentials'
+  | 'forbidden'
+  | 'malformed'
+  | 'invalid'
+  | 'too-large'
+  | 'unsupported-media-type'
+  | 'no-id'
+  | 'id-not-wanted'
+  | 'unknown-id'
+  | 'not-found'
+  | 'login-taken'
+  | 'email-taken'
+  | 'last-administrator'
+  | 'wrong-password'
+  | 'too-many-parameters'
+  | 'list-too-long'
+  | 'page-too-large'
+  | 'unavailable'
+  | 'unexpected';
+
+/** One field that breaks a constraint, in the words that clients translate. */
+export interface FieldError {
+  field: string;
+  /** NotNull, NotBlank, Size, Pattern, Email or TypeMismatch. */
+  message: string;
+}
+
+/** Thrown once, where a rule refuses; answered once, at the edge. */
+export class Failure extends Error {
+  readonly code: FailureCode;
+  readonly fieldErrors: readonly FieldError[] | undefined;
+
+  constructor(code: FailureCode, fieldErrors?: readonly FieldError[]) {
+    super(code);
+    this.name = 'Failure';
+    this.code = code;
+    this.fieldErrors = fieldErrors;
+  }
+}

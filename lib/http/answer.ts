@@ -1,0 +1,63 @@
+import type { Entity } from '../contract.ts';
+import { Failure } from '../failure.ts';
+import type { ListQuery } from '../list-query.ts';
+import type { Page } from '../table/list.ts';
+
+/** What a function answers; the endpoint adds the headers that every answer has. */
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** A successful answer with a body. */
+export function ok(body: unknown, headers: Record<string, string> = {}): Answer {
+  return { status: 200, headers, body };
+}
+
+/** A successful answer without a body. */
+export function done(headers: Record<string, string> = {}): Answer {
+  return { status: 200, headers };
+}
+
+/** The answer to a creation, and where the new thing is to be found. */
+export function created(body: unknown, location: string, headers: Record<string, string> = {}): Answer {
+  return { status: 201, headers: { ...headers, Location: location }, body };
+}
+
+/** The headers from which clients make a message: what happened to which one. */
+export function alert(about: Entity, event: 'created' | 'updated' | 'deleted', which: string | number) {
+  const key = about === 'userManagement' ? about : `gatehouseApp.${about}`;
+  return { 'X-gatehouseApp-alert': `${key}.${event}`, 'X-gatehouseApp-params': encodeURIComponent(which) };
+}
+
+type Url = Pick<URL, 'pathname' | 'searchParams'>;
+
+/** A page stays well below the 6 MB that a function can answer. */
+const LARGEST_ANSWER = 5 * 1024 * 1024;
+
+/** A page of a list: a bare array, with the total and the ways to the other pages in headers. Fails with page-too-large. */
+export function listed<E>(
+  { entities, total }: Page<E>,
+  view: (entity: E) => unknown,
+  { query, url }: { query: ListQuery; url: Url },
+): Answer {
+  const body = entities.map(view);
+  if (Buffer.byteLength(JSON.stringify(body)) > LARGEST_ANSWER) throw new Failure('page-too-large');
+  return { status: 200, body, headers: { 'X-Total-Count': String(total), Link: links(query, total, url) } };
+}
+
+/** RFC 8288, in the order that clients know. The commas of a sort are encoded: clients split the header at commas. */
+function links({ page, size }: ListQuery, total: number, url: Url): string {
+  const last = Math.max(0, Math.ceil(total / size) - 1);
+  const pages = { next: page + 1, prev: page - 1, last, first: 0 };
+  return Object.entries(pages)
+    .filter(([, target]) => target >= 0 && target <= last)
+    .map(([relation, target]) => {
+      const parameters = new URLSearchParams(url.searchParams);
+      parameters.set('page', String(target));
+      parameters.set('size', String(size));
+      return `<${url.pathname}?${parameters}>; rel="${relation}"`;
+    })
+    .join(',');
+}

@@ -1,0 +1,111 @@
+import middy, { type MiddlewareObj } from '@middy/core';
+import httpJsonBodyParser from '@middy/http-json-body-parser';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { isOutage } from '../aws.ts';
+import type { BodyOf, Contract, PathOf, QueryOf } from '../contract.ts';
+import { Failure } from '../failure.ts';
+import { openTable } from '../table/table.ts';
+import { startClock } from '../time-left.ts';
+import { openVerifier } from '../tokens/verify-token.ts';
+import type { Caller } from '../users/caller.ts';
+import type { Answer } from './answer.ts';
+import { logDefect, logRequest } from './log.ts';
+import { problem } from './problem.ts';
+import { checkBodyForm, readParts } from './request.ts';
+
+/** A request as a function sees it: checked, and with nothing in it that the contract does not name. */
+export interface Request<C extends Contract> {
+  /** Who asks; nobody where the contract is open. */
+  readonly caller: C['who'] extends 'open' ? undefined : Caller;
+  readonly path: PathOf<C>;
+  readonly query: QueryOf<C>;
+  readonly body: BodyOf<C>;
+  /** The path with the whole query, for links to other pages. */
+  readonly url: Pick<URL, 'pathname' | 'searchParams'>;
+}
+
+/** The event of API Gateway, and who sent it once that is known. */
+type Event = APIGatewayProxyEventV2 & { caller?: Caller };
+type Result = APIGatewayProxyStructuredResultV2;
+
+/**
+ * The Lambda handler of a row of the API. It refuses in this order: who is not signed in, a request of the wrong form,
+ * who lacks a role by the token; then come the rules that `act` asks. Unless the contract says `open`, a token is demanded.
+ */
+export function endpoint<const C extends Contract>(contract: C, act: (request: Request<C>) => Promise<Answer>) {
+  const steps = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(answering(contract));
+  if (contract.who !== 'open') steps.use(authenticating());
+  if (contract.body) {
+    steps.before(({ event }) => checkBodyForm(event)).use(httpJsonBodyParser({ disableContentTypeCheck: true }));
+  }
+  return steps.handler(async (event: Event) => {
+    const { path, query, body } = readParts(contract, event);
+    demandRole(contract, event.caller);
+    const url = { pathname: event.rawPath, searchParams: new URLSearchParams(event.rawQueryString) };
+    return respond(await act({ caller: event.caller, path, query, body, url } as Request<C>));
+  });
+}
+
+/** Makes an answer of whatever happens, with the headers that all have, and one line in the log. */
+function answering(contract: Contract): MiddlewareObj<Event, Result> {
+  let started = 0;
+  return {
+    before({ context }) {
+      started = Date.now();
+      startClock(context.getRemainingTimeInMillis());
+    },
+    after({ event, response }) {
+      logRequest(event, response?.statusCode, Date.now() - started);
+    },
+    onError(request) {
+      const { event, error } = request;
+      const failure = failureOf(error);
+      if (failure.code === 'unexpected') logDefect(event, error);
+      request.response = respond(problem(failure, contract.about, event.rawPath));
+      logRequest(event, request.response.statusCode, Date.now() - started, failure.code);
+    },
+  };
+}
+
+/** Lets in who carries a token of ours. */
+function authenticating(): MiddlewareObj<Event, Result> {
+  const verifier = openVerifier(openTable());
+  return {
+    async before({ event }) {
+      event.caller = await verifier.verify(event.headers.authorization);
+    },
+  };
+}
+
+function demandRole({ who }: Contract, caller: Caller | undefined): void {
+  if (typeof who !== 'object' || who.asToldBy === 'table') return;
+  if (!who.oneOf.some((role) => caller?.roles.includes(role))) throw new Failure('forbidden');
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (isOutage(error)) return new Failure('unavailable');
+  // What the body parser says of broken JSON.
+  if ((error as { statusCode?: number } | null)?.statusCode === 422) return new Failure('malformed');
+  return new Failure('unexpected');
+}
+
+const COMMON_HEADERS = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Strict-Transport-Security': 'max-age=63072000; includeSubDomains',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+};
+
+function respond({ status, headers, body }: Answer): Result {
+  return {
+    statusCode: status,
+    headers: {
+      ...COMMON_HEADERS,
+      ...(body !== undefined && { 'Content-Type': 'application/json; charset=utf-8' }),
+      ...headers,
+    },
+    body: body === undefined ? '' : JSON.stringify(body),
+  };
+}

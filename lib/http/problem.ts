@@ -1,0 +1,157 @@
+import type { Entity } from '../contract.ts';
+import type { Failure, FailureCode } from '../failure.ts';
+import type { Answer } from './answer.ts';
+
+interface Problem {
+  readonly status: number;
+  /** What clients translate. */
+  readonly message: string;
+  readonly title: string;
+  readonly detail?: string;
+  /** The last part of the type, which clients compare; problem-with-message unless said. */
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const SIGN_IN = { 'WWW-Authenticate': 'Bearer' };
+const COME_BACK = { 'Retry-After': '1' };
+
+/** How each failure is answered. A new code does not compile until it has a row. */
+const PROBLEMS = {
+  unauthorized: {
+    status: 401,
+    message: 'error.http.401',
+    title: 'Unauthorized',
+    detail: 'Full authentication is required to access this resource',
+    headers: SIGN_IN,
+  },
+  'bad-credentials': {
+    status: 401,
+    message: 'error.http.401',
+    title: 'Unauthorized',
+    detail: 'Bad credentials',
+    headers: SIGN_IN,
+  },
+  forbidden: { status: 403, message: 'error.http.403', title: 'Forbidden', detail: 'Access is denied' },
+  malformed: {
+    status: 400,
+    message: 'error.http.400',
+    title: 'Bad Request',
+    detail: 'The body must be one JSON object in UTF-8',
+  },
+  invalid: {
+    status: 400,
+    message: 'error.validation',
+    title: 'Method argument not valid',
+    type: 'constraint-violation',
+  },
+  'too-large': {
+    status: 413,
+    message: 'error.http.413',
+    title: 'Content Too Large',
+    detail: 'A body may have 64 KiB',
+  },
+  'unsupported-media-type': {
+    status: 415,
+    message: 'error.http.415',
+    title: 'Unsupported Media Type',
+    detail: 'A body must be application/json in UTF-8, without a content encoding',
+  },
+  'no-id': { status: 400, message: 'error.idnull', title: 'Invalid id', detail: 'An update must name the id' },
+  'id-not-wanted': {
+    status: 400,
+    message: 'error.idexists',
+    title: 'A new entity cannot already have an ID',
+  },
+  'unknown-id': { status: 404, message: 'error.idnotfound', title: 'Entity not found' },
+  'not-found': { status: 404, message: 'error.http.404', title: 'Not Found' },
+  'login-taken': {
+    status: 400,
+    message: 'error.userexists',
+    title: 'Login name already used!',
+    type: 'login-already-used',
+  },
+  'email-taken': {
+    status: 400,
+    message: 'error.emailexists',
+    title: 'Email is already in use!',
+    type: 'email-already-used',
+  },
+  'last-administrator': {
+    status: 400,
+    message: 'error.lastadmin',
+    title: 'The last administrator must stay',
+    detail: 'At least one activated user with ROLE_ADMIN must always remain',
+  },
+  'wrong-password': {
+    status: 400,
+    message: 'error.http.400',
+    title: 'Incorrect password',
+    type: 'invalid-password',
+  },
+  'too-many-parameters': {
+    status: 400,
+    message: 'error.toomanyparameters',
+    title: 'Too many parameters',
+    detail: 'An integration can have 90 parameters',
+  },
+  'list-too-long': {
+    status: 400,
+    message: 'error.http.400',
+    title: 'The list is too long for this',
+    detail: 'This page would read more than 10,000 entities: sort by id and start from the nearer end of the list',
+  },
+  'page-too-large': {
+    status: 400,
+    message: 'error.http.400',
+    title: 'The page is too large',
+    detail: 'The answer would have more than 5 MB: ask for a smaller size',
+  },
+  unavailable: {
+    status: 503,
+    message: 'error.http.503',
+    title: 'Service Unavailable',
+    detail: 'Nothing is known to have changed: try again',
+    headers: COME_BACK,
+  },
+  unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },
+} satisfies Record<FailureCode, Problem>;
+
+/** What clients call the object whose field is wrong. */
+const OBJECT_NAME: Record<Entity, string> = {
+  userManagement: 'user',
+  utmIntegration: 'utmIntegration',
+  utmIntegrationConf: 'utmIntegrationConf',
+};
+
+/** The answer (RFC 9457) to a request about an entity that failed. */
+export function problem(failure: Failure, about: Entity, path: string): Answer {
+  const { status, message, title, detail, type = 'problem-with-message', headers }: Problem = PROBLEMS[failure.code];
+  const isAlert = status === 400 && failure.fieldErrors === undefined;
+  return {
+    status,
+    headers: {
+      'Content-Type': 'application/problem+json; charset=utf-8',
+      ...headers,
+      ...(isAlert && { 'X-gatehouseApp-error': message, 'X-gatehouseApp-params': about }),
+    },
+    body: {
+      type: `https://www.jhipster.tech/problem/${type}`,
+      title,
+      status,
+      ...(detail && { detail }),
+      path,
+      message,
+      ...((status === 400 || status === 404) && { params: about }),
+      ...(failure.fieldErrors && {
+        fieldErrors: failure.fieldErrors.map((error) => ({ objectName: OBJECT_NAME[about], ...error })),
+      }),
+    },
+  };
+}
+
+/** How a failure shows on the wire, for who checks answers against contracts. */
+export function shownAs(code: FailureCode): { status: number; message: string } {
+  const { status, message } = PROBLEMS[code];
+  return { status, message };
+}

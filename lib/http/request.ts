@@ -1,0 +1,60 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import * as v from 'valibot';
+import type { Contract } from '../contract.ts';
+import { Failure, type FieldError } from '../failure.ts';
+
+const LARGEST_BODY = 64 * 1024;
+const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+
+/** Refuses a body that need not be read: too large, or not JSON in UTF-8. */
+export function checkBodyForm({ body = '', isBase64Encoded, headers }: APIGatewayProxyEventV2): void {
+  const size = isBase64Encoded ? Buffer.from(body, 'base64').length : Buffer.byteLength(body);
+  if (size > LARGEST_BODY) throw new Failure('too-large');
+  const readable = JSON_IN_UTF8.test(headers['content-type'] ?? '') && headers['content-encoding'] === undefined;
+  if (!readable) throw new Failure('unsupported-media-type');
+}
+
+/** The parts of a request, each by its own schema and never poured into one object. Fails with invalid, malformed and the two id rules. */
+export function readParts(contract: Contract, event: APIGatewayProxyEventV2) {
+  // By now the body parser has put an object where the text was.
+  const body: unknown = event.body;
+  if (contract.body && !isObject(body)) throw new Failure('malformed');
+  return {
+    path: contract.path && v.parse(contract.path, event.pathParameters ?? {}),
+    query: contract.query && read(contract.query, valuesOf(event.rawQueryString)),
+    body: contract.body && read(contract.body, body),
+  };
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Every parameter with all of its values. */
+function valuesOf(rawQueryString: string): Record<string, string[]> {
+  const values: Record<string, string[]> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(rawQueryString)) {
+    values[name] = [...(values[name] ?? []), value];
+  }
+  return values;
+}
+
+const CODES = ['NotNull', 'NotBlank', 'Size', 'Pattern', 'Email', 'TypeMismatch'];
+const ID_RULES = ['no-id', 'id-not-wanted'] as const;
+
+function read(schema: v.GenericSchema<unknown, unknown>, value: unknown): unknown {
+  const { success, output, issues } = v.safeParse(schema, value, { abortPipeEarly: true });
+  if (success) return output;
+
+  const fields = new Map<string, FieldError>();
+  for (const issue of issues) {
+    if (ID_RULES.some((rule) => rule === issue.message)) continue;
+    const field = v.getDotPath(issue) ?? '';
+    if (!fields.has(field)) fields.set(field, { field, message: codeOf(issue) });
+  }
+  if (fields.size > 0) throw new Failure('invalid', [...fields.values()]);
+  throw new Failure(ID_RULES.find((rule) => issues.some((issue) => issue.message === rule)) ?? 'malformed');
+}
+
+function codeOf({ input, message }: v.BaseIssue<unknown>): string {
+  if (input === undefined || input === null) return 'NotNull';
+  return CODES.includes(message) ? message : 'TypeMismatch';
+}

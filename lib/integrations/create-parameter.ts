@@ -1,0 +1,36 @@
+import { Failure } from '../failure.ts';
+import { entityKey, PARAMETERS_PER_INTEGRATION_EVER, parameterId, totalKey } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { add, claim } from '../table/write.ts';
+import { type Caller, changeAs } from '../users/caller.ts';
+import { MOST_PARAMETERS } from './integration.ts';
+import { findIntegration, integrationChanged } from './integration-table.ts';
+import type { OpenParameter } from './parameter.ts';
+import { CreateParameter, type NewParameter } from './parameter-contracts.ts';
+import type { Parameter } from './parameter-table.ts';
+import { openSeal } from './sealed-value.ts';
+
+/** Attaches a parameter to an integration. Fails with unknown-id, too-many-parameters, forbidden. */
+export async function createParameter(table: Table, caller: Caller, wanted: NewParameter): Promise<OpenParameter> {
+  const { integration: owner, confName, confValue } = wanted;
+  const confDescription = wanted.confDescription ?? undefined;
+  const load = () => Promise.all([findIntegration(table, owner.id), openSeal(owner.id)]);
+  return changeAs(table, caller, CreateParameter.who, load, ([integration, seal]) => {
+    if (!integration) throw new Failure('unknown-id');
+    const parameterCount = integration.parameterCount + 1;
+    const parametersEver = integration.parametersEver + 1;
+    if (parameterCount > MOST_PARAMETERS || parametersEver >= PARAMETERS_PER_INTEGRATION_EVER) {
+      throw new Failure('too-many-parameters');
+    }
+    const id = parameterId(integration.id, parametersEver);
+    const parameter: Parameter = { id, confName, confValue: seal(confValue, id), confDescription, version: 1 };
+    return {
+      writes: [
+        integrationChanged(integration, { ...integration, parameterCount, parametersEver }),
+        claim(entityKey('CONF', id), { ...parameter }, 'reload'),
+        add(totalKey('CONF'), 1),
+      ],
+      result: { id, integration, confName, confValue, confDescription },
+    };
+  });
+}

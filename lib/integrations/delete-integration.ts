@@ -1,0 +1,28 @@
+import { Failure } from '../failure.ts';
+import { entityKey, totalKey } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { add, remove, type Write } from '../table/write.ts';
+import { type Caller, changeAs } from '../users/caller.ts';
+import { DeleteIntegration } from './integration-contracts.ts';
+import { findIntegration, untouched } from './integration-table.ts';
+import { type Parameter, parameterRemoved, parametersOf } from './parameter-table.ts';
+
+/** Deletes an integration with all its parameters, in one transaction. Fails with not-found, forbidden. */
+export async function deleteIntegration(table: Table, caller: Caller, id: number): Promise<void> {
+  // One after the other: a parameter that comes after the first read changes the revision that the commit checks.
+  const load = async () => {
+    const integration = await findIntegration(table, id);
+    return integration && { integration, parameters: await parametersOf(table, id) };
+  };
+  await changeAs(table, caller, DeleteIntegration.who, load, (loaded) => {
+    if (!loaded) throw new Failure('not-found');
+    const { integration, parameters } = loaded;
+    const writes: Write[] = [
+      remove(entityKey('INTEGRATION', id), untouched(integration)),
+      add(totalKey('INTEGRATION'), -1),
+      ...parameters.map((parameter: Parameter) => parameterRemoved(parameter)),
+      ...(parameters.length > 0 ? [add(totalKey('CONF'), -parameters.length)] : []),
+    ];
+    return { writes, result: undefined };
+  });
+}

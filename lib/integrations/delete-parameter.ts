@@ -1,0 +1,25 @@
+import { Failure } from '../failure.ts';
+import { integrationIdOf, totalKey } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { add } from '../table/write.ts';
+import { type Caller, changeAs } from '../users/caller.ts';
+import { findIntegration, integrationChanged } from './integration-table.ts';
+import { DeleteParameter } from './parameter-contracts.ts';
+import { findParameter, parameterRemoved } from './parameter-table.ts';
+
+/** Removes a parameter from its integration. Fails with not-found, forbidden. */
+export async function deleteParameter(table: Table, caller: Caller, id: number): Promise<void> {
+  const load = () => Promise.all([findIntegration(table, integrationIdOf(id)), findParameter(table, id)]);
+  await changeAs(table, caller, DeleteParameter.who, load, ([integration, parameter]) => {
+    if (!integration || !parameter) throw new Failure('not-found');
+    const parameterCount = integration.parameterCount - 1;
+    return {
+      writes: [
+        integrationChanged(integration, { ...integration, parameterCount }),
+        parameterRemoved(parameter),
+        add(totalKey('CONF'), -1),
+      ],
+      result: undefined,
+    };
+  });
+}

@@ -1,0 +1,74 @@
+import * as v from 'valibot';
+import type { Contract, Who } from '../contract.ts';
+import { description, idInPath, name, noId, updatedId } from '../fields.ts';
+import { listQuery } from '../list-query.ts';
+import { INTEGRATION_TYPES } from './integration.ts';
+
+const about = 'utmIntegration';
+
+/** Who may change integrations, and read and change their parameters. */
+export const integrators: Who = { oneOf: ['ROLE_ADMIN', 'ROLE_USER'], asToldBy: 'table' };
+
+const common = {
+  name: name(255),
+  shortName: name(255),
+  description,
+  integrationType: v.picklist(INTEGRATION_TYPES, 'Pattern'),
+};
+
+export const newIntegration = v.object({ id: noId, ...common, active: v.nullish(v.boolean('TypeMismatch'), true) });
+export type NewIntegration = v.InferOutput<typeof newIntegration>;
+
+export const integrationChange = v.object({ id: updatedId, ...common, active: v.boolean('TypeMismatch') });
+export type IntegrationChange = v.InferOutput<typeof integrationChange>;
+
+export const moduleAnswer = v.nullable(v.strictObject({ needsRestart: v.boolean(), changes: v.number() }));
+
+const integrationAnswer = v.strictObject({
+  id: v.number(),
+  name: v.string(),
+  shortName: v.string(),
+  description: v.nullable(v.string()),
+  integrationType: v.picklist(INTEGRATION_TYPES),
+  active: v.boolean(),
+  module: moduleAnswer,
+});
+
+/** POST /api/utm-integrations */
+export const CreateIntegration = {
+  who: integrators,
+  about,
+  body: newIntegration,
+  answer: integrationAnswer,
+  failures: ['id-not-wanted'],
+} satisfies Contract;
+
+/** PUT /api/utm-integrations */
+export const UpdateIntegration = {
+  who: integrators,
+  about,
+  body: integrationChange,
+  answer: integrationAnswer,
+  failures: ['no-id', 'unknown-id'],
+} satisfies Contract;
+
+/** DELETE /api/utm-integrations/{id} */
+export const DeleteIntegration = { who: integrators, about, path: idInPath, failures: ['not-found'] } satisfies Contract;
+
+/** GET /api/utm-integrations/{id} */
+export const GetIntegration = {
+  who: 'signed in',
+  about,
+  path: idInPath,
+  answer: integrationAnswer,
+  failures: ['not-found'],
+} satisfies Contract;
+
+/** GET /api/utm-integrations */
+export const ListIntegrations = {
+  who: 'signed in',
+  about,
+  query: listQuery(['id', 'name', 'shortName', 'description', 'integrationType', 'active']),
+  answer: v.array(integrationAnswer),
+  failures: ['list-too-long', 'page-too-large'],
+} satisfies Contract;

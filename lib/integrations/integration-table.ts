@@ -1,0 +1,36 @@
+import { entityKey } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
+import { type Condition, set, type Write } from '../table/write.ts';
+import type { Integration } from './integration.ts';
+
+/** The integration in an item. */
+export function integrationOf({ pk: _pk, sk: _sk, ...integration }: Item): Integration {
+  return integration as unknown as Integration;
+}
+
+/** The integration with this id, or undefined. */
+export async function findIntegration(table: Table, id: number): Promise<Integration | undefined> {
+  const item = await table.get(entityKey('INTEGRATION', id));
+  return item && integrationOf(item);
+}
+
+/** Nothing about the integration or its parameters has changed since it was read. */
+export function untouched(integration: Integration): Condition {
+  return {
+    condition: '#revision = :revision',
+    names: { '#revision': 'revision' },
+    values: { ':revision': integration.revision },
+    otherwise: 'reload',
+  };
+}
+
+/** An integration becomes another; all attributes that any change can touch are written. */
+export function integrationChanged(before: Integration, after: Integration): Write {
+  const { name, shortName, description, integrationType, active, module, parameterCount, parametersEver, version } = after;
+  const attributes = { name, shortName, description, integrationType, active, module, parameterCount, parametersEver, version };
+  return set(
+    entityKey('INTEGRATION', before.id),
+    { ...attributes, revision: before.revision + 1 },
+    untouched(before),
+  );
+}

@@ -1,0 +1,50 @@
+/** What kind of source or sink an integration is. */
+export const INTEGRATION_TYPES = ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'] as const;
+export type IntegrationType = (typeof INTEGRATION_TYPES)[number];
+
+/** An integration as it is stored, without its keys. */
+export interface Integration {
+  readonly id: number;
+  readonly name: string;
+  readonly shortName: string;
+  readonly description?: string | undefined;
+  readonly integrationType: IntegrationType;
+  readonly active: boolean;
+  /** Absent until a parameter has changed. */
+  readonly module?: Module | undefined;
+  /** How many parameters it has, and how many it has ever had: the next one's own number. */
+  readonly parameterCount: number;
+  readonly parametersEver: number;
+  /** Counts the changes that show. */
+  readonly version: number;
+  /** Counts all changes, those of its parameters included: whoever decides on an integration checks it. */
+  readonly revision: number;
+}
+
+/** What runs an integration. It must restart to see the parameters that changed since it last did. */
+export interface Module {
+  readonly needsRestart: boolean;
+  /** How many parameter changes there have been. */
+  readonly changes: number;
+}
+
+/** The most parameters that one integration can have, so that it can be deleted with all of them in one transaction. */
+export const MOST_PARAMETERS = 90;
+
+/** What a signed-in user may see of an integration. */
+export function integrationView(integration: Integration) {
+  return {
+    id: integration.id,
+    name: integration.name,
+    shortName: integration.shortName,
+    description: integration.description ?? null,
+    integrationType: integration.integrationType,
+    active: integration.active,
+    module: moduleView(integration),
+  };
+}
+
+/** The module object in answers, or null. */
+export function moduleView({ module }: Integration): Module | null {
+  return module ? { needsRestart: module.needsRestart, changes: module.changes } : null;
+}

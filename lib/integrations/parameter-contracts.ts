@@ -1,0 +1,84 @@
+import * as v from 'valibot';
+import type { Contract } from '../contract.ts';
+import { bodyId, description, idInPath, name, noId, text, updatedId } from '../fields.ts';
+import { listQuery } from '../list-query.ts';
+import { integrators, moduleAnswer } from './integration-contracts.ts';
+
+const about = 'utmIntegrationConf';
+
+/** The largest value, in bytes of UTF-8. */
+const LARGEST_VALUE = 16_384;
+/** Every value on a page costs a decryption. */
+const LARGEST_PAGE = 100;
+
+const common = {
+  integration: v.object(
+    {
+      id: v.pipe(
+        bodyId,
+        v.check((id) => id !== undefined, 'NotNull'),
+        v.transform((id) => id as number),
+      ),
+    },
+    'TypeMismatch',
+  ),
+  confName: name(255),
+  confValue: v.pipe(
+    text(1, LARGEST_VALUE),
+    v.check((value) => Buffer.byteLength(value) <= LARGEST_VALUE, 'Size'),
+  ),
+  confDescription: description,
+};
+
+export const newParameter = v.object({ id: noId, ...common });
+export type NewParameter = v.InferOutput<typeof newParameter>;
+
+export const parameterChange = v.object({ id: updatedId, ...common });
+export type ParameterChange = v.InferOutput<typeof parameterChange>;
+
+const parameterAnswer = v.strictObject({
+  id: v.number(),
+  integration: v.strictObject({ id: v.number(), name: v.string(), module: moduleAnswer }),
+  confName: v.string(),
+  confValue: v.string(),
+  confDescription: v.nullable(v.string()),
+});
+
+/** POST /api/utm-integration-confs */
+export const CreateParameter = {
+  who: integrators,
+  about,
+  body: newParameter,
+  answer: parameterAnswer,
+  failures: ['id-not-wanted', 'unknown-id', 'too-many-parameters'],
+} satisfies Contract;
+
+/** PUT /api/utm-integration-confs */
+export const UpdateParameter = {
+  who: integrators,
+  about,
+  body: parameterChange,
+  answer: parameterAnswer,
+  failures: ['no-id', 'unknown-id'],
+} satisfies Contract;
+
+/** DELETE /api/utm-integration-confs/{id} */
+export const DeleteParameter = { who: integrators, about, path: idInPath, failures: ['not-found'] } satisfies Contract;
+
+/** GET /api/utm-integration-confs/{id} */
+export const GetParameter = {
+  who: integrators,
+  about,
+  path: idInPath,
+  answer: parameterAnswer,
+  failures: ['not-found'],
+} satisfies Contract;
+
+/** GET /api/utm-integration-confs */
+export const ListParameters = {
+  who: integrators,
+  about,
+  query: listQuery(['id', 'confName', 'confDescription'], LARGEST_PAGE),
+  answer: v.array(parameterAnswer),
+  failures: ['list-too-long', 'page-too-large'],
+} satisfies Contract;

@@ -1,0 +1,29 @@
+import { Failure } from '../failure.ts';
+import type { Table } from '../table/table.ts';
+import { type Caller, changeAs } from '../users/caller.ts';
+import type { Integration } from './integration.ts';
+import { type IntegrationChange, UpdateIntegration } from './integration-contracts.ts';
+import { findIntegration, integrationChanged } from './integration-table.ts';
+
+/** Changes an integration; a description left out stays. Fails with unknown-id, forbidden. */
+export function updateIntegration(table: Table, caller: Caller, wanted: IntegrationChange): Promise<Integration> {
+  return changeAs(
+    table,
+    caller,
+    UpdateIntegration.who,
+    () => findIntegration(table, wanted.id),
+    (before) => {
+      if (!before) throw new Failure('unknown-id');
+      const after: Integration = {
+        ...before,
+        name: wanted.name,
+        shortName: wanted.shortName,
+        description: wanted.description === undefined ? before.description : (wanted.description ?? undefined),
+        integrationType: wanted.integrationType,
+        active: wanted.active,
+        version: before.version + 1,
+      };
+      return { writes: [integrationChanged(before, after)], result: after };
+    },
+  );
+}

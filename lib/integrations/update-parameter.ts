@@ -1,0 +1,35 @@
+import { Failure } from '../failure.ts';
+import { entityKey, integrationIdOf } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { set, unchanged } from '../table/write.ts';
+import { type Caller, changeAs } from '../users/caller.ts';
+import type { Integration } from './integration.ts';
+import { findIntegration, integrationChanged } from './integration-table.ts';
+import type { OpenParameter } from './parameter.ts';
+import { type ParameterChange, UpdateParameter } from './parameter-contracts.ts';
+import { findParameter } from './parameter-table.ts';
+import { openSeal } from './sealed-value.ts';
+
+/**
+ * Changes a parameter and flags the module of its integration as needing a restart, both or neither.
+ * Fails with unknown-id, also when the parameter belongs to another integration, and forbidden.
+ */
+export async function updateParameter(table: Table, caller: Caller, wanted: ParameterChange): Promise<OpenParameter> {
+  const { id, integration: owner, confName, confValue } = wanted;
+  const load = () => Promise.all([findIntegration(table, owner.id), findParameter(table, id), openSeal(owner.id)]);
+  return changeAs(table, caller, UpdateParameter.who, load, ([integration, parameter, seal]) => {
+    if (!integration || !parameter || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
+    const confDescription =
+      wanted.confDescription === undefined ? parameter.confDescription : (wanted.confDescription ?? undefined);
+    const flagged: Integration = {
+      ...integration,
+      module: { needsRestart: true, changes: (integration.module?.changes ?? 0) + 1 },
+      version: integration.version + 1,
+    };
+    const changes = { confName, confValue: seal(confValue, id), confDescription, version: parameter.version + 1 };
+    return {
+      writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), changes, unchanged(parameter))],
+      result: { id, integration: flagged, confName, confValue, confDescription },
+    };
+  });
+}

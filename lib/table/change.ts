@@ -1,0 +1,89 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { isOutage } from '../aws.ts';
+import { Failure } from '../failure.ts';
+import { timeLeft } from '../time-left.ts';
+import type { Table } from './table.ts';
+import type { Write } from './write.ts';
+
+/** What a rule decides on: all of these writes or none, and what is true once they are made. */
+export interface Decision<R> {
+  readonly writes: readonly Write[];
+  readonly result: R;
+}
+
+/** How long a change keeps trying, and what it leaves of the request's time to answer with; milliseconds. */
+const PATIENCE = 5000;
+const RESERVE = 2000;
+
+/** The waits between tries that meet another transaction: full jitter below a bound that doubles; milliseconds. */
+const FIRST_WAIT = 25;
+const LONGEST_WAIT = 400;
+
+/**
+ * Every change of the table: load what the rule needs, decide, commit. When another change came between, it starts
+ * again from the load, so that no decision outlives what it was taken on.
+ *
+ * Fails with what `decide` throws, with the `otherwise` of the first broken condition, or with `unavailable` when the
+ * table stayed busy or it cannot be known whether the change was made.
+ */
+export async function change<L, R>(
+  table: Table,
+  load: () => Promise<L>,
+  decide: (loaded: L) => Decision<R>,
+): Promise<R> {
+  const giveUpAt = Date.now() + Math.min(PATIENCE, timeLeft() - RESERVE);
+  let bound = FIRST_WAIT;
+  for (;;) {
+    const { writes, result } = decide(await load());
+    if (writes.length === 0) return result;
+    const outcome = await commit(table, writes);
+    if (outcome === 'committed') return result;
+    if (outcome === 'busy') {
+      await wait(randomInt(bound));
+      bound = Math.min(2 * bound, LONGEST_WAIT);
+    }
+    if (Date.now() >= giveUpAt) throw new Failure('unavailable');
+  }
+}
+
+/** Makes all writes or none, once: 'changed' and 'busy' ask for a new decision. Throws the first broken rule's failure. */
+export async function commit(table: Table, writes: readonly Write[]): Promise<'committed' | 'changed' | 'busy'> {
+  const token = randomUUID();
+  try {
+    await sendUntilKnown(() => table.transact(writes, token));
+    return 'committed';
+  } catch (error) {
+    return meaningOf(error, writes);
+  }
+}
+
+/** A lost answer leaves it open whether the transaction was made. The same token again finds out, and makes it at most once. */
+async function sendUntilKnown(send: () => Promise<void>): Promise<void> {
+  try {
+    await send();
+  } catch (error) {
+    if (!isOutage(error)) throw error;
+    await send();
+  }
+}
+
+const BUSY = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
+
+/** Reads the reasons of a cancelled transaction by their position among its writes. */
+function meaningOf(error: unknown, writes: readonly Write[]): 'changed' | 'busy' {
+  if (isOutage(error)) throw new Failure('unavailable');
+  if (!(error instanceof Error) || error.name !== 'TransactionCanceledException') throw error;
+
+  const reasons = (error as Error & { CancellationReasons?: { Code?: string }[] }).CancellationReasons ?? [];
+  const codes = reasons.map((reason) => reason.Code ?? 'None');
+  const broken = writes.filter((_, position) => codes[position] === 'ConditionalCheckFailed');
+  const others = codes.filter((code) => code !== 'None' && code !== 'ConditionalCheckFailed');
+  if (others.some((code) => !BUSY.has(code))) throw error;
+  if (others.length > 0) return 'busy';
+  // A guard that is broken because the decision was stale (the same rename twice at once) is no broken rule.
+  if (broken.some((write) => write.otherwise === 'reload')) return 'changed';
+  const rule = broken[0]?.otherwise;
+  if (rule === undefined || rule === 'reload') throw error;
+  throw new Failure(rule);
+}

@@ -1,0 +1,41 @@
+/*
+ * Every key of the table. A kind is a collection in the order of its ids, so every read and every list is a strongly
+ * consistent read by primary key, and there is no index.
+ *
+ *   item                     pk                     sk
+ *   ---------------------    -------------------    --------------------------------------------------
+ *   user                     USER                   id, 16 digits
+ *   login guard              LOGIN#<login>          GUARD
+ *   e-mail guard             EMAIL#<e-mail key>     GUARD
+ *   administrators           ADMINS                 ROSTER
+ *   integration              INTEGRATION            id, 16 digits
+ *   parameter                CONF                   id, 16 digits: integration id * 1,000,000 + its own number
+ *   id sequence of a kind    SEQUENCE               <kind>
+ *   total of a kind          TOTAL                  <kind>
+ *   public signing key       JWKS                   <kid>
+ */
+
+/** The collections. */
+export type Kind = 'USER' | 'INTEGRATION' | 'CONF';
+
+export interface Key {
+  readonly pk: string;
+  readonly sk: string;
+}
+
+/** As many digits as the largest safe integer has, so that the order of the text is the order of the numbers. */
+export const idText = (id: number): string => String(id).padStart(16, '0');
+
+export const entityKey = (kind: Kind, id: number): Key => ({ pk: kind, sk: idText(id) });
+export const loginGuardKey = (login: string): Key => ({ pk: `LOGIN#${login}`, sk: 'GUARD' });
+export const emailGuardKey = (emailKey: string): Key => ({ pk: `EMAIL#${emailKey}`, sk: 'GUARD' });
+export const rosterKey: Key = { pk: 'ADMINS', sk: 'ROSTER' };
+export const sequenceKey = (kind: Kind): Key => ({ pk: 'SEQUENCE', sk: kind });
+export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
+export const signingKeyKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
+
+/** An integration's parameters are one range of ids: they read off their owner, and lie side by side. */
+export const PARAMETERS_PER_INTEGRATION_EVER = 1_000_000;
+export const parameterId = (integrationId: number, number: number): number =>
+  integrationId * PARAMETERS_PER_INTEGRATION_EVER + number;
+export const integrationIdOf = (parameterId: number): number => Math.floor(parameterId / PARAMETERS_PER_INTEGRATION_EVER);

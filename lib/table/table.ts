@@ -1,0 +1,152 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  QueryCommand,
+  TransactWriteCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
+import { clientSettings, inTime } from '../aws.ts';
+import { Failure } from '../failure.ts';
+import { setting } from '../setting.ts';
+import { type Key, type Kind, sequenceKey, totalKey } from './keys.ts';
+import type { Write } from './write.ts';
+
+/** An item as it is stored. Each noun's `*-table.ts` knows what stands in its own. */
+export type Item = Record<string, unknown> & Key;
+
+/** The part of a collection to read, in the order of its keys or against it. */
+export interface Range {
+  readonly from?: string;
+  readonly to?: string;
+  readonly backwards?: boolean;
+  /** At most so many items. */
+  readonly limit?: number;
+}
+
+/** What a list may cost: beyond so many entities, or 16 MB at 4 KB a capacity unit, it is refused. */
+export const LONGEST_READ = 10_000;
+const MOST_UNITS = (16 * 1024) / 4;
+
+/** The one table. Every read is strongly consistent. */
+export interface Table {
+  /** One item, or undefined. */
+  get(key: Key): Promise<Item | undefined>;
+  /** Up to 100 items, in no particular order; those that do not exist are left out. */
+  getAll(keys: readonly Key[]): Promise<Item[]>;
+  /** The items of a range in order; fails with `list-too-long` beyond the bound of a list. */
+  query(pk: string, range?: Range): Promise<Item[]>;
+  /** How many entities of a kind there are. */
+  total(kind: Kind): Promise<number>;
+  /** A number that the sequence has never given and never gives again. */
+  nextId(kind: Kind): Promise<number>;
+  /** All writes or none, at most once for a token; throws what the SDK throws. */
+  transact(writes: readonly Write[], token: string): Promise<void>;
+}
+
+let client: DynamoDBDocumentClient | undefined;
+
+/** The table that the stack names, or another one of that design. */
+export function openTable(name = setting('TABLE_NAME')): Table {
+  client ??= DynamoDBDocumentClient.from(new DynamoDBClient(clientSettings), {
+    marshallOptions: { removeUndefinedValues: true },
+  });
+  const documents = client;
+
+  const table: Table = {
+    async get(key) {
+      const { Item } = await documents.send(new GetCommand({ TableName: name, Key: key, ConsistentRead: true }), inTime());
+      return Item as Item | undefined;
+    },
+
+    async getAll(keys) {
+      const items: Item[] = [];
+      let wanted: readonly Key[] = keys;
+      while (wanted.length > 0) {
+        const { Responses, UnprocessedKeys } = await documents.send(
+          new BatchGetCommand({ RequestItems: { [name]: { Keys: [...wanted], ConsistentRead: true } } }),
+          inTime(),
+        );
+        items.push(...((Responses?.[name] ?? []) as Item[]));
+        wanted = (UnprocessedKeys?.[name]?.Keys ?? []) as unknown as Key[];
+      }
+      return items;
+    },
+
+    async query(pk, { from, to, backwards = false, limit = Number.POSITIVE_INFINITY } = {}) {
+      if (limit !== Number.POSITIVE_INFINITY && limit > LONGEST_READ) throw new Failure('list-too-long');
+      const items: Item[] = [];
+      let units = 0;
+      let next: Record<string, unknown> | undefined;
+      do {
+        const page = await documents.send(
+          new QueryCommand({
+            TableName: name,
+            KeyConditionExpression: from === undefined ? 'pk = :pk' : 'pk = :pk AND sk BETWEEN :from AND :to',
+            ExpressionAttributeValues: { ':pk': pk, ':from': from, ':to': to },
+            ConsistentRead: true,
+            ScanIndexForward: !backwards,
+            ReturnConsumedCapacity: 'TOTAL',
+            ...(limit !== Number.POSITIVE_INFINITY && { Limit: limit - items.length }),
+            ...(next && { ExclusiveStartKey: next }),
+          }),
+          inTime(),
+        );
+        items.push(...((page.Items ?? []) as Item[]));
+        units += page.ConsumedCapacity?.CapacityUnits ?? 0;
+        next = page.LastEvaluatedKey;
+        if (next && items.length < limit && (units > MOST_UNITS || items.length >= LONGEST_READ)) {
+          throw new Failure('list-too-long');
+        }
+      } while (next && items.length < limit);
+      return items;
+    },
+
+    async total(kind) {
+      return ((await table.get(totalKey(kind)))?.n as number | undefined) ?? 0;
+    },
+
+    async nextId(kind) {
+      const { Attributes } = await documents.send(
+        new UpdateCommand({
+          TableName: name,
+          Key: sequenceKey(kind),
+          UpdateExpression: 'ADD #n :one',
+          ExpressionAttributeNames: { '#n': 'n' },
+          ExpressionAttributeValues: { ':one': 1 },
+          ReturnValues: 'UPDATED_NEW',
+        }),
+        inTime(),
+      );
+      return Attributes?.n as number;
+    },
+
+    async transact(writes, token) {
+      await documents.send(
+        new TransactWriteCommand({ ClientRequestToken: token, TransactItems: writes.map((write) => action(name, write)) }),
+        inTime(),
+      );
+    },
+  };
+  return table;
+}
+
+function action(table: string, { act, key, attributes, update, condition, names, values }: Write) {
+  const common = {
+    TableName: table,
+    ...(condition && { ConditionExpression: condition }),
+    ...(names && Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
+    ...(values && Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+  };
+  switch (act) {
+    case 'Put':
+      return { Put: { ...common, Item: { ...attributes, ...key } } };
+    case 'Update':
+      return { Update: { ...common, Key: key, UpdateExpression: update } };
+    case 'Delete':
+      return { Delete: { ...common, Key: key } };
+    case 'ConditionCheck':
+      return { ConditionCheck: { ...common, Key: key, ConditionExpression: condition } };
+  }
+}

@@ -1,0 +1,92 @@
+import type { FailureCode } from '../failure.ts';
+import type { Key } from './keys.ts';
+
+/*
+ * Expressions are static ASCII text: names go through #n and values through :v, and no text of a client ever becomes
+ * part of one.
+ */
+
+/** What a broken condition means: a rule that refuses, or that the decision was taken on what is no longer true. */
+export type Otherwise = FailureCode | 'reload';
+
+/** The condition of a write, and what it means when it does not hold. */
+export interface Condition {
+  readonly condition: string;
+  readonly names?: Readonly<Record<string, string>>;
+  readonly values?: Readonly<Record<string, unknown>>;
+  readonly otherwise: Otherwise;
+}
+
+/** One action of a transaction. */
+export interface Write extends Partial<Condition> {
+  readonly act: 'Put' | 'Update' | 'Delete' | 'ConditionCheck';
+  readonly key: Key;
+  readonly attributes?: Readonly<Record<string, unknown>>;
+  readonly update?: string;
+}
+
+/** Claims a key that nobody holds. */
+export function claim(key: Key, attributes: Record<string, unknown>, otherwise: Otherwise): Write {
+  return { act: 'Put', key, attributes, condition: 'attribute_not_exists(pk)', otherwise };
+}
+
+/** Sets attributes of an item, and removes those whose value is undefined. */
+export function set(key: Key, attributes: Record<string, unknown>, condition: Condition): Write {
+  const names: Record<string, string> = {};
+  const values: Record<string, unknown> = {};
+  const sets: string[] = [];
+  const removes: string[] = [];
+  for (const [index, [name, value]] of Object.entries(attributes).entries()) {
+    names[`#set${index}`] = name;
+    if (value === undefined) removes.push(`#set${index}`);
+    else {
+      values[`:set${index}`] = value;
+      sets.push(`#set${index} = :set${index}`);
+    }
+  }
+  const update = [sets.length && `SET ${sets.join(', ')}`, removes.length && `REMOVE ${removes.join(', ')}`];
+  return {
+    ...condition,
+    act: 'Update',
+    key,
+    update: update.filter(Boolean).join(' '),
+    names: { ...condition.names, ...names },
+    values: { ...condition.values, ...values },
+  };
+}
+
+/** Adds to a number, which starts at zero. */
+export function add(key: Key, amount: number): Write {
+  return { act: 'Update', key, update: 'ADD #n :amount', names: { '#n': 'n' }, values: { ':amount': amount } };
+}
+
+/** Removes an item. */
+export function remove(key: Key, condition: Condition): Write {
+  return { ...condition, act: 'Delete', key };
+}
+
+/** Changes nothing, and demands something of an item that the transaction does not write. */
+export function check(key: Key, condition: Condition): Write {
+  return { ...condition, act: 'ConditionCheck', key };
+}
+
+/** The same write under one more condition: two actions on one item are refused, so what else must hold of it goes here. */
+export function also(write: Write, condition: Condition): Write {
+  return {
+    ...write,
+    condition: write.condition ? `(${write.condition}) AND (${condition.condition})` : condition.condition,
+    names: { ...write.names, ...condition.names },
+    values: { ...write.values, ...condition.values },
+    otherwise: write.otherwise ?? condition.otherwise,
+  };
+}
+
+/** The item is as it was read. */
+export function unchanged(item: { readonly version: number }): Condition {
+  return {
+    condition: '#version = :version',
+    names: { '#version': 'version' },
+    values: { ':version': item.version },
+    otherwise: 'reload',
+  };
+}

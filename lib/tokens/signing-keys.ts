@@ -1,0 +1,105 @@
+import { createHash, createPublicKey } from 'node:crypto';
+import { GetPublicKeyCommand, KMSClient, SignCommand } from '@aws-sdk/client-kms';
+import { clientSettings, inTime } from '../aws.ts';
+import { setting } from '../setting.ts';
+import { change } from '../table/change.ts';
+import { signingKeyKey } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { claim } from '../table/write.ts';
+import { ALGORITHM } from './token.ts';
+
+/** A public key of ours, as RFC 7517 writes it. */
+export interface PublicJwk {
+  readonly kty: 'EC';
+  readonly crv: 'P-256';
+  readonly x: string;
+  readonly y: string;
+  readonly kid: string;
+  readonly alg: 'ES256';
+  readonly use: 'sig';
+}
+
+/** All public keys that verify tokens. */
+export async function publishedKeys(table: Table): Promise<PublicJwk[]> {
+  const items = await table.query('JWKS');
+  return items.map((item) => item.jwk as PublicJwk);
+}
+
+/** Signs with the private key in KMS; the signature is the 64 bytes that ES256 wants. */
+export interface Signer {
+  readonly kid: string;
+  sign(input: string): Promise<Buffer>;
+}
+
+/**
+ * The keys that the stack names: the first one signs, all are published in the table before the first token is out, so
+ * that whoever verifies can know them. Asked for at the first login; what failed is tried again at the next.
+ */
+export function openSigner(table: Table, keyIds = setting('SIGNING_KEYS').split(',')): () => Promise<Signer> {
+  const kms = new KMSClient(clientSettings);
+  let signer: Promise<Signer> | undefined;
+
+  async function publish(): Promise<Signer> {
+    const jwks = await Promise.all(
+      keyIds.map(async (KeyId) => {
+        const { PublicKey } = await kms.send(new GetPublicKeyCommand({ KeyId }), inTime());
+        return publicJwk(Buffer.from(PublicKey as Uint8Array));
+      }),
+    );
+    for (const jwk of jwks) {
+      const key = signingKeyKey(jwk.kid);
+      // A key that is there already stays as it is.
+      const decide = (there: unknown) => ({ writes: there ? [] : [claim(key, { jwk }, 'reload')], result: undefined });
+      await change(table, () => table.get(key), decide);
+    }
+    return { kid: (jwks[0] as PublicJwk).kid, sign };
+  }
+
+  async function sign(input: string): Promise<Buffer> {
+    const { Signature } = await kms.send(
+      new SignCommand({
+        KeyId: keyIds[0],
+        Message: Buffer.from(input),
+        MessageType: 'RAW',
+        SigningAlgorithm: 'ECDSA_SHA_256',
+      }),
+      inTime(),
+    );
+    return rawSignature(Buffer.from(Signature as Uint8Array));
+  }
+
+  return () => {
+    signer ??= publish().catch((error) => {
+      signer = undefined;
+      throw error;
+    });
+    return signer;
+  };
+}
+
+function publicJwk(spki: Buffer): PublicJwk {
+  const { x, y } = createPublicKey({ key: spki, format: 'der', type: 'spki' }).export({ format: 'jwk' }) as {
+    x: string;
+    y: string;
+  };
+  // RFC 7638: the required members in the order of their names.
+  const kid = createHash('sha256').update(JSON.stringify({ crv: 'P-256', kty: 'EC', x, y })).digest('base64url');
+  return { kty: 'EC', crv: 'P-256', x, y, kid, alg: ALGORITHM, use: 'sig' };
+}
+
+/**
+ * KMS answers an ASN.1 SEQUENCE of two INTEGERs; JWS (RFC 7518, 3.4) wants each as 32 bytes. An INTEGER drops leading
+ * zeros, and has one more byte where it would look negative.
+ */
+export function rawSignature(der: Buffer): Buffer {
+  const raw = Buffer.alloc(64);
+  let at = 2;
+  for (const end of [32, 64]) {
+    const length = der[at + 1] as number;
+    const digits = der.subarray(at + 2, at + 2 + length);
+    const significant = digits.subarray(Math.max(0, length - 32));
+    significant.copy(raw, end - significant.length);
+    at += 2 + length;
+  }
+  return raw;
+}

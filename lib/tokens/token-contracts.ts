@@ -1,0 +1,21 @@
+import * as v from 'valibot';
+import type { Contract } from '../contract.ts';
+
+/** GET /.well-known/jwks.json: RFC 7517. */
+export const PublishKeys = {
+  who: 'open',
+  about: 'userManagement',
+  answer: v.strictObject({
+    keys: v.array(
+      v.strictObject({
+        kty: v.literal('EC'),
+        crv: v.literal('P-256'),
+        x: v.string(),
+        y: v.string(),
+        kid: v.string(),
+        alg: v.literal('ES256'),
+        use: v.literal('sig'),
+      }),
+    ),
+  }),
+} satisfies Contract;

@@ -1,0 +1,103 @@
+import type { Role, Who } from '../contract.ts';
+import { Failure, type FailureCode } from '../failure.ts';
+import { change, type Decision } from '../table/change.ts';
+import { entityKey } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { also, type Condition, check, type Write } from '../table/write.ts';
+import type { User } from './user.ts';
+import { findUser } from './user-table.ts';
+
+/** Who makes a request, as the token says. */
+export interface Caller {
+  readonly id: number;
+  /** What the token was given for; the table may say otherwise by now. */
+  readonly roles: readonly Role[];
+  /** The token's own id. */
+  readonly jti: string;
+  /** Seconds since 1970. */
+  readonly issuedAt: number;
+}
+
+/** Why the caller, as the table knows it, may not do this; undefined when it may. */
+export function refusal(user: User | undefined, caller: Caller, who: Who): FailureCode | undefined {
+  if (!user) return who === 'signed in' ? 'unauthorized' : 'forbidden';
+  const { tokensNotBefore = 0, tokensExceptJti } = user;
+  const stale = tokensNotBefore > caller.issuedAt && tokensExceptJti !== caller.jti;
+  const roles = rolesOf(who);
+  const entitled = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
+  return user.activated && !stale && entitled ? undefined : 'forbidden';
+}
+
+/** The same rule as a condition on the caller's item, to hold at the moment of the change. */
+function stillEntitled(caller: Caller, who: Who): Condition {
+  const roles = rolesOf(who).map((role, index) => ({ name: `:role${index}`, role }));
+  const holds = roles.map(({ name }) => `contains(#callerRoles, ${name})`).join(' OR ');
+  return {
+    condition:
+      '#callerActivated = :activated AND ' +
+      '(attribute_not_exists(#notBefore) OR #notBefore <= :issuedAt OR #exceptJti = :jti)' +
+      (holds && ` AND (${holds})`),
+    names: {
+      '#callerActivated': 'activated',
+      '#notBefore': 'tokensNotBefore',
+      '#exceptJti': 'tokensExceptJti',
+      ...(holds && { '#callerRoles': 'authorities' }),
+    },
+    values: {
+      ':activated': true,
+      ':issuedAt': caller.issuedAt,
+      ':jti': caller.jti,
+      ...Object.fromEntries(roles.map(({ name, role }) => [name, role])),
+    },
+    otherwise: 'reload',
+  };
+}
+
+/** Lets pass who may read this by what the table says now. Fails with forbidden. */
+export async function demandEntitled(table: Table, caller: Caller, who: Who): Promise<void> {
+  const refused = refusal(await findUser(table, caller.id), caller, who);
+  if (refused) throw new Failure(refused);
+}
+
+function rolesOf(who: Who): readonly Role[] {
+  return typeof who === 'object' ? who.oneOf : [];
+}
+
+/**
+ * A change that somebody makes: load, decide, commit, with the caller among what is loaded and the caller's right among
+ * what must still hold when it is committed. So a stale token changes nothing, whatever the rule forgot.
+ *
+ * Both get the caller's own account: `load` while it is still being read, so that it can read beside. Fails with `forbidden`, for the own account of a caller
+ * who is gone with `unauthorized`, and as `change` does.
+ */
+export function changeAs<L, R>(
+  table: Table,
+  caller: Caller,
+  who: Who,
+  load: (self: Promise<User | undefined>) => Promise<L>,
+  decide: (loaded: L, self: User) => Decision<R>,
+): Promise<R> {
+  return change(
+    table,
+    () => {
+      const self = findUser(table, caller.id);
+      return Promise.all([self, load(self)]);
+    },
+    ([self, loaded]) => {
+      const refused = refusal(self, caller, who);
+      if (refused || !self) throw new Failure(refused ?? 'forbidden');
+      const { writes, result } = decide(loaded, self);
+      return { writes: underCaller(writes, caller, who), result };
+    },
+  );
+}
+
+/** Puts the caller's condition first; on the caller's own item it joins the write that is there. */
+function underCaller(writes: readonly Write[], caller: Caller, who: Who): Write[] {
+  const { pk, sk } = entityKey('USER', caller.id);
+  const entitled = stillEntitled(caller, who);
+  const own = writes.findIndex(({ key }) => key.pk === pk && key.sk === sk);
+  return own < 0
+    ? [check({ pk, sk }, entitled), ...writes]
+    : writes.map((write, position) => (position === own ? also(write, entitled) : write));
+}

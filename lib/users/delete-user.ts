@@ -1,0 +1,19 @@
+import { Failure } from '../failure.ts';
+import type { Table } from '../table/table.ts';
+import { type Caller, changeAs } from './caller.ts';
+import { DeleteUser } from './user-contracts.ts';
+import { deletion, findUserByLogin } from './user-table.ts';
+
+/** Deletes an account for good. Fails with not-found, last-administrator, forbidden. Its tokens can still read until they expire. */
+export async function deleteUser(table: Table, caller: Caller, login: string): Promise<void> {
+  await changeAs(
+    table,
+    caller,
+    DeleteUser.who,
+    () => findUserByLogin(table, login),
+    (target) => {
+      if (!target) throw new Failure('not-found');
+      return { writes: deletion(target), result: undefined };
+    },
+  );
+}

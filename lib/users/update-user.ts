@@ -1,0 +1,38 @@
+import { Failure } from '../failure.ts';
+import type { Decision } from '../table/change.ts';
+import type { Table } from '../table/table.ts';
+import { type Caller, changeAs } from './caller.ts';
+import type { User } from './user.ts';
+import { UpdateUser } from './user-contracts.ts';
+import type { UserChange } from './user-schema.ts';
+import { findUser, modification } from './user-table.ts';
+
+/**
+ * Changes an account; what the change leaves out stays.
+ * Fails with unknown-id, login-taken, email-taken, last-administrator, forbidden.
+ */
+export function updateUser(table: Table, caller: Caller, wanted: UserChange): Promise<User> {
+  return changeAs(
+    table,
+    caller,
+    UpdateUser.who,
+    () => findUser(table, wanted.id),
+    (target, self) => {
+      if (!target) throw new Failure('unknown-id');
+      return modify(target, wanted, self.login);
+    },
+  );
+}
+
+/** The decision to change a user's visible fields, on whose behalf and when. */
+export function modify(target: User, fields: Partial<User>, modifiedBy: string): Decision<User> {
+  const after: User = {
+    ...target,
+    ...fields,
+    id: target.id,
+    version: target.version + 1,
+    lastModifiedBy: modifiedBy,
+    lastModifiedDate: new Date().toISOString(),
+  };
+  return { writes: modification(target, after), result: after };
+}

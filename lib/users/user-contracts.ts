@@ -1,0 +1,75 @@
+import * as v from 'valibot';
+import type { Contract, Role, Who } from '../contract.ts';
+import { ROLES } from '../contract.ts';
+import { listQuery } from '../list-query.ts';
+import { loginInPath, newUser, userAnswer, userChange } from './user-schema.ts';
+
+const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
+const administrators: Who = { oneOf: ADMIN, asToldBy: 'table' };
+const about = 'userManagement';
+
+/** What a list of users can be sorted by. */
+const SORTABLE = [
+  'id',
+  'login',
+  'firstName',
+  'lastName',
+  'email',
+  'activated',
+  'langKey',
+  'createdBy',
+  'createdDate',
+  'lastModifiedBy',
+  'lastModifiedDate',
+] as const;
+
+/** POST /api/users */
+export const CreateUser = {
+  who: administrators,
+  about,
+  body: newUser,
+  answer: userAnswer,
+  failures: ['id-not-wanted', 'login-taken', 'email-taken'],
+} satisfies Contract;
+
+/** PUT /api/users */
+export const UpdateUser = {
+  who: administrators,
+  about,
+  body: userChange,
+  answer: userAnswer,
+  failures: ['no-id', 'unknown-id', 'login-taken', 'email-taken', 'last-administrator'],
+} satisfies Contract;
+
+/** DELETE /api/users/{login} */
+export const DeleteUser = {
+  who: administrators,
+  about,
+  path: loginInPath,
+  failures: ['not-found', 'last-administrator'],
+} satisfies Contract;
+
+/** GET /api/users/{login} */
+export const GetUser = {
+  who: 'signed in',
+  about,
+  path: loginInPath,
+  answer: userAnswer,
+  failures: ['not-found'],
+} satisfies Contract;
+
+/** GET /api/users */
+export const ListUsers = {
+  who: 'signed in',
+  about,
+  query: listQuery(SORTABLE),
+  answer: v.array(userAnswer),
+  failures: ['list-too-long', 'page-too-large'],
+} satisfies Contract;
+
+/** GET /api/users/authorities */
+export const ListAuthorities = {
+  who: { oneOf: ADMIN, asToldBy: 'token' },
+  about,
+  answer: v.array(v.picklist(ROLES)),
+} satisfies Contract;

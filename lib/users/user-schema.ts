@@ -1,0 +1,110 @@
+import * as v from 'valibot';
+import { ROLES } from '../contract.ts';
+import { line, noId, text, updatedId } from '../fields.ts';
+import { password } from '../passwords/password-schema.ts';
+
+/** Logins that a path under /api/users means something else by. */
+export const RESERVED_LOGINS: readonly string[] = ['authorities'];
+
+const LOGIN = /^[A-Za-z0-9!$&*+=^_`{|}~.@-]{1,50}$/;
+
+/** Whether a user could have this login. `.` and `..` could not: clients resolve such paths away. */
+export function isLogin(value: string): boolean {
+  return LOGIN.test(value) && value !== '.' && value !== '..' && !RESERVED_LOGINS.includes(value);
+}
+
+export const login = v.pipe(text(1, 50), v.check(isLogin, 'Pattern'));
+
+/** The `{login}` of a path. What cannot be a login becomes one that nobody has: 404 in its turn, after 403. */
+export const loginInPath = v.object({
+  login: v.pipe(
+    v.string(),
+    v.transform((value) => (isLogin(value) ? value : '.')),
+  ),
+});
+
+const ADDRESS = /^[^@\s,\p{Cc}]+@[^@\s,\p{Cc}]+$/u;
+
+/** An e-mail address: one @, no space, control character or comma, as given and as its compatibility form. */
+export const email = v.pipe(
+  text(0, 254),
+  v.minLength(3, 'Size'),
+  v.check((value) => ADDRESS.test(value) && ADDRESS.test(value.normalize('NFKC')), 'Email'),
+  v.check((value) => value.normalize('NFKC').length <= 254, 'Size'),
+);
+
+const langKey = v.pipe(line(10), v.minLength(2, 'Size'));
+const authorities = v.pipe(
+  v.array(v.picklist(ROLES, 'Pattern'), 'TypeMismatch'),
+  v.transform((roles) => [...new Set(roles)]),
+);
+
+/** A name or image that null clears; left out it stays as it is. */
+const clearable = (longest: number) =>
+  v.optional(
+    v.pipe(
+      v.nullable(line(longest)),
+      v.transform((value) => value ?? undefined),
+    ),
+  );
+
+/** What users may say of themselves. */
+const person = {
+  firstName: clearable(50),
+  lastName: clearable(50),
+  imageUrl: clearable(256),
+};
+
+export const newUser = v.object({
+  id: noId,
+  login,
+  email,
+  ...person,
+  activated: v.nullish(v.boolean('TypeMismatch'), true),
+  langKey: v.nullish(langKey, 'en'),
+  authorities: v.nullish(authorities, []),
+  // Clients send an empty password along when they mean none.
+  password: v.optional(
+    v.pipe(
+      v.unknown(),
+      v.transform((value) => (value === '' || value === null ? undefined : value)),
+      v.optional(password),
+    ),
+  ),
+});
+export type NewUser = v.InferOutput<typeof newUser>;
+
+export const userChange = v.object({
+  id: updatedId,
+  login,
+  email,
+  ...person,
+  activated: v.optional(v.boolean('TypeMismatch')),
+  langKey: v.optional(langKey),
+  authorities: v.optional(authorities),
+});
+export type UserChange = v.InferOutput<typeof userChange>;
+
+export const ownAccountChange = v.object({
+  email: v.optional(email),
+  ...person,
+  langKey: v.optional(langKey),
+});
+export type OwnAccountChange = v.InferOutput<typeof ownAccountChange>;
+
+/** A user in answers. */
+export const userAnswer = v.strictObject({
+  id: v.number(),
+  login: v.string(),
+  firstName: v.nullable(v.string()),
+  lastName: v.nullable(v.string()),
+  email: v.string(),
+  imageUrl: v.nullable(v.string()),
+  activated: v.boolean(),
+  langKey: v.string(),
+  authorities: v.array(v.picklist(ROLES)),
+  createdBy: v.string(),
+  createdDate: v.pipe(v.string(), v.isoTimestamp()),
+  lastModifiedBy: v.string(),
+  lastModifiedDate: v.pipe(v.string(), v.isoTimestamp()),
+});

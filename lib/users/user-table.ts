@@ -1,0 +1,100 @@
+import { emailGuardKey, entityKey, loginGuardKey, totalKey } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
+import { add, type Condition, claim, remove, set, unchanged, type Write } from '../table/write.ts';
+import { membership } from './administrators.ts';
+import { emailKey } from './email-key.ts';
+import type { User } from './user.ts';
+
+/** The user in an item. */
+export function userOf({ pk: _pk, sk: _sk, ...user }: Item): User {
+  return user as unknown as User;
+}
+
+/** The user with this id, or undefined. */
+export async function findUser(table: Table, id: number): Promise<User | undefined> {
+  const item = await table.get(entityKey('USER', id));
+  return item && userOf(item);
+}
+
+/** The user with exactly this login, or undefined. A rename between the two reads is followed once. */
+export async function findUserByLogin(table: Table, login: string): Promise<User | undefined> {
+  for (let tries = 0; tries < 2; tries++) {
+    const guard = await table.get(loginGuardKey(login));
+    if (!guard) return undefined;
+    const user = await findUser(table, guard.id as number);
+    if (user?.login === login) return user;
+  }
+  return undefined;
+}
+
+const owns = (user: User): Condition => ({
+  condition: '#id = :id',
+  names: { '#id': 'id' },
+  values: { ':id': user.id },
+  otherwise: 'reload',
+});
+
+const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');
+const claimEmail = (user: User) => claim(emailGuardKey(emailKey(user.email)), { id: user.id }, 'email-taken');
+const releaseLogin = (user: User) => remove(loginGuardKey(user.login), owns(user));
+const releaseEmail = (user: User) => remove(emailGuardKey(emailKey(user.email)), owns(user));
+
+/*
+ * The writes of a user's life, in the order in which broken rules are reported: login, e-mail, last administrator.
+ */
+
+/** A user comes to be, with the guards of login and e-mail. */
+export function creation(user: User): Write[] {
+  return [
+    claimLogin(user),
+    claimEmail(user),
+    ...membership(undefined, user),
+    claim(entityKey('USER', user.id), { ...user }, 'reload'),
+    add(totalKey('USER'), 1),
+  ];
+}
+
+/** A user changes in what shows. Password and token rules are other attributes, so that neither change undoes the other. */
+export function modification(before: User, after: User): Write[] {
+  const renamed = before.login !== after.login;
+  // A new spelling of the same address keeps its guard: two actions on one item are refused.
+  const moved = emailKey(before.email) !== emailKey(after.email);
+  return [
+    ...(renamed ? [claimLogin(after)] : []),
+    ...(moved ? [claimEmail(after)] : []),
+    ...membership(before, after),
+    ...(renamed ? [releaseLogin(before)] : []),
+    ...(moved ? [releaseEmail(before)] : []),
+    set(entityKey('USER', before.id), { ...visible(after), version: before.version + 1 }, unchanged(before)),
+  ];
+}
+
+/** The password changes, and with it what it decides on, unless another change of it came first. */
+export function passwordChange(
+  user: User,
+  changes: Pick<User, 'passwordHash'> & Partial<Pick<User, 'tokensNotBefore' | 'tokensExceptJti'>>,
+): Write {
+  return set(entityKey('USER', user.id), changes, {
+    condition: '#hash = :hash',
+    names: { '#hash': 'passwordHash' },
+    values: { ':hash': user.passwordHash },
+    otherwise: 'reload',
+  });
+}
+
+/** A user goes for good; the id is never given again. */
+export function deletion(user: User): Write[] {
+  return [
+    ...membership(user, undefined),
+    releaseLogin(user),
+    releaseEmail(user),
+    remove(entityKey('USER', user.id), unchanged(user)),
+    add(totalKey('USER'), -1),
+  ];
+}
+
+function visible(user: User) {
+  const { login, email, firstName, lastName, imageUrl, activated, langKey, authorities } = user;
+  const { lastModifiedBy, lastModifiedDate } = user;
+  return { login, email, firstName, lastName, imageUrl, activated, langKey, authorities, lastModifiedBy, lastModifiedDate };
+}

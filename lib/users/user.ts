@@ -1,0 +1,45 @@
+import type { Role } from '../contract.ts';
+
+/** A user account as it is stored, without its keys. */
+export interface User {
+  readonly id: number;
+  readonly login: string;
+  readonly email: string;
+  readonly firstName?: string | undefined;
+  readonly lastName?: string | undefined;
+  readonly imageUrl?: string | undefined;
+  readonly activated: boolean;
+  readonly langKey: string;
+  readonly authorities: readonly Role[];
+  readonly createdBy: string;
+  /** ISO 8601, UTC; so is lastModifiedDate. */
+  readonly createdDate: string;
+  readonly lastModifiedBy: string;
+  readonly lastModifiedDate: string;
+  /** Counts the changes that show. */
+  readonly version: number;
+  /** A PHC string; nobody without one can log in. */
+  readonly passwordHash?: string | undefined;
+  /** Tokens issued before this second change nothing, unless they carry the id `tokensExceptJti`. */
+  readonly tokensNotBefore?: number | undefined;
+  readonly tokensExceptJti?: string | undefined;
+}
+
+/** What anyone may see of a user: a list of fields, so that no new secret is ever shown by accident. */
+export function userView(user: User) {
+  return {
+    id: user.id,
+    login: user.login,
+    firstName: user.firstName ?? null,
+    lastName: user.lastName ?? null,
+    email: user.email,
+    imageUrl: user.imageUrl ?? null,
+    activated: user.activated,
+    langKey: user.langKey,
+    authorities: user.authorities,
+    createdBy: user.createdBy,
+    createdDate: user.createdDate,
+    lastModifiedBy: user.lastModifiedBy,
+    lastModifiedDate: user.lastModifiedDate,
+  };
+}

@@ -1,0 +1,83 @@
+import { Authenticate, ChangePassword, GetAccount, UpdateAccount } from './lib/accounts/account-contracts.ts';
+import type { Contract } from './lib/contract.ts';
+import { GetHealth } from './lib/health.ts';
+import * as Integrations from './lib/integrations/integration-contracts.ts';
+import * as Parameters from './lib/integrations/parameter-contracts.ts';
+import { PublishKeys } from './lib/tokens/token-contracts.ts';
+import * as Users from './lib/users/user-contracts.ts';
+
+/** One endpoint: the request, the file in functions/ that serves it, its contract, and all that its function may do. */
+export interface Route {
+  readonly on: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`;
+  readonly file: string;
+  readonly contract: Contract;
+  readonly may: Rights;
+}
+
+/** Partition keys that a function may use, by what it does with them, and the keys in KMS. Nothing that is not named. */
+export interface Rights {
+  readonly get?: readonly string[];
+  readonly batchGet?: readonly string[];
+  readonly query?: readonly string[];
+  readonly put?: readonly string[];
+  readonly update?: readonly string[];
+  readonly remove?: readonly string[];
+  readonly check?: readonly string[];
+  readonly keys?: readonly ('sign' | 'pepper' | 'seal' | 'unseal')[];
+}
+
+// The partition keys of lib/table/keys.ts; who asks for a token reads JWKS besides.
+const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
+const [SEQUENCE, TOTAL, JWKS] = ['SEQUENCE', 'TOTAL', 'JWKS'];
+
+// biome-ignore format: a table is read by its columns
+export const routes: readonly Route[] = [
+  { on: 'POST /api/authenticate',                  file: 'authenticate',        contract: Authenticate,
+    may: { get: [LOGIN, USER, JWKS], put: [JWKS], update: [USER], keys: ['sign', 'pepper'] } },
+  { on: 'GET /.well-known/jwks.json',              file: 'publish-keys',        contract: PublishKeys,
+    may: { query: [JWKS] } },
+  { on: 'GET /api/health',                         file: 'get-health',          contract: GetHealth,
+    may: { get: [ADMINS] } },
+
+  { on: 'GET /api/account',                        file: 'get-account',         contract: GetAccount,
+    may: { get: [USER] } },
+  { on: 'POST /api/account',                       file: 'update-account',      contract: UpdateAccount,
+    may: { get: [USER], put: [EMAIL], update: [USER], remove: [EMAIL] } },
+  { on: 'POST /api/account/change-password',       file: 'change-password',     contract: ChangePassword,
+    may: { get: [USER], update: [USER], keys: ['pepper'] } },
+
+  { on: 'POST /api/users',                         file: 'create-user',         contract: Users.CreateUser,
+    may: { get: [USER], put: [USER, LOGIN, EMAIL], update: [ADMINS, SEQUENCE, TOTAL], check: [USER], keys: ['pepper'] } },
+  { on: 'PUT /api/users',                          file: 'update-user',         contract: Users.UpdateUser,
+    may: { get: [USER], put: [LOGIN, EMAIL], update: [USER, ADMINS], remove: [LOGIN, EMAIL], check: [USER] } },
+  { on: 'GET /api/users',                          file: 'list-users',          contract: Users.ListUsers,
+    may: { get: [TOTAL], query: [USER] } },
+  { on: 'GET /api/users/authorities',              file: 'list-authorities',    contract: Users.ListAuthorities,
+    may: {} },
+  { on: 'GET /api/users/{login}',                  file: 'get-user',            contract: Users.GetUser,
+    may: { get: [LOGIN, USER] } },
+  { on: 'DELETE /api/users/{login}',               file: 'delete-user',         contract: Users.DeleteUser,
+    may: { get: [LOGIN, USER], update: [ADMINS, TOTAL], remove: [USER, LOGIN, EMAIL], check: [USER] } },
+
+  { on: 'POST /api/utm-integrations',              file: 'create-integration',  contract: Integrations.CreateIntegration,
+    may: { get: [USER], put: [INTEGRATION], update: [SEQUENCE, TOTAL], check: [USER] } },
+  { on: 'PUT /api/utm-integrations',               file: 'update-integration',  contract: Integrations.UpdateIntegration,
+    may: { get: [USER, INTEGRATION], update: [INTEGRATION], check: [USER] } },
+  { on: 'GET /api/utm-integrations',               file: 'list-integrations',   contract: Integrations.ListIntegrations,
+    may: { get: [TOTAL], query: [INTEGRATION] } },
+  { on: 'GET /api/utm-integrations/{id}',          file: 'get-integration',     contract: Integrations.GetIntegration,
+    may: { get: [INTEGRATION] } },
+  { on: 'DELETE /api/utm-integrations/{id}',       file: 'delete-integration',  contract: Integrations.DeleteIntegration,
+    may: { get: [USER, INTEGRATION], query: [CONF], update: [TOTAL], remove: [INTEGRATION, CONF], check: [USER] } },
+
+  { on: 'POST /api/utm-integration-confs',         file: 'create-parameter',    contract: Parameters.CreateParameter,
+    may: { get: [USER, INTEGRATION], put: [CONF], update: [INTEGRATION, TOTAL], check: [USER], keys: ['seal'] } },
+  { on: 'PUT /api/utm-integration-confs',          file: 'update-parameter',    contract: Parameters.UpdateParameter,
+    may: { get: [USER, INTEGRATION, CONF], update: [INTEGRATION, CONF], check: [USER], keys: ['seal'] } },
+  { on: 'GET /api/utm-integration-confs',          file: 'list-parameters',     contract: Parameters.ListParameters,
+    may: { get: [USER, TOTAL], batchGet: [INTEGRATION], query: [CONF], keys: ['unseal'] } },
+  { on: 'GET /api/utm-integration-confs/{id}',     file: 'get-parameter',       contract: Parameters.GetParameter,
+    may: { get: [USER, INTEGRATION, CONF], keys: ['unseal'] } },
+  { on: 'DELETE /api/utm-integration-confs/{id}',  file: 'delete-parameter',    contract: Parameters.DeleteParameter,
+    may: { get: [USER, INTEGRATION, CONF], update: [INTEGRATION, TOTAL], remove: [CONF], check: [USER] } },
+];
