@@ -1,6 +1,8 @@
-import { join } from 'node:path';
-import { build } from 'esbuild';
-import { routes } from '../routes.ts';
+import { readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { build, type Plugin } from 'esbuild';
+
+const ROOT = join(import.meta.dirname, '..');
 
 /** Where a function's bundle lies, below the folder of all bundles. */
 export const bundleOf = (folder: string, file: string): string => join(folder, file);
@@ -9,11 +11,13 @@ export const bundleOf = (folder: string, file: string): string => join(folder, f
  * Bundles all functions, each into a folder of its own. One call of esbuild for all, because it reads every module once;
  * the libraries' ES modules first, because only those can be shaken.
  */
-export async function bundle(folder: string): Promise<void> {
+export async function bundle(folder: string, plugins: Plugin[] = []): Promise<void> {
+  const files = readdirSync(join(ROOT, 'functions')).map((file) => basename(file, '.ts'));
   await build({
-    entryPoints: routes.map(({ file }) => ({ in: `functions/${file}.ts`, out: `${file}/index` })),
-    absWorkingDir: join(import.meta.dirname, '..'),
+    entryPoints: files.map((file) => ({ in: `functions/${file}.ts`, out: `${file}/index` })),
+    absWorkingDir: ROOT,
     outdir: folder,
+    plugins,
     outExtension: { '.js': '.mjs' },
     bundle: true,
     platform: 'node',

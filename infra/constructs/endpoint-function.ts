@@ -1,4 +1,5 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
@@ -23,7 +24,15 @@ interface Props {
 /** The function of one row, with a role and a log of its own. */
 export class EndpointFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, { route, bundles, environment, settings }: Props) {
+    const role = new Role(scope, `${id}-role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    const logGroup = new LogGroup(scope, `${id}-log`, {
+      retention: settings.logRetentionDays,
+      removalPolicy: settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    logGroup.grantWrite(role);
     super(scope, id, {
+      role,
+      logGroup,
       description: route.on,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -31,10 +40,6 @@ export class EndpointFunction extends LambdaFunction {
       code: Code.fromAsset(bundleOf(bundles, route.file)),
       memorySize: route.may.keys?.includes('pepper') ? MEMORY.hashing : MEMORY.usual,
       timeout: TIMEOUT,
-      logGroup: new LogGroup(scope, `${id}-log`, {
-        retention: settings.logRetentionDays,
-        removalPolicy: settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-      }),
       environment: {
         TOKEN_ISSUER: `gatehouse-${environment}`,
         TOKEN_SECONDS: String(settings.tokenLife.minutes * 60),

@@ -32,12 +32,8 @@ export interface Passwords {
   isOutdated(phc: string): boolean;
 }
 
-let kms: KMSClient | undefined;
-
 /** Passwords under the HMAC key that the stack names, or under another one. */
-export function openPasswords(pepperKey = setting('PEPPER_KEY')): Passwords {
-  kms ??= new KMSClient(clientSettings);
-  const client = kms;
+export function openPasswords(pepperKey = setting('PEPPER_KEY'), kms = new KMSClient(clientSettings)): Passwords {
   const keyId = pepperKey.slice(pepperKey.lastIndexOf('/') + 1);
   const parameters = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism},keyid=${keyId}$`;
   const nobodys = `${parameters}${base64(Buffer.alloc(SALT_BYTES))}$${base64(Buffer.alloc(HASH_BYTES))}`;
@@ -49,7 +45,7 @@ export function openPasswords(pepperKey = setting('PEPPER_KEY')): Passwords {
       tagLength: HASH_BYTES,
       ...cost,
     });
-    const { Mac } = await client.send(
+    const { Mac } = await kms.send(
       new GenerateMacCommand({ KeyId: key, Message: hash, MacAlgorithm: 'HMAC_SHA_256' }),
       inTime(),
     );

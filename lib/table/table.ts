@@ -45,14 +45,14 @@ export interface Table {
   transact(writes: readonly Write[], token: string): Promise<void>;
 }
 
-let client: DynamoDBDocumentClient | undefined;
+let shared: DynamoDBClient | undefined;
 
 /** The table that the stack names, or another one of that design. */
-export function openTable(name = setting('TABLE_NAME')): Table {
-  client ??= DynamoDBDocumentClient.from(new DynamoDBClient(clientSettings), {
-    marshallOptions: { removeUndefinedValues: true },
-  });
-  const documents = client;
+export function openTable(
+  name = setting('TABLE_NAME'),
+  client = (shared ??= new DynamoDBClient(clientSettings)),
+): Table {
+  const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 
   const table: Table = {
     async get(key) {

@@ -1,0 +1,205 @@
+import { join } from 'node:path';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { startEngine } from './engine.ts';
+import { type Call, startFront } from './front.ts';
+import { type FunctionConfig, type Functions, runFunctions } from './functions.ts';
+import { type Api, type Cors, startGateway } from './gateway.ts';
+import { keyArn, localKms, makeKey, type StoredKey } from './kms.ts';
+import type { State } from './state.ts';
+import { ACCOUNT, type Made, readTemplate, resolve, type Template } from './template.ts';
+
+export interface CloudOptions {
+  /** The folder that the stack was synthesized to. */
+  readonly assembly: string;
+  readonly state: State;
+  /** Of the HTTP API; 0 means any. */
+  readonly port: number;
+  /** Gets each line that a function prints, and what goes wrong around it. */
+  readonly onLine: (line: string) => void;
+  /** The engine has ended by itself. */
+  readonly onEnd: (reason: string) => void;
+  /** Sees every call to AWS, and may hold it up. */
+  readonly onCall?: (call: Call) => Promise<void> | void;
+  readonly holdTransactions?: number;
+}
+
+/** A stack at work on this machine. */
+export interface Cloud {
+  /** Of the HTTP API. */
+  readonly url: string;
+  /** Of AWS: `AWS_ENDPOINT_URL` for whoever wants to look behind the API. */
+  readonly endpoint: string;
+  readonly region: string;
+  readonly tableName: string;
+  readonly pepperKey: string;
+  /** Calls that came from a function after it had answered. */
+  readonly lateCalls: readonly string[];
+  /** Runs the functions as they are bundled now. */
+  recycle(): void;
+  /** Runs the stack as it is synthesized now. */
+  redeploy(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Whoever is no function. */
+export const OPERATOR = { accessKeyId: 'operator', secretAccessKey: 'local' };
+
+const KEYS = 'keys.json';
+/** How long requests that have begun may take when the cloud stops; milliseconds. */
+const GRACE = 5000;
+
+/** Runs the synthesized stack: its routes, its functions with their environment, its table and its keys. */
+export async function startCloud(options: CloudOptions): Promise<Cloud> {
+  const { state, onLine } = options;
+  const stops: (() => unknown)[] = [state.close];
+  const stop = async () => {
+    for (const end of stops.splice(0).reverse()) await end();
+  };
+  try {
+    return await start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+
+  async function start(): Promise<Cloud> {
+    let template = readTemplate(options.assembly);
+    let deployed = deploy(template, state);
+    const engine = await startEngine(state.database, options.onEnd);
+    state.engineStarted(engine.pid);
+    stops.push(engine.stop);
+
+    const lateCalls: string[] = [];
+    let functions: Functions | undefined;
+    const front = await startFront({
+      engineUrl: engine.url,
+      kms: (operation, input) => deployed.kms(operation, input),
+      identify: (accessKey) => functions?.identify(accessKey),
+      tags: () => deployed.tableTags,
+      onCall: options.onCall,
+      onLateCall(name, operation) {
+        lateCalls.push(`${name} ${operation}`);
+        onLine(`${name} called ${operation} after it had answered: Lambda would have frozen it`);
+      },
+      holdTransactions: options.holdTransactions,
+    });
+    stops.push(front.stop);
+    await createTable(front.url, template.region, deployed.table);
+
+    const run = () => runFunctions(deployed.functions, { endpoint: front.url, region: template.region, onLine });
+    functions = run();
+    stops.push(() => functions?.stop());
+    const gateway = await startGateway(
+      options.port,
+      () => deployed.api,
+      async (name, event, requestId) => functions?.invoke(name, event, requestId),
+      onLine,
+    );
+    stops.push(() => gateway.stop(GRACE));
+
+    return {
+      url: gateway.url,
+      endpoint: front.url,
+      region: template.region,
+      tableName: deployed.table.TableName,
+      pepperKey: deployed.tableTags['gatehouse:pepper-key'] ?? '',
+      lateCalls,
+      recycle: () => functions?.recycle(),
+      async redeploy() {
+        template = readTemplate(options.assembly);
+        deployed = deploy(template, state);
+        await createTable(front.url, template.region, deployed.table);
+        // Requests that have begun end on the functions that they began on.
+        functions?.recycle();
+        functions = run();
+      },
+      stop,
+    };
+  }
+}
+
+interface TableProperties {
+  readonly TableName: string;
+  readonly KeySchema: { AttributeName: string; KeyType: 'HASH' | 'RANGE' }[];
+  readonly AttributeDefinitions: { AttributeName: string; AttributeType: 'S' | 'N' | 'B' }[];
+  readonly Tags?: { Key: string; Value: string }[];
+}
+
+interface Deployed {
+  readonly kms: ReturnType<typeof localKms>;
+  readonly table: TableProperties;
+  readonly tableTags: Record<string, string>;
+  readonly functions: FunctionConfig[];
+  readonly api: Api;
+}
+
+/** Makes of the template what it describes. Keys are made once and kept; all else is derived. */
+function deploy(template: Template, state: State): Deployed {
+  const { region, stack } = template;
+  const made = new Map<string, Made>();
+  const find = <T>(value: unknown) => resolve<T>(value, made, region);
+  const arn = (service: string, name: string) => `arn:aws:${service}:${region}:${ACCOUNT}:${name}`;
+
+  const stored: Record<string, StoredKey> = JSON.parse(state.read(KEYS) ?? '{}');
+  const before = Object.keys(stored).length;
+  for (const [logicalId, { KeySpec }] of template.ofType('AWS::KMS::Key')) {
+    const key = (stored[logicalId] ??= makeKey(String(KeySpec ?? 'SYMMETRIC_DEFAULT')));
+    made.set(logicalId, { ref: key.id, attributes: { Arn: keyArn(region, key.id) } });
+  }
+  if (Object.keys(stored).length > before) state.write(KEYS, JSON.stringify(stored));
+
+  const [[tableId, tableProperties] = []] = template.ofType('AWS::DynamoDB::Table');
+  if (!tableId) throw new Error('The stack has no table');
+  const tableName = `${stack}-${tableId}`;
+  made.set(tableId, { ref: tableName, attributes: { Arn: arn('dynamodb', `table/${tableName}`) } });
+  for (const [logicalId] of template.ofType('AWS::Logs::LogGroup')) made.set(logicalId, { ref: logicalId });
+
+  const code = new Map<string, string>();
+  const functions = template.ofType('AWS::Lambda::Function').map(([logicalId, properties]): FunctionConfig => {
+    const name = String(properties.Description);
+    made.set(logicalId, { ref: logicalId, attributes: { Arn: arn('lambda', `function:${logicalId}`) } });
+    code.set(arn('lambda', `function:${logicalId}`), name);
+    const { S3Key } = find<{ S3Key: string }>(properties.Code);
+    const [file] = String(properties.Handler).split('.');
+    return {
+      name,
+      file: join(template.assetFolder(S3Key), `${file}.mjs`),
+      environment: find<{ Variables: Record<string, string> }>(properties.Environment).Variables,
+      timeout: Number(properties.Timeout) * 1000,
+      memory: Number(properties.MemorySize),
+    };
+  });
+
+  const integrations = new Map<string, string>();
+  for (const [logicalId, { IntegrationUri }] of template.ofType('AWS::ApiGatewayV2::Integration')) {
+    made.set(logicalId, { ref: logicalId });
+    integrations.set(`integrations/${logicalId}`, code.get(find<string>(IntegrationUri)) ?? '');
+  }
+  const routes = new Map<string, string>();
+  for (const [logicalId, { RouteKey, Target }] of template.ofType('AWS::ApiGatewayV2::Route')) {
+    const name = integrations.get(find<string>(Target));
+    if (!name) throw new Error(`The route ${logicalId} leads to no function`);
+    routes.set(String(RouteKey), name);
+  }
+  const [[, api] = []] = template.ofType('AWS::ApiGatewayV2::Api');
+
+  const table = { ...find<TableProperties>(tableProperties), TableName: tableName };
+  return {
+    kms: localKms(region, Object.values(stored)),
+    table,
+    tableTags: Object.fromEntries((table.Tags ?? []).map(({ Key, Value }) => [Key, Value])),
+    functions,
+    api: { routes, cors: api?.CorsConfiguration as Cors | undefined },
+  };
+}
+
+async function createTable(endpoint: string, region: string, table: TableProperties): Promise<void> {
+  const { TableName, KeySchema, AttributeDefinitions } = table;
+  const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
+  await client
+    .send(new CreateTableCommand({ TableName, KeySchema, AttributeDefinitions, BillingMode: 'PAY_PER_REQUEST' }))
+    .catch((error: Error) => {
+      if (error.name !== 'ResourceInUseException') throw error;
+    });
+  client.destroy();
+}

@@ -1,0 +1,46 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { KMSClient } from '@aws-sdk/client-kms';
+import { Failure } from '../../lib/failure.ts';
+import { openPasswords } from '../../lib/passwords/passwords.ts';
+import { openTable, type Table } from '../../lib/table/table.ts';
+import { createUser } from '../../lib/users/create-user.ts';
+import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
+import { findUserByLogin } from '../../lib/users/user-table.ts';
+import { type Cloud, OPERATOR } from './cloud.ts';
+import type { State } from './state.ts';
+
+const DONE = 'first-accounts';
+
+/** The table of a local cloud, as its operator sees it. */
+export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
+  return openTable(tableName, new DynamoDBClient({ endpoint, region, credentials: OPERATOR }));
+}
+
+/** On the first start of a state, makes the accounts admin and user; says whether it did. */
+export async function makeFirstAccounts(cloud: Cloud, state: State): Promise<boolean> {
+  if (state.read(DONE)) return false;
+  const { endpoint, region, pepperKey } = cloud;
+  const table = operatorsTable(cloud);
+  const passwords = openPasswords(pepperKey, new KMSClient({ endpoint, region, credentials: OPERATOR }));
+
+  // A start that was killed half-way has made one of them, or both.
+  const admin =
+    (await createFirstAdministrator(table, passwords, { login: 'admin', email: 'admin@example.com', password: 'admin' })) ??
+    (await findUserByLogin(table, 'admin'));
+  if (admin) {
+    const caller = { id: admin.id, roles: admin.authorities, jti: DONE, issuedAt: Math.floor(Date.now() / 1000) };
+    await createUser(table, passwords, caller, {
+      id: undefined,
+      login: 'user',
+      email: 'user@example.com',
+      password: 'user',
+      activated: true,
+      langKey: 'en',
+      authorities: ['ROLE_USER'],
+    }).catch((error) => {
+      if (!(error instanceof Failure && error.code === 'login-taken')) throw error;
+    });
+  }
+  state.write(DONE, new Date().toISOString());
+  return true;
+}

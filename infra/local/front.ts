@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { Identity } from './functions.ts';
+import { transactionsInFlight } from './in-flight.ts';
+import type { ServiceAnswer } from './kms.ts';
+
+/** A call to AWS, before it is made. */
+export interface Call {
+  readonly service: 'DynamoDB' | 'KMS';
+  readonly operation: string;
+  readonly input: Record<string, unknown>;
+  /** The function that makes it; undefined for anyone else, an operator's script for example. */
+  readonly by: string | undefined;
+}
+
+export interface FrontOptions {
+  readonly engineUrl: string;
+  readonly kms: (operation: string, input: Record<string, unknown>) => ServiceAnswer;
+  readonly identify: (accessKey: string) => Identity | undefined;
+  /** What the table is called, and its tags: the engine keeps none. */
+  readonly tags: (tableArn: string) => Record<string, string>;
+  /** Sees every call, and may hold it up. */
+  readonly onCall?: ((call: Call) => Promise<void> | void) | undefined;
+  /** A function has called after it had answered: Lambda would have frozen it. */
+  readonly onLateCall: (name: string, operation: string) => void;
+  /** For how long every transaction is under way at least; milliseconds. */
+  readonly holdTransactions?: number | undefined;
+}
+
+const SERVICES: Record<string, Call['service']> = { DynamoDB_20120810: 'DynamoDB', TrentService: 'KMS' };
+
+/** AWS on loopback: one address for DynamoDB and KMS, told apart as the SDK tells them apart. */
+export async function startFront(options: FrontOptions) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const pass = transactionsInFlight(options.holdTransactions);
+
+  async function answer(req: IncomingMessage): Promise<ServiceAnswer> {
+    const [prefix = '', operation = ''] = String(req.headers['x-amz-target'] ?? '').split('.');
+    const service = SERVICES[prefix];
+    const text = await textOf(req);
+    if (!service) return unknown(`The local cloud does not know ${prefix || 'a request without x-amz-target'}`);
+
+    const [, accessKey = ''] = /Credential=([^/]+)\//.exec(req.headers.authorization ?? '') ?? [];
+    const identity = options.identify(accessKey);
+    if (identity?.state === 'idle') {
+      options.onLateCall(identity.name, operation);
+      return unknown(`${identity.name} has already answered`);
+    }
+    const input = JSON.parse(text);
+    await options.onCall?.({ service, operation, input, by: identity?.name });
+
+    if (service === 'KMS') return options.kms(operation, input);
+    if (operation === 'ListTagsOfResource') {
+      const tags = Object.entries(options.tags(input.ResourceArn)).map(([Key, Value]) => ({ Key, Value }));
+      return { status: 200, body: { Tags: tags } };
+    }
+    return pass(operation, input, () => forward(options.engineUrl, agent, req, text));
+  }
+
+  const server = createServer(async (req, res) => {
+    try {
+      send(res, await answer(req));
+    } catch (error) {
+      send(res, { status: 500, body: { __type: 'InternalServerError', message: String(error) } });
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop() {
+      agent.destroy();
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+const unknown = (message: string): ServiceAnswer => ({
+  status: 400,
+  body: { __type: 'UnknownOperationException', message },
+});
+
+function send(res: ServerResponse, { status, body }: ServiceAnswer): void {
+  res.writeHead(status, { 'Content-Type': 'application/x-amz-json-1.0' });
+  res.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+async function textOf(stream: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function forward(engineUrl: string, agent: Agent, req: IncomingMessage, body: string): Promise<ServiceAnswer> {
+  return new Promise((resolve, reject) => {
+    const { 'x-amz-target': target, authorization, 'x-amz-date': date } = req.headers;
+    const headers = {
+      'Content-Type': 'application/x-amz-json-1.0',
+      'Content-Length': Buffer.byteLength(body),
+      'X-Amz-Target': target,
+      Authorization: authorization,
+      'X-Amz-Date': date,
+    };
+    const call = request(engineUrl, { agent, method: 'POST', headers }, async (res) => {
+      resolve({ status: res.statusCode ?? 500, body: await textOf(res) });
+    });
+    call.on('error', reject);
+    call.end(body);
+  });
+}

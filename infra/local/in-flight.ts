@@ -1,0 +1,71 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ServiceAnswer } from './kms.ts';
+
+/*
+ * The embedded engine makes one transaction after the other and so never cancels one for meeting another. DynamoDB
+ * does: while a transaction is under way, whoever names one of its items is refused, condition checks included.
+ */
+
+type Action = { TableName: string; Key?: Attributes; Item?: Attributes };
+type Attributes = Record<string, { S?: string }>;
+
+/** Lets a write pass to the engine, or refuses it as DynamoDB would because of one that is under way. */
+export function transactionsInFlight(holdFor = 0) {
+  const held = new Map<string, string>();
+
+  return async function pass(
+    operation: string,
+    input: Record<string, unknown>,
+    forward: () => Promise<ServiceAnswer>,
+  ): Promise<ServiceAnswer> {
+    if (operation !== 'TransactWriteItems') {
+      const single = operation === 'PutItem' || operation === 'UpdateItem' || operation === 'DeleteItem';
+      return single && held.has(itemOf(input as unknown as Action)) ? CONFLICT : forward();
+    }
+
+    const token = String(input.ClientRequestToken);
+    const items = (input.TransactItems as Record<string, Action>[]).map((member) =>
+      itemOf(Object.values(member)[0] as Action),
+    );
+    const meets = items.map((item) => held.has(item));
+    if (items.some((item) => held.get(item) === token)) return IN_PROGRESS;
+    if (meets.includes(true)) return cancelled(meets);
+
+    for (const item of items) held.set(item, token);
+    try {
+      if (holdFor > 0) await wait(holdFor);
+      return await forward();
+    } finally {
+      for (const item of items) held.delete(item);
+    }
+  };
+}
+
+const itemOf = ({ TableName, Key, Item }: Action): string => {
+  const { pk, sk } = (Key ?? Item) as Attributes;
+  return JSON.stringify([TableName, pk?.S, sk?.S]);
+};
+
+const TYPE = 'com.amazonaws.dynamodb.v20120810#';
+const IN_PROGRESS = {
+  status: 400,
+  body: { __type: `${TYPE}TransactionInProgressException`, Message: 'The transaction with the given request token is already in progress.' },
+};
+const CONFLICT = {
+  status: 400,
+  body: { __type: `${TYPE}TransactionConflictException`, message: 'Transaction is ongoing for the item' },
+};
+
+function cancelled(meets: readonly boolean[]): ServiceAnswer {
+  const codes = meets.map((conflict) => (conflict ? 'TransactionConflict' : 'None'));
+  return {
+    status: 400,
+    body: {
+      __type: `${TYPE}TransactionCanceledException`,
+      Message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes.join(', ')}]`,
+      CancellationReasons: codes.map((Code) =>
+        Code === 'None' ? { Code } : { Code, Message: 'Transaction is ongoing for the item' },
+      ),
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  randomBytes,
+  randomUUID,
+  sign,
+} from 'node:crypto';
+import { ACCOUNT } from './template.ts';
+
+/** A key of the local KMS as it is kept; the material is base64. */
+export interface StoredKey {
+  readonly id: string;
+  readonly spec: string;
+  readonly material: string;
+}
+
+/** An answer of an AWS service: its status, and its body as an object or as the text that it already is. */
+export interface ServiceAnswer {
+  readonly status: number;
+  readonly body: Record<string, unknown> | string;
+}
+
+type Input = Record<string, unknown>;
+type Operation = (key: StoredKey, input: Input, arn: string) => Record<string, unknown>;
+
+/** A new key of a spec that a template can name. */
+export function makeKey(spec: string): StoredKey {
+  const id = randomUUID();
+  if (spec === 'ECC_NIST_P256') {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    return { id, spec, material: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64') };
+  }
+  if (spec === 'HMAC_256' || spec === 'SYMMETRIC_DEFAULT') return { id, spec, material: randomBytes(32).toString('base64') };
+  throw new Error(`The local cloud does not know the key spec ${spec}`);
+}
+
+/** The ARN of a key. */
+export const keyArn = (region: string, id: string): string => `arn:aws:kms:${region}:${ACCOUNT}:key/${id}`;
+
+/** KMS, as far as the functions use it. An operation that it does not know is answered as AWS answers unknown ones. */
+export function localKms(region: string, keys: readonly StoredKey[]) {
+  return (operation: string, input: Input): ServiceAnswer => {
+    const perform = OPERATIONS[operation];
+    if (!perform) return refusal('UnknownOperationException', `The local cloud does not know KMS ${operation}`);
+    const wanted = String(input.KeyId).split('/').at(-1);
+    const key = keys.find(({ id }) => id === wanted);
+    if (!key) return refusal('NotFoundException', `Key '${input.KeyId}' does not exist`);
+    if (!SPECS[operation]?.includes(key.spec)) return refusal('InvalidKeyUsageException', `${operation} on a ${key.spec} key`);
+    try {
+      return { status: 200, body: perform(key, input, keyArn(region, key.id)) };
+    } catch {
+      return refusal('InvalidCiphertextException', '');
+    }
+  };
+}
+
+const refusal = (type: string, message: string): ServiceAnswer => ({ status: 400, body: { __type: type, message } });
+
+const bytes = (base64: unknown): Buffer => Buffer.from(String(base64), 'base64');
+const secret = (key: StoredKey): Buffer => bytes(key.material);
+
+const SPECS: Record<string, string[]> = {
+  Sign: ['ECC_NIST_P256'],
+  GetPublicKey: ['ECC_NIST_P256'],
+  GenerateMac: ['HMAC_256'],
+  GenerateDataKey: ['SYMMETRIC_DEFAULT'],
+  Decrypt: ['SYMMETRIC_DEFAULT'],
+};
+
+const OPERATIONS: Record<string, Operation> = {
+  Sign(key, { Message, SigningAlgorithm }, arn) {
+    const privateKey = createPrivateKey({ key: secret(key), format: 'der', type: 'pkcs8' });
+    return { KeyId: arn, SigningAlgorithm, Signature: sign('sha256', bytes(Message), privateKey).toString('base64') };
+  },
+
+  GetPublicKey(key, _, arn) {
+    const publicKey = createPublicKey(createPrivateKey({ key: secret(key), format: 'der', type: 'pkcs8' }));
+    const der = publicKey.export({ format: 'der', type: 'spki' });
+    return { KeyId: arn, KeySpec: key.spec, KeyUsage: 'SIGN_VERIFY', PublicKey: der.toString('base64') };
+  },
+
+  GenerateMac(key, { Message, MacAlgorithm }, arn) {
+    const mac = createHmac('sha256', secret(key)).update(bytes(Message)).digest('base64');
+    return { KeyId: arn, MacAlgorithm, Mac: mac };
+  },
+
+  GenerateDataKey(key, { EncryptionContext }, arn) {
+    const dataKey = randomBytes(32);
+    const nonce = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', secret(key), nonce).setAAD(authenticated(EncryptionContext));
+    const encrypted = Buffer.concat([cipher.update(dataKey), cipher.final()]);
+    const wrapped = Buffer.concat([Buffer.from(key.id), nonce, cipher.getAuthTag(), encrypted]);
+    return { KeyId: arn, Plaintext: dataKey.toString('base64'), CiphertextBlob: wrapped.toString('base64') };
+  },
+
+  Decrypt(key, { CiphertextBlob, EncryptionContext }, arn) {
+    const wrapped = bytes(CiphertextBlob).subarray(key.id.length);
+    const decipher = createDecipheriv('aes-256-gcm', secret(key), wrapped.subarray(0, 12));
+    decipher.setAAD(authenticated(EncryptionContext)).setAuthTag(wrapped.subarray(12, 28));
+    const plaintext = Buffer.concat([decipher.update(wrapped.subarray(28)), decipher.final()]);
+    return { KeyId: arn, Plaintext: plaintext.toString('base64'), EncryptionAlgorithm: 'SYMMETRIC_DEFAULT' };
+  },
+};
+
+/** The encryption context, the same text whatever the order of its parts. */
+function authenticated(context: unknown): Buffer {
+  return Buffer.from(JSON.stringify(Object.entries((context as Record<string, string>) ?? {}).sort()));
+}

@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { watch } from 'node:fs';
+import { createServer } from 'node:net';
+import { join, relative } from 'node:path';
+import { bundle } from '../bundle.ts';
+import { type Cloud, startCloud } from './cloud.ts';
+import { makeFirstAccounts } from './first-accounts.ts';
+import { openMemoryState, openState } from './state.ts';
+import { synthesize } from './synthesize.ts';
+
+/* `npm start`: synthesizes the stack, runs it, and runs it anew when its source changes. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const { STATE_DIR = '.local', PORT = '3000' } = process.env;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+const port = Number(PORT);
+if (!/^\d+$/.test(PORT) || port > 65_535) fail(`PORT is a number from 0 to 65535, and not ${PORT}.`);
+await demandFree(port).catch((error) => fail(error.message));
+
+const state = await Promise.resolve(STATE_DIR === ':memory:' ? openMemoryState() : openState(STATE_DIR)).catch((error) =>
+  fail(error.message),
+);
+let cloud: Cloud | undefined;
+let stopping = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal));
+
+try {
+  say('Synthesizing the stack');
+  await synthesize(state.assembly);
+  if (!stopping) await run();
+} catch (error) {
+  state.close();
+  fail(error instanceof Error ? error.message : String(error));
+}
+
+async function run(): Promise<void> {
+  cloud = await startCloud({
+    assembly: state.assembly,
+    state,
+    port,
+    onLine: say,
+    onEnd: (reason) => void stop(`The DynamoDB engine has ended. ${reason}`, 1),
+  });
+  const made = await makeFirstAccounts(cloud, state);
+  const { url, endpoint, region, tableName } = cloud;
+  say(state.database ? `All data is in ${relative('.', join(state.database, '..')) || '.'}/` : 'All data is in memory, and gone when it stops');
+  say(`Table ${tableName} in ${region}; AWS_ENDPOINT_URL=${endpoint} looks behind the API`);
+  if (made) {
+    say('First start: made the accounts admin, password admin (ROLE_ADMIN, ROLE_USER),');
+    say('             and user, password user (ROLE_USER)');
+  }
+  say('Try it:');
+  say(`  TOKEN=$(curl -s ${url}/api/authenticate -H 'Content-Type: application/json' \\`);
+  say(`    -d '{"username":"admin","password":"admin"}' | sed 's/.*:"\\(.*\\)".*/\\1/')`);
+  say(`  curl -s ${url}/api/account -H "Authorization: Bearer $TOKEN"`);
+  watchSource(cloud);
+  say(`Gatehouse is ready at ${url}`);
+}
+
+/** A change of the functions bundles them anew, one of the API or the stack synthesizes anew. */
+function watchSource(running: Cloud): void {
+  let changed = new Set<string>();
+  let work = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+
+  const note = (path: string) => {
+    changed.add(path);
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const paths = [...changed];
+      changed = new Set();
+      work = work.then(() => apply(running, paths)).catch((error) => say(`Still running what it was before: ${error.message}`));
+    }, 100);
+  };
+  for (const folder of ['functions', 'lib', 'infra']) {
+    watch(join(ROOT, folder), { recursive: true }, (_, file) => {
+      if (file && /\.m?ts$/.test(file)) note(`${folder}/${file}`);
+    }).unref();
+  }
+  watch(ROOT, (_, file) => {
+    if (file === 'routes.ts' || file === 'cdk.json') note(file);
+  }).unref();
+}
+
+async function apply(running: Cloud, paths: readonly string[]): Promise<void> {
+  const names = paths.join(', ');
+  if (paths.some((path) => path.startsWith('infra/local/'))) say(`Changed ${names}: restart to run it`);
+  const stack = paths.some((path) => !/^(functions|lib|infra\/local)\//.test(path));
+  const functions = paths.some((path) => /^(functions|lib)\//.test(path));
+  if (!stack && !functions) return;
+  const started = Date.now();
+  if (stack) {
+    await synthesize(state.assembly);
+    await running.redeploy();
+  } else {
+    await bundle(join(state.assembly, 'bundles'));
+    running.recycle();
+  }
+  say(`Changed ${names}: running it after ${Date.now() - started} ms`);
+}
+
+async function stop(reason: string, status = 0): Promise<void> {
+  if (stopping) process.exit(1);
+  stopping = true;
+  say(`Stopping: ${reason}`);
+  await (cloud ? cloud.stop() : state.close());
+  process.exit(status);
+}
+
+async function demandFree(wanted: number): Promise<void> {
+  const probe = createServer().listen(wanted, '127.0.0.1');
+  await once(probe, 'listening').catch((error) => {
+    throw error.code === 'EADDRINUSE'
+      ? new Error(`Port ${wanted} is taken. Stop what uses it, or choose another one: PORT=${wanted + 1} npm start`)
+      : error;
+  });
+  await new Promise((resolve) => probe.close(resolve));
+}

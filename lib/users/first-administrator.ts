@@ -1,0 +1,35 @@
+import type { Passwords } from '../passwords/passwords.ts';
+import { change } from '../table/change.ts';
+import { rosterKey } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { also, type Condition } from '../table/write.ts';
+import { newAccount } from './create-user.ts';
+import type { User } from './user.ts';
+import { creation } from './user-table.ts';
+
+const noAdministrators: Condition = {
+  condition: 'attribute_not_exists(#ids)',
+  names: { '#ids': 'ids' },
+  otherwise: 'reload',
+};
+
+/**
+ * Makes the account that administers a table in which nobody does yet; all others are made through the API. Undefined,
+ * and nothing changed, when the table has an administrator. Fails with login-taken, email-taken.
+ */
+export async function createFirstAdministrator(
+  table: Table,
+  passwords: Passwords,
+  { login, email, password }: { login: string; email: string; password: string },
+): Promise<User | undefined> {
+  const [id, passwordHash] = await Promise.all([table.nextId('USER'), passwords.hash(password)]);
+  const authorities = ['ROLE_ADMIN', 'ROLE_USER'] as const;
+  const fields = { id, login, email, passwordHash, authorities, activated: true, langKey: 'en' };
+  const user = newAccount(fields, 'system');
+  const writes = creation(user).map((write) => (write.key === rosterKey ? also(write, noAdministrators) : write));
+  return change(
+    table,
+    () => table.get(rosterKey),
+    (roster) => (roster ? { writes: [], result: undefined } : { writes, result: user }),
+  );
+}
