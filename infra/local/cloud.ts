@@ -143,7 +143,8 @@ function deploy(template: Template, state: State): Deployed {
   const stored: Record<string, StoredKey> = JSON.parse(state.read(KEYS) ?? '{}');
   const before = Object.keys(stored).length;
   for (const [logicalId, { KeySpec }] of template.ofType('AWS::KMS::Key')) {
-    const key = (stored[logicalId] ??= makeKey(String(KeySpec ?? 'SYMMETRIC_DEFAULT')));
+    const key = stored[logicalId] ?? makeKey(String(KeySpec ?? 'SYMMETRIC_DEFAULT'));
+    stored[logicalId] = key;
     made.set(logicalId, { ref: key.id, attributes: { Arn: keyArn(region, key.id) } });
   }
   if (Object.keys(stored).length > before) state.write(KEYS, JSON.stringify(stored));

@@ -75,7 +75,8 @@ async function answers(url: string, child: ChildProcess): Promise<boolean> {
       headers: {
         'Content-Type': 'application/x-amz-json-1.0',
         'X-Amz-Target': 'DynamoDB_20120810.ListTables',
-        Authorization: 'AWS4-HMAC-SHA256 Credential=local/20200101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
+        Authorization:
+          'AWS4-HMAC-SHA256 Credential=local/20200101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
         'X-Amz-Date': '20200101T000000Z',
       },
       body: '{}',

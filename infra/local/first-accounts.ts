@@ -25,8 +25,11 @@ export async function makeFirstAccounts(cloud: Cloud, state: State): Promise<boo
 
   // A start that was killed half-way has made one of them, or both.
   const admin =
-    (await createFirstAdministrator(table, passwords, { login: 'admin', email: 'admin@example.com', password: 'admin' })) ??
-    (await findUserByLogin(table, 'admin'));
+    (await createFirstAdministrator(table, passwords, {
+      login: 'admin',
+      email: 'admin@example.com',
+      password: 'admin',
+    })) ?? (await findUserByLogin(table, 'admin'));
   if (admin) {
     const caller = { id: admin.id, roles: admin.authorities, jti: DONE, issuedAt: Math.floor(Date.now() / 1000) };
     await createUser(table, passwords, caller, {

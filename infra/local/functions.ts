@@ -61,7 +61,12 @@ export function runFunctions(
     const accessKey = `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`;
     const worker = new Worker(new URL('./function-worker.ts', import.meta.url), {
       workerData: { file: config.file, name: config.name, memory: String(config.memory) } satisfies WorkerData,
-      env: { ...runtimeEnvironment(config, region), ...config.environment, AWS_ACCESS_KEY_ID: accessKey, AWS_ENDPOINT_URL: endpoint },
+      env: {
+        ...runtimeEnvironment(config, region),
+        ...config.environment,
+        AWS_ACCESS_KEY_ID: accessKey,
+        AWS_ENDPOINT_URL: endpoint,
+      },
       stdout: true,
       stderr: true,
     });
@@ -78,7 +83,9 @@ export function runFunctions(
     };
     instances.add(instance);
     worker.on('message', (report: Report) => instance.listener?.(report));
-    worker.on('error', (error) => fail(instance, error instanceof Error ? (error.stack ?? error.message) : String(error)));
+    worker.on('error', (error) =>
+      fail(instance, error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    );
     worker.on('exit', () => fail(instance, `${config.name} has ended`));
     return instance;
   }

@@ -50,9 +50,19 @@ export async function startGateway(port: number, api: () => Api, invoke: Invoke,
     const requestId = randomUUID();
     const corsHeaders = cors ? allowed(cors, req) : {};
     const say = (status: keyof typeof SAYS) =>
-      send(req, res, { statusCode: status, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ message: SAYS[status] }) }, { ...corsHeaders, 'apigw-requestid': requestId });
+      send(
+        req,
+        res,
+        {
+          statusCode: status,
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify({ message: SAYS[status] }),
+        },
+        { ...corsHeaders, 'apigw-requestid': requestId },
+      );
 
-    if (cors && req.method === 'OPTIONS') return send(req, res, { statusCode: 204 }, { ...corsHeaders, 'apigw-requestid': requestId });
+    if (cors && req.method === 'OPTIONS')
+      return send(req, res, { statusCode: 204 }, { ...corsHeaders, 'apigw-requestid': requestId });
     const head = req.rawHeaders.reduce((size, part) => size + part.length, (req.url ?? '').length);
     if (head > LARGEST_HEAD) return say(431);
     const [rawPath = '/', ...query] = (req.url ?? '/').split('?');
@@ -154,7 +164,8 @@ function eventOf(
   }
   const { cookie, ...otherHeaders } = headers;
   const values: Record<string, string> = {};
-  for (const [name, value] of new URLSearchParams(query)) values[name] = name in values ? `${values[name]},${value}` : value;
+  for (const [name, value] of new URLSearchParams(query))
+    values[name] = name in values ? `${values[name]},${value}` : value;
   const isText = TEXT.test(headers['content-type'] ?? 'text/plain');
   const now = new Date();
 

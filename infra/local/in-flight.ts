@@ -49,7 +49,10 @@ const itemOf = ({ TableName, Key, Item }: Action): string => {
 const TYPE = 'com.amazonaws.dynamodb.v20120810#';
 const IN_PROGRESS = {
   status: 400,
-  body: { __type: `${TYPE}TransactionInProgressException`, Message: 'The transaction with the given request token is already in progress.' },
+  body: {
+    __type: `${TYPE}TransactionInProgressException`,
+    Message: 'The transaction with the given request token is already in progress.',
+  },
 };
 const CONFLICT = {
   status: 400,

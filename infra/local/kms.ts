@@ -34,7 +34,8 @@ export function makeKey(spec: string): StoredKey {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     return { id, spec, material: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64') };
   }
-  if (spec === 'HMAC_256' || spec === 'SYMMETRIC_DEFAULT') return { id, spec, material: randomBytes(32).toString('base64') };
+  if (spec === 'HMAC_256' || spec === 'SYMMETRIC_DEFAULT')
+    return { id, spec, material: randomBytes(32).toString('base64') };
   throw new Error(`The local cloud does not know the key spec ${spec}`);
 }
 
@@ -49,7 +50,8 @@ export function localKms(region: string, keys: readonly StoredKey[]) {
     const wanted = String(input.KeyId).split('/').at(-1);
     const key = keys.find(({ id }) => id === wanted);
     if (!key) return refusal('NotFoundException', `Key '${input.KeyId}' does not exist`);
-    if (!SPECS[operation]?.includes(key.spec)) return refusal('InvalidKeyUsageException', `${operation} on a ${key.spec} key`);
+    if (!SPECS[operation]?.includes(key.spec))
+      return refusal('InvalidKeyUsageException', `${operation} on a ${key.spec} key`);
     try {
       return { status: 200, body: perform(key, input, keyArn(region, key.id)) };
     } catch {

@@ -24,8 +24,8 @@ const port = Number(PORT);
 if (!/^\d+$/.test(PORT) || port > 65_535) fail(`PORT is a number from 0 to 65535, and not ${PORT}.`);
 await demandFree(port).catch((error) => fail(error.message));
 
-const state = await Promise.resolve(STATE_DIR === ':memory:' ? openMemoryState() : openState(STATE_DIR)).catch((error) =>
-  fail(error.message),
+const state = await Promise.resolve(STATE_DIR === ':memory:' ? openMemoryState() : openState(STATE_DIR)).catch(
+  (error) => fail(error.message),
 );
 let cloud: Cloud | undefined;
 let stopping = false;
@@ -50,7 +50,11 @@ async function run(): Promise<void> {
   });
   const made = await makeFirstAccounts(cloud, state);
   const { url, endpoint, region, tableName } = cloud;
-  say(state.database ? `All data is in ${relative('.', join(state.database, '..')) || '.'}/` : 'All data is in memory, and gone when it stops');
+  say(
+    state.database
+      ? `All data is in ${relative('.', join(state.database, '..')) || '.'}/`
+      : 'All data is in memory, and gone when it stops',
+  );
   say(`Table ${tableName} in ${region}; AWS_ENDPOINT_URL=${endpoint} looks behind the API`);
   if (made) {
     say('First start: made the accounts admin, password admin (ROLE_ADMIN, ROLE_USER),');
@@ -76,7 +80,9 @@ function watchSource(running: Cloud): void {
     timer = setTimeout(() => {
       const paths = [...changed];
       changed = new Set();
-      work = work.then(() => apply(running, paths)).catch((error) => say(`Still running what it was before: ${error.message}`));
+      work = work
+        .then(() => apply(running, paths))
+        .catch((error) => say(`Still running what it was before: ${error.message}`));
     }, 100);
   };
   for (const folder of ['functions', 'lib', 'infra']) {

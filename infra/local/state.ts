@@ -1,4 +1,14 @@
-import { closeSync, fsyncSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -129,4 +139,5 @@ function identityOf(pid: number): string | undefined {
 }
 
 const pidOf = (identity: string | undefined): number => Number(identity?.split(':')[0]);
-const isAlive = (identity: string | undefined): boolean => identity !== undefined && identityOf(pidOf(identity)) === identity;
+const isAlive = (identity: string | undefined): boolean =>
+  identity !== undefined && identityOf(pidOf(identity)) === identity;

@@ -20,10 +20,7 @@ export async function createIntegration(table: Table, caller: Caller, wanted: Ne
     version: 1,
     revision: 1,
   };
-  const writes = [
-    claim(entityKey('INTEGRATION', id), { ...integration }, 'reload'),
-    add(totalKey('INTEGRATION'), 1),
-  ];
+  const writes = [claim(entityKey('INTEGRATION', id), { ...integration }, 'reload'), add(totalKey('INTEGRATION'), 1)];
   return changeAs(
     table,
     caller,

@@ -53,7 +53,12 @@ export const UpdateIntegration = {
 } satisfies Contract;
 
 /** DELETE /api/utm-integrations/{id} */
-export const DeleteIntegration = { who: integrators, about, path: idInPath, failures: ['not-found'] } satisfies Contract;
+export const DeleteIntegration = {
+  who: integrators,
+  about,
+  path: idInPath,
+  failures: ['not-found'],
+} satisfies Contract;
 
 /** GET /api/utm-integrations/{id} */
 export const GetIntegration = {

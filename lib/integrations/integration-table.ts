@@ -26,11 +26,18 @@ export function untouched(integration: Integration): Condition {
 
 /** An integration becomes another; all attributes that any change can touch are written. */
 export function integrationChanged(before: Integration, after: Integration): Write {
-  const { name, shortName, description, integrationType, active, module, parameterCount, parametersEver, version } = after;
-  const attributes = { name, shortName, description, integrationType, active, module, parameterCount, parametersEver, version };
-  return set(
-    entityKey('INTEGRATION', before.id),
-    { ...attributes, revision: before.revision + 1 },
-    untouched(before),
-  );
+  const { name, shortName, description, integrationType, active, module, parameterCount, parametersEver, version } =
+    after;
+  const attributes = {
+    name,
+    shortName,
+    description,
+    integrationType,
+    active,
+    module,
+    parameterCount,
+    parametersEver,
+    version,
+  };
+  return set(entityKey('INTEGRATION', before.id), { ...attributes, revision: before.revision + 1 }, untouched(before));
 }

@@ -60,7 +60,10 @@ export async function unseal(sealed: Uint8Array, parameterId: number): Promise<s
   const bytes = Buffer.from(sealed);
   if (bytes[0] !== FORMAT) throw new Error('A stored parameter value is not readable');
   let at = 3;
-  const next = (length: number) => bytes.subarray(at, (at += length));
+  const next = (length: number) => {
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
   const wrapped = next(bytes.readUInt16BE(1));
   const nonce = next(NONCE_BYTES);
   const tag = next(TAG_BYTES);

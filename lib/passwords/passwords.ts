@@ -19,7 +19,8 @@ const HASH_BYTES = 32;
 const PHC =
   /^\$argon2id\$v=19\$m=(?<memory>\d{1,6}),t=(?<passes>\d{1,2}),p=(?<parallelism>\d),keyid=(?<key>[\w.-]{1,100})\$(?<salt>[A-Za-z0-9+/]+)\$(?<mac>[A-Za-z0-9+/]+)$/;
 
-if (typeof crypto.argon2 !== 'function') throw new Error('Passwords need a Node with crypto.argon2: version 24.7 or newer');
+if (typeof crypto.argon2 !== 'function')
+  throw new Error('Passwords need a Node with crypto.argon2: version 24.7 or newer');
 const argon2 = promisify(crypto.argon2);
 
 /** Makes and checks password hashes. */
@@ -72,7 +73,8 @@ export function openPasswords(pepperKey = setting('PEPPER_KEY'), kms = new KMSCl
 
 function parse(phc: string) {
   const { memory, passes, parallelism, key, salt, mac } = PHC.exec(phc)?.groups ?? {};
-  if (!key || !salt || !mac || Number(memory) > 262_144 || Number(passes) > 10) throw new Error('A stored password hash is not readable');
+  if (!key || !salt || !mac || Number(memory) > 262_144 || Number(passes) > 10)
+    throw new Error('A stored password hash is not readable');
   return {
     memory: Number(memory),
     passes: Number(passes),

@@ -38,4 +38,5 @@ export const signingKeyKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
 export const PARAMETERS_PER_INTEGRATION_EVER = 1_000_000;
 export const parameterId = (integrationId: number, number: number): number =>
   integrationId * PARAMETERS_PER_INTEGRATION_EVER + number;
-export const integrationIdOf = (parameterId: number): number => Math.floor(parameterId / PARAMETERS_PER_INTEGRATION_EVER);
+export const integrationIdOf = (parameterId: number): number =>
+  Math.floor(parameterId / PARAMETERS_PER_INTEGRATION_EVER);

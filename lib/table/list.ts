@@ -12,12 +12,23 @@ export interface Page<E> {
  * One page of a kind. In the order of ids it reads from the nearer end, so that the first and the last page cost a page;
  * any other order reads the kind. Fails with list-too-long where that goes beyond the bound.
  */
-export async function listPage<E>(table: Table, kind: Kind, query: ListQuery, read: (item: Item) => E): Promise<Page<E>> {
+export async function listPage<E>(
+  table: Table,
+  kind: Kind,
+  query: ListQuery,
+  read: (item: Item) => E,
+): Promise<Page<E>> {
   const [first] = query.sort;
   if (first && first.field !== 'id') {
     const [total, items] = await Promise.all([table.total(kind), table.query(kind)]);
     const start = query.page * query.size;
-    return { total, entities: items.sort(by(query.sort)).slice(start, start + query.size).map(read) };
+    return {
+      total,
+      entities: items
+        .sort(by(query.sort))
+        .slice(start, start + query.size)
+        .map(read),
+    };
   }
   const { total, items } = await pageById(table, kind, query, first?.descending ?? false);
   return { total, entities: items.map(read) };

@@ -47,16 +47,22 @@ export interface Table {
 
 let shared: DynamoDBClient | undefined;
 
+/** One client for a whole function, so that the connection which the cold start has opened serves the first request. */
+function sharedClient(): DynamoDBClient {
+  shared ??= new DynamoDBClient(clientSettings);
+  return shared;
+}
+
 /** The table that the stack names, or another one of that design. */
-export function openTable(
-  name = setting('TABLE_NAME'),
-  client = (shared ??= new DynamoDBClient(clientSettings)),
-): Table {
+export function openTable(name = setting('TABLE_NAME'), client = sharedClient()): Table {
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 
   const table: Table = {
     async get(key) {
-      const { Item } = await documents.send(new GetCommand({ TableName: name, Key: key, ConsistentRead: true }), inTime());
+      const { Item } = await documents.send(
+        new GetCommand({ TableName: name, Key: key, ConsistentRead: true }),
+        inTime(),
+      );
       return Item as Item | undefined;
     },
 
@@ -124,7 +130,10 @@ export function openTable(
 
     async transact(writes, token) {
       await documents.send(
-        new TransactWriteCommand({ ClientRequestToken: token, TransactItems: writes.map((write) => action(name, write)) }),
+        new TransactWriteCommand({
+          ClientRequestToken: token,
+          TransactItems: writes.map((write) => action(name, write)),
+        }),
         inTime(),
       );
     },

@@ -83,7 +83,9 @@ function publicJwk(spki: Buffer): PublicJwk {
     y: string;
   };
   // RFC 7638: the required members in the order of their names.
-  const kid = createHash('sha256').update(JSON.stringify({ crv: 'P-256', kty: 'EC', x, y })).digest('base64url');
+  const kid = createHash('sha256')
+    .update(JSON.stringify({ crv: 'P-256', kty: 'EC', x, y }))
+    .digest('base64url');
   return { kty: 'EC', crv: 'P-256', x, y, kid, alg: ALGORITHM, use: 'sig' };
 }
 

@@ -1,7 +1,7 @@
-import type { Caller } from './caller.ts';
-import { changeAs } from './caller.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { Table } from '../table/table.ts';
+import type { Caller } from './caller.ts';
+import { changeAs } from './caller.ts';
 import type { User } from './user.ts';
 import { CreateUser } from './user-contracts.ts';
 import type { NewUser } from './user-schema.ts';

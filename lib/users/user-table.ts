@@ -96,5 +96,16 @@ export function deletion(user: User): Write[] {
 function visible(user: User) {
   const { login, email, firstName, lastName, imageUrl, activated, langKey, authorities } = user;
   const { lastModifiedBy, lastModifiedDate } = user;
-  return { login, email, firstName, lastName, imageUrl, activated, langKey, authorities, lastModifiedBy, lastModifiedDate };
+  return {
+    login,
+    email,
+    firstName,
+    lastName,
+    imageUrl,
+    activated,
+    langKey,
+    authorities,
+    lastModifiedBy,
+    lastModifiedDate,
+  };
 }

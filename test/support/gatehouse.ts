@@ -1,0 +1,177 @@
+import { Agent, request } from 'node:http';
+import * as v from 'valibot';
+import { afterAll, beforeAll, expect, inject } from 'vitest';
+import { type Cloud, type CloudOptions, startCloud } from '../../infra/local/cloud.ts';
+import { makeFirstAccounts, operatorsTable } from '../../infra/local/first-accounts.ts';
+import { openMemoryState } from '../../infra/local/state.ts';
+import type { FailureCode } from '../../lib/failure.ts';
+import { shownAs } from '../../lib/http/problem.ts';
+import type { Table } from '../../lib/table/table.ts';
+import { type Route, routes } from '../../routes.ts';
+
+/** What a test sends, beyond method and path. */
+export interface Sent {
+  readonly token?: string | undefined;
+  /** Sent as JSON, unless it is a string or bytes: those go as they are. */
+  readonly body?: unknown;
+  readonly headers?: Record<string, string | string[]>;
+}
+
+/** What came back; `body` is the parsed JSON, or undefined when there was none. */
+export interface Received {
+  readonly status: number;
+  readonly headers: Record<string, string | undefined>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape, and fail when one is another
+  readonly body: any;
+  readonly text: string;
+}
+
+/** Gatehouse on this machine, with the accounts admin and user, its data in memory. */
+export interface Gatehouse {
+  readonly cloud: Cloud;
+  /** The table behind it, to look at. */
+  readonly table: Table;
+  /** The lines that its functions have printed. */
+  readonly lines: readonly string[];
+  /** Sends a request, and checks the answer against the contract of its row. */
+  call(method: string, path: string, sent?: Sent): Promise<Received>;
+  /** A token for an account. */
+  logIn(login: string, password?: string): Promise<string>;
+  /** A new account with a password equal to its login, made by admin. */
+  makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
+  stop(): Promise<void>;
+}
+
+type Options = Partial<Pick<CloudOptions, 'assembly' | 'onCall' | 'holdTransactions'>>;
+
+export async function startGatehouse(options: Options = {}): Promise<Gatehouse> {
+  const lines: string[] = [];
+  const state = openMemoryState();
+  const cloud = await startCloud({
+    assembly: inject('assembly'),
+    port: 0,
+    onEnd: (reason) => lines.push(`The engine has ended. ${reason}`),
+    ...options,
+    state,
+    onLine: (line) => lines.push(line),
+  });
+  await makeFirstAccounts(cloud, state);
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const send = sender(agent, cloud.url);
+
+  const gatehouse: Gatehouse = {
+    cloud,
+    table: operatorsTable(cloud),
+    lines,
+    async call(method, path, sent) {
+      const received = await send(method, path, sent);
+      keepsContract(method, path, received);
+      return received;
+    },
+    async logIn(login, password = login) {
+      const { status, body } = await gatehouse.call('POST', '/api/authenticate', {
+        body: { username: login, password },
+      });
+      expect(status, `login of ${login}`).toBe(200);
+      return body.id_token;
+    },
+    async makeUser(login, fields = {}) {
+      const token = await gatehouse.logIn('admin');
+      const body = { login, email: `${login}@example.com`, password: login.padEnd(4, '.'), ...fields };
+      const created = await gatehouse.call('POST', '/api/users', { token, body });
+      expect(created.status, created.text).toBe(201);
+      return created.body;
+    },
+    async stop() {
+      agent.destroy();
+      await cloud.stop();
+      expect(cloud.lateCalls, 'calls after the answer').toEqual([]);
+    },
+  };
+  return gatehouse;
+}
+
+/** Gatehouse for all tests of a file. */
+export function useGatehouse(options?: Options): Gatehouse {
+  let started: Gatehouse | undefined;
+  beforeAll(async () => {
+    started = await startGatehouse(options);
+  });
+  afterAll(() => started?.stop());
+  return new Proxy({} as Gatehouse, {
+    get: (_, name) => started?.[name as keyof Gatehouse],
+  });
+}
+
+function sender(agent: Agent, url: string): Gatehouse['call'] {
+  return (method, path, { token, body, headers = {} } = {}) =>
+    new Promise((resolve, reject) => {
+      const raw = typeof body === 'string' || body instanceof Uint8Array;
+      const bytes = body === undefined ? undefined : Buffer.from(raw ? body : JSON.stringify(body));
+      const outgoing = request(`${url}${path}`, {
+        agent,
+        method,
+        headers: {
+          ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+          ...(bytes && { 'Content-Type': 'application/json', 'Content-Length': bytes.length }),
+          ...headers,
+        },
+      });
+      outgoing.on('response', async (incoming) => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of incoming) chunks.push(chunk);
+        const text = Buffer.concat(chunks).toString('utf8');
+        const isJson = /json/.test(incoming.headers['content-type'] ?? '');
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers as Record<string, string | undefined>,
+          body: isJson && text ? JSON.parse(text) : undefined,
+          text,
+        });
+      });
+      outgoing.on('error', reject);
+      outgoing.end(bytes);
+    });
+}
+
+/** What every row can refuse. */
+const ALWAYS: FailureCode[] = [
+  'unauthorized',
+  'forbidden',
+  'malformed',
+  'invalid',
+  'too-large',
+  'unsupported-media-type',
+  'unavailable',
+];
+
+/** Whatever a test looks at, the answer is one that the contract of its row names. */
+function keepsContract(method: string, path: string, { status, body, headers, text }: Received): void {
+  const route = routeOf(method, path);
+  if (!route) return;
+  const { contract } = route;
+  const where = `${method} ${path} answered ${status} ${text}`;
+  if (status < 300) {
+    if (contract.answer) v.parse(contract.answer, body);
+    else expect(text, where).toBe('');
+    return;
+  }
+  expect(headers['content-type'], where).toBe('application/problem+json; charset=utf-8');
+  const shown = [...ALWAYS, ...(contract.failures ?? [])].map(shownAs);
+  expect(shown, where).toContainEqual({ status, message: body.message });
+  expect(body, where).toMatchObject({ status, title: expect.any(String), path: expect.any(String) });
+}
+
+function routeOf(method: string, path: string): Route | undefined {
+  const segments = path.split('?')[0]?.split('/') ?? [];
+  const candidates = routes.filter(({ on }) => {
+    const [routeMethod, routePath = ''] = on.split(' ');
+    const pattern = routePath.split('/');
+    return (
+      routeMethod === method &&
+      pattern.length === segments.length &&
+      pattern.every((part, index) => part.startsWith('{') || part === segments[index])
+    );
+  });
+  return candidates.find(({ on }) => !on.includes('{')) ?? candidates[0];
+}
