@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { startEngine } from './engine.ts';
-import { type Call, startFront } from './front.ts';
+import { type Around, startFront } from './front.ts';
 import { type FunctionConfig, type Functions, runFunctions } from './functions.ts';
 import { type Api, type Cors, startGateway } from './gateway.ts';
 import { keyArn, localKms, makeKey, type StoredKey } from './kms.ts';
@@ -18,8 +18,8 @@ export interface CloudOptions {
   readonly onLine: (line: string) => void;
   /** The engine has ended by itself. */
   readonly onEnd: (reason: string) => void;
-  /** Sees every call to AWS, and may hold it up. */
-  readonly onCall?: (call: Call) => Promise<void> | void;
+  /** Stands around every call to AWS. */
+  readonly around?: Around;
   readonly holdTransactions?: number;
 }
 
@@ -75,8 +75,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       engineUrl: engine.url,
       kms: (operation, input) => deployed.kms(operation, input),
       identify: (accessKey) => functions?.identify(accessKey),
-      tags: () => deployed.tableTags,
-      onCall: options.onCall,
+      tableTags: () => deployed.table.Tags ?? [],
+      around: options.around,
       onLateCall(name, operation) {
         lateCalls.push(`${name} ${operation}`);
         onLine(`${name} called ${operation} after it had answered: Lambda would have frozen it`);
@@ -102,7 +102,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       endpoint: front.url,
       region: template.region,
       tableName: deployed.table.TableName,
-      pepperKey: deployed.tableTags['gatehouse:pepper-key'] ?? '',
+      pepperKey: deployed.table.Tags?.find(({ Key }) => Key === 'gatehouse:pepper-key')?.Value ?? '',
       lateCalls,
       recycle: () => functions?.recycle(),
       async redeploy() {
@@ -128,7 +128,6 @@ interface TableProperties {
 interface Deployed {
   readonly kms: ReturnType<typeof localKms>;
   readonly table: TableProperties;
-  readonly tableTags: Record<string, string>;
   readonly functions: FunctionConfig[];
   readonly api: Api;
 }
@@ -188,7 +187,6 @@ function deploy(template: Template, state: State): Deployed {
   return {
     kms: localKms(region, Object.values(stored)),
     table,
-    tableTags: Object.fromEntries((table.Tags ?? []).map(({ Key, Value }) => [Key, Value])),
     functions,
     api: { routes, cors: api?.CorsConfiguration as Cors | undefined },
   };

@@ -13,14 +13,16 @@ export interface Call {
   readonly by: string | undefined;
 }
 
+export type Around = (call: Call, make: () => Promise<ServiceAnswer>) => Promise<ServiceAnswer>;
+
 export interface FrontOptions {
   readonly engineUrl: string;
   readonly kms: (operation: string, input: Record<string, unknown>) => ServiceAnswer;
   readonly identify: (accessKey: string) => Identity | undefined;
-  /** What the table is called, and its tags: the engine keeps none. */
-  readonly tags: (tableArn: string) => Record<string, string>;
-  /** Sees every call, and may hold it up. */
-  readonly onCall?: ((call: Call) => Promise<void> | void) | undefined;
+  /** The tags of the table: the engine keeps none. */
+  readonly tableTags: () => { Key: string; Value: string }[];
+  /** Stands around every call: may hold it up, count it, or answer in its place. */
+  readonly around?: Around | undefined;
   /** A function has called after it had answered: Lambda would have frozen it. */
   readonly onLateCall: (name: string, operation: string) => void;
   /** For how long every transaction is under way at least; milliseconds. */
@@ -47,14 +49,12 @@ export async function startFront(options: FrontOptions) {
       return unknown(`${identity.name} has already answered`);
     }
     const input = JSON.parse(text);
-    await options.onCall?.({ service, operation, input, by: identity?.name });
-
-    if (service === 'KMS') return options.kms(operation, input);
-    if (operation === 'ListTagsOfResource') {
-      const tags = Object.entries(options.tags(input.ResourceArn)).map(([Key, Value]) => ({ Key, Value }));
-      return { status: 200, body: { Tags: tags } };
-    }
-    return pass(operation, input, () => forward(options.engineUrl, agent, req, text));
+    const make = async (): Promise<ServiceAnswer> => {
+      if (service === 'KMS') return options.kms(operation, input);
+      if (operation === 'ListTagsOfResource') return { status: 200, body: { Tags: options.tableTags() } };
+      return pass(operation, input, () => forward(options.engineUrl, agent, req, text));
+    };
+    return options.around ? options.around({ service, operation, input, by: identity?.name }, make) : make();
   }
 
   const server = createServer(async (req, res) => {

@@ -42,7 +42,7 @@ export interface Gatehouse {
   stop(): Promise<void>;
 }
 
-type Options = Partial<Pick<CloudOptions, 'assembly' | 'onCall' | 'holdTransactions'>>;
+type Options = Partial<Pick<CloudOptions, 'assembly' | 'around' | 'holdTransactions'>>;
 
 export async function startGatehouse(options: Options = {}): Promise<Gatehouse> {
   const lines: string[] = [];

@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { DescribeTableCommand, DynamoDBClient, ListTagsOfResourceCommand } from '@aws-sdk/client-dynamodb';
+import * as v from 'valibot';
+import { Failure } from '../lib/failure.ts';
+import { openPasswords } from '../lib/passwords/passwords.ts';
+import { openTable } from '../lib/table/table.ts';
+import { createFirstAdministrator } from '../lib/users/first-administrator.ts';
+import { email, login } from '../lib/users/user-schema.ts';
+
+/* `npm run first-admin`: the account that administers a newly deployed table, made with the operator's own AWS credentials. */
+
+const USAGE = 'npm run first-admin -- --table NAME --login LOGIN --email ADDRESS';
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+const wanted = readArguments();
+try {
+  const client = new DynamoDBClient({});
+  const password = randomBytes(15).toString('base64url');
+  const user = await createFirstAdministrator(
+    openTable(wanted.table, client),
+    openPasswords(await pepperKeyOf(client, wanted.table)),
+    { ...wanted, password },
+  );
+  if (!user) fail(`${wanted.table} has an administrator already: nothing was changed.`);
+  process.stdout.write(
+    `${user.login} administers ${wanted.table}.\n` +
+      `Password: ${password}\n` +
+      'It is shown this once and kept nowhere: log in and change it.\n',
+  );
+} catch (error) {
+  fail(error instanceof Failure ? `Refused: ${error.code}.` : String(error));
+}
+
+function readArguments(): { table: string; login: string; email: string } {
+  const options = { table: { type: 'string' }, login: { type: 'string' }, email: { type: 'string' } } as const;
+  try {
+    const { values } = parseArgs({ options });
+    const { success, output, issues } = v.safeParse(v.object({ table: v.string(), login, email }), values);
+    if (success) return output;
+    fail(`${issues.map((issue) => `--${v.getDotPath(issue)}: ${issue.message}`).join('\n')}\n${USAGE}`);
+  } catch (error) {
+    fail(`${error instanceof Error ? error.message : error}\n${USAGE}`);
+  }
+}
+
+/** The stack leaves the name of the key that protects passwords in a tag of the table. */
+async function pepperKeyOf(client: DynamoDBClient, table: string): Promise<string> {
+  const { Table } = await client.send(new DescribeTableCommand({ TableName: table }));
+  const { Tags } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }));
+  const key = Tags?.find((tag) => tag.Key === 'gatehouse:pepper-key')?.Value;
+  return key ?? fail(`${table} is no table of Gatehouse: it lacks the tag gatehouse:pepper-key.`);
+}

@@ -1,0 +1,49 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import { bundle } from '../../infra/bundle.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** One place in the source, and what a careless hand would have made of it. */
+export interface Mutation {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The stack of this run with a rule broken in its functions; the source stays as it is. */
+export async function mutant(mutations: readonly Mutation[]): Promise<{ assembly: string; remove: () => void }> {
+  const original = inject('assembly');
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mutant-'));
+  for (const file of readdirSync(original).filter((name) => name.endsWith('.json'))) {
+    cpSync(join(original, file), join(folder, file));
+  }
+  const assets = readdirSync(folder).find((name) => name.endsWith('.assets.json')) as string;
+  const paths = readFileSync(join(folder, assets), 'utf8').replaceAll(
+    join(original, 'bundles'),
+    join(folder, 'bundles'),
+  );
+  writeFileSync(join(folder, assets), paths);
+
+  const sources = new Map<string, string>();
+  for (const { file, from, to } of mutations) {
+    const path = join(ROOT, file);
+    const source = sources.get(path) ?? readFileSync(path, 'utf8');
+    if (!source.includes(from)) throw new Error(`${file} has no line with ${from}: the mutant has lost its place`);
+    sources.set(path, source.replace(from, to));
+  }
+  await bundle(join(folder, 'bundles'), [
+    {
+      name: 'mutant',
+      setup(build) {
+        build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+          const contents = sources.get(path);
+          return contents === undefined ? undefined : { contents, loader: 'ts' };
+        });
+      },
+    },
+  ]);
+  return { assembly: folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
