@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { describe, expect, it } from 'vitest';
+import { OPERATOR } from '../infra/local/cloud.ts';
+import { rosterKey } from '../lib/table/keys.ts';
+import { useGatehouse } from './support/gatehouse.ts';
+
+const gatehouse = useGatehouse();
+
+/** `npm run first-admin`, with an operator's credentials. */
+async function firstAdmin(...options: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { endpoint, region } = gatehouse.cloud;
+  const env = {
+    ...process.env,
+    AWS_ENDPOINT_URL: endpoint,
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
+  };
+  return promisify(execFile)(process.execPath, ['infra/first-admin.ts', ...options], {
+    cwd: join(import.meta.dirname, '..'),
+    env,
+  })
+    .then((output) => ({ code: 0, ...output }))
+    .catch((error) => error);
+}
+
+/** A table without administrators, as it is when it has just been deployed. */
+async function forgetAdministrators(): Promise<void> {
+  const { endpoint, region, tableName } = gatehouse.cloud;
+  const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
+  await client.send(
+    new DeleteItemCommand({ TableName: tableName, Key: { pk: { S: rosterKey.pk }, sk: { S: rosterKey.sk } } }),
+  );
+}
+
+describe('the first administrator of a table', () => {
+  it('can log in with the password that is shown', async () => {
+    await forgetAdministrators();
+
+    const { code, stdout, stderr } = await firstAdmin(
+      ...['--table', gatehouse.cloud.tableName, '--login', 'root', '--email', 'root@example.com'],
+    );
+    const password = /^Password: (\S{20})$/m.exec(stdout)?.[1];
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const token = await gatehouse.logIn('root', password);
+    const { body } = await gatehouse.call('GET', '/api/account', { token });
+    expect(body).toMatchObject({ login: 'root', authorities: ['ROLE_ADMIN', 'ROLE_USER'], createdBy: 'system' });
+  });
+
+  it('is refused where somebody administers already', async () => {
+    const { code, stdout, stderr } = await firstAdmin(
+      ...['--table', gatehouse.cloud.tableName, '--login', 'second', '--email', 'second@example.com'],
+    );
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('has an administrator already');
+    expect((await gatehouse.call('GET', '/api/users/second', { token: await gatehouse.logIn('user') })).status).toBe(
+      404,
+    );
+  });
+
+  it.each([
+    [['--login', 'root'], '--table'],
+    [['--table', 'any', '--login', 'a b', '--email', 'a@b.c'], '--login: Pattern'],
+    [['--table', 'any', '--nonsense'], '--nonsense'],
+  ])('says what is wrong with %j', async (options, complaint) => {
+    const { code, stderr } = await firstAdmin(...options);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain(complaint);
+    expect(stderr).toContain('npm run first-admin -- --table NAME');
+  });
+});

@@ -1,0 +1,193 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, inject, it } from 'vitest';
+import { GatehouseStack } from '../infra/gatehouse-stack.ts';
+import { readSettings } from '../infra/settings.ts';
+import { routes } from '../routes.ts';
+
+/* Facts about the template of an environment. The bundles are those of this run. */
+
+function synthesize(name: string): Template {
+  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
+  const app = new App({ context: { ...context, env: name, 'aws:cdk:disable-asset-staging': true } });
+  const { settings } = readSettings(app.node);
+  const bundles = join(inject('assembly'), 'bundles');
+  return Template.fromStack(new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles }));
+}
+const prod = synthesize('prod');
+const dev = synthesize('dev');
+
+describe('the table', () => {
+  it('is on demand with maxima, under a key of ours', () => {
+    prod.hasResourceProperties('AWS::DynamoDB::Table', {
+      BillingMode: 'PAY_PER_REQUEST',
+      OnDemandThroughput: { MaxReadRequestUnits: 12_000, MaxWriteRequestUnits: 4000 },
+      SSESpecification: { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: { 'Fn::GetAtt': ['TableKey', 'Arn'] } },
+    });
+  });
+
+  it('is kept, protected and restorable outside dev', () => {
+    prod.hasResource('AWS::DynamoDB::Table', {
+      DeletionPolicy: 'Retain',
+      UpdateReplacePolicy: 'Retain',
+      Properties: {
+        DeletionProtectionEnabled: true,
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      },
+    });
+    dev.hasResource('AWS::DynamoDB::Table', {
+      DeletionPolicy: 'Delete',
+      Properties: { DeletionProtectionEnabled: false },
+    });
+  });
+});
+
+it('what holds data has the same logical id for ever: another one would replace it, and lose the data', () => {
+  const ids = (type: string) => Object.keys(prod.findResources(type)).sort();
+
+  expect(ids('AWS::DynamoDB::Table')).toEqual(['Table']);
+  expect(ids('AWS::KMS::Key')).toEqual(['PepperKey', 'SigningKey', 'TableKey', 'ValuesKey']);
+});
+
+describe('every row of the API', () => {
+  it('has one route, one function and one role', () => {
+    const keys = Object.values(prod.findResources('AWS::ApiGatewayV2::Route')).map(
+      ({ Properties }) => Properties.RouteKey,
+    );
+
+    expect(keys.sort()).toEqual(routes.map(({ on }) => on).sort());
+    prod.resourceCountIs('AWS::Lambda::Function', routes.length);
+    prod.resourceCountIs('AWS::IAM::Role', routes.length);
+  });
+
+  it('runs on arm64 and Node 24 with explicit memory and timeout, and a log that ends', () => {
+    prod.allResourcesProperties('AWS::Lambda::Function', {
+      Architectures: ['arm64'],
+      Runtime: 'nodejs24.x',
+      MemorySize: Match.anyValue(),
+      Timeout: 10,
+      LoggingConfig: { LogGroup: Match.anyValue() },
+    });
+    prod.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 365 });
+  });
+});
+
+interface Statement {
+  Action: string | string[];
+  Effect: string;
+  Resource: unknown;
+  Condition?: Record<string, Record<string, unknown>>;
+}
+
+/** The statements of the role of the function that serves a row. */
+function statementsOf(on: string): Statement[] {
+  const functions = Object.values(prod.findResources('AWS::Lambda::Function'));
+  const role = functions.find(({ Properties }) => Properties.Description === on)?.Properties.Role['Fn::GetAtt'][0];
+  return Object.values(prod.findResources('AWS::IAM::Policy'))
+    .filter(({ Properties }) => Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === role))
+    .flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
+}
+
+/** Action → the partition keys that it is allowed on. */
+function tableRights(on: string): Record<string, unknown> {
+  const statements = statementsOf(on).filter(({ Action }) => String(Action).startsWith('dynamodb:'));
+  return Object.fromEntries(
+    statements.map(({ Action, Condition }) => [
+      Action,
+      Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'],
+    ]),
+  );
+}
+
+describe('the rights of a function', () => {
+  it('are exactly those of its row', () => {
+    expect(tableRights('DELETE /api/users/{login}')).toEqual({
+      'dynamodb:GetItem': ['LOGIN#*', 'USER'],
+      'dynamodb:UpdateItem': ['ADMINS', 'TOTAL'],
+      'dynamodb:DeleteItem': ['USER', 'LOGIN#*', 'EMAIL#*'],
+      'dynamodb:ConditionCheckItem': ['USER'],
+      'dynamodb:Query': ['JWKS'],
+    });
+    expect(tableRights('GET /api/health')).toEqual({ 'dynamodb:GetItem': ['ADMINS'] });
+  });
+
+  it.each(routes.map(({ on }) => on))(
+    '%s: no wildcard, no scan, nothing without a key, and the key of the table only through it',
+    (on) => {
+      for (const { Action, Resource, Condition } of statementsOf(on)) {
+        for (const action of [Action].flat()) {
+          expect(action).not.toContain('*');
+          expect(action).not.toMatch(/Scan|Table$/);
+          if (action.startsWith('dynamodb:')) {
+            expect(Resource).toEqual({ 'Fn::GetAtt': ['Table', 'Arn'] });
+            expect(Condition?.Null).toEqual({ 'dynamodb:LeadingKeys': 'false' });
+          }
+        }
+        expect(Resource).not.toBe('*');
+      }
+      expect(statementsOf(on)).toContainEqual(
+        expect.objectContaining({
+          Action: 'kms:Decrypt',
+          Resource: { 'Fn::GetAtt': ['TableKey', 'Arn'] },
+          Condition: { StringEquals: { 'kms:ViaService': 'dynamodb.eu-central-1.amazonaws.com' } },
+        }),
+      );
+    },
+  );
+
+  it('to sign belong to the login alone, and what only writes secrets cannot read them', () => {
+    const holders = (action: string, key: string) =>
+      routes
+        .map(({ on }) => on)
+        .filter((on) =>
+          statementsOf(on).some(
+            ({ Action, Resource }) =>
+              [Action].flat().includes(action) &&
+              JSON.stringify(Resource) === JSON.stringify({ 'Fn::GetAtt': [key, 'Arn'] }),
+          ),
+        );
+
+    expect(holders('kms:Sign', 'SigningKey')).toEqual(['POST /api/authenticate']);
+    expect(holders('kms:GenerateMac', 'PepperKey')).toEqual([
+      'POST /api/authenticate',
+      'POST /api/account/change-password',
+      'POST /api/users',
+    ]);
+    expect(holders('kms:GenerateDataKey', 'ValuesKey')).toEqual([
+      'POST /api/utm-integration-confs',
+      'PUT /api/utm-integration-confs',
+    ]);
+    expect(holders('kms:Decrypt', 'ValuesKey')).toEqual([
+      'GET /api/utm-integration-confs',
+      'GET /api/utm-integration-confs/{id}',
+    ]);
+  });
+});
+
+it('the stage throttles all routes, the login more, and logs who asks', () => {
+  prod.hasResource('AWS::ApiGatewayV2::Stage', {
+    Properties: {
+      DefaultRouteSettings: { ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 },
+      RouteSettings: { 'POST /api/authenticate': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 } },
+      AccessLogSettings: { DestinationArn: Match.anyValue(), Format: Match.stringLikeRegexp('sourceIp') },
+    },
+    // A throttle names a route that must be there first.
+    DependsOn: Match.arrayWith([Match.stringLikeRegexp('Entranceauthenticate')]),
+  });
+});
+
+describe('the settings of an environment', () => {
+  const read = (context: Record<string, unknown>) => () => readSettings(new App({ context }).node);
+
+  it('must be known', () => {
+    expect(read({ env: 'moon', environments: { dev: {} } })).toThrow('No environment is called moon: cdk.json has dev');
+  });
+
+  it('are checked by name', () => {
+    const environments = { dev: { region: 'eu-central-1', logRetentionDays: 8 } };
+
+    expect(read({ env: 'dev', environments })).toThrow(/settings of dev in cdk.json are wrong.*logRetentionDays/s);
+  });
+});

@@ -1,0 +1,192 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+
+/* `npm start` as a person uses it: a process with a folder of its own. */
+
+const ROOT = join(import.meta.dirname, '..');
+const folders: string[] = [];
+const running = new Set<ChildProcess>();
+afterEach(async () => {
+  for (const child of running) {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+});
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
+  folders.push(folder);
+  return folder;
+}
+
+interface Service {
+  readonly child: ChildProcess;
+  readonly lines: string[];
+  readonly url: string;
+  /** The first line that says this, now or later. */
+  line(text: string): Promise<string>;
+}
+
+function launch(environment: Record<string, string>) {
+  const child = spawn(process.execPath, ['infra/local/start.ts'], {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+  });
+  running.add(child);
+  const ended = once(child, 'exit').then(([status]) => {
+    running.delete(child);
+    return status as number | null;
+  });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface(stream).on('line', (text) => {
+      lines.push(text);
+      for (const look of waiting) look();
+    });
+  }
+  const line = (text: string) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        const found = lines.find((candidate) => candidate.includes(text));
+        if (found === undefined) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      look();
+      ended.then((status) => reject(new Error(`It ended with ${status} before it said ${text}:\n${lines.join('\n')}`)));
+    });
+  return { child, lines, ended, line };
+}
+
+async function start(folder: string): Promise<Service & { ended: Promise<number | null> }> {
+  const launched = launch({ STATE_DIR: folder, PORT: '0' });
+  const ready = await launched.line('Gatehouse is ready at ');
+  return { ...launched, url: ready.slice(ready.indexOf('http')) };
+}
+
+async function logIn(url: string, login: string): Promise<string> {
+  const answer = await fetch(`${url}/api/authenticate`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ username: login, password: login }),
+  });
+  return ((await answer.json()) as { id_token: string }).id_token;
+}
+
+async function createUser(url: string, token: string, login: string): Promise<number> {
+  const answer = await fetch(`${url}/api/users`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+    body: JSON.stringify({ login, email: `${login}@example.com` }),
+  });
+  return answer.status;
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
+const engineOf = (folder: string): number =>
+  Number(JSON.parse(readFileSync(join(folder, 'processes.json'), 'utf8')).engine.split(':')[0]);
+
+describe('npm start', { timeout: 60_000 }, () => {
+  it('says in its last line that it is ready, and its example works when pasted', async () => {
+    const { lines, url } = await start(newFolder());
+
+    const example = lines.slice(lines.indexOf('Try it:') + 1, -1).join('\n');
+    const account = JSON.parse(execFileSync('bash', ['-c', example], { encoding: 'utf8' }));
+
+    expect(lines.at(-1)).toBe(`Gatehouse is ready at ${url}`);
+    expect(lines.join('\n')).toContain('admin, password admin');
+    expect(account).toMatchObject({ login: 'admin', authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
+    expect(await logIn(url, 'user')).toBeTruthy();
+  });
+
+  it('loses nothing that it has answered when it is killed, and ends the engine that was left behind', async () => {
+    const folder = newFolder();
+    const first = await start(folder);
+    const token = await logIn(first.url, 'admin');
+    const answered: string[] = [];
+    const writing = (async () => {
+      for (let number = 0; ; number++) {
+        if ((await createUser(first.url, token, `written-${number}`)) === 201) answered.push(`written-${number}`);
+      }
+    })().catch(() => undefined);
+    while (answered.length < 20) await new Promise((resolve) => setTimeout(resolve, 10));
+    const orphan = engineOf(folder);
+
+    first.child.kill('SIGKILL');
+    await first.ended;
+    await writing;
+    const second = await start(folder);
+
+    expect(engineOf(folder)).not.toBe(orphan);
+    expect(isAlive(orphan)).toBe(false);
+    // The token of before is still good: the keys are kept too.
+    for (const login of answered) {
+      const { status } = await fetch(`${second.url}/api/users/${login}`, {
+        headers: { Authorization: `Bearer ${token}` },
+      });
+      expect(status, login).toBe(200);
+    }
+    expect(second.lines.join('\n')).not.toContain('First start');
+  });
+
+  it('stops cleanly on a signal, and its engine with it', async () => {
+    const folder = newFolder();
+    const service = await start(folder);
+    const engine = engineOf(folder);
+
+    service.child.kill('SIGINT');
+
+    expect(await service.ended).toBe(0);
+    expect(isAlive(engine)).toBe(false);
+    expect(existsSync(join(folder, 'processes.json'))).toBe(false);
+    expect(statSync(join(folder, 'keys.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('runs a changed function without being started anew, and refuses a second service on the same data', async () => {
+    const folder = newFolder();
+    const service = await start(folder);
+    const token = await logIn(service.url, 'admin');
+
+    const now = new Date();
+    utimesSync(join(ROOT, 'functions/get-account.ts'), now, now);
+    await service.line('Changed functions/get-account.ts: running it');
+    const account = await fetch(`${service.url}/api/account`, { headers: { Authorization: `Bearer ${token}` } });
+    utimesSync(join(ROOT, 'routes.ts'), now, now);
+    await service.line('Changed routes.ts: running it');
+    const again = await fetch(`${service.url}/api/account`, { headers: { Authorization: `Bearer ${token}` } });
+    const second = launch({ STATE_DIR: folder, PORT: '0' });
+
+    expect([account.status, again.status]).toEqual([200, 200]);
+    expect(await second.ended).toBe(1);
+    expect(second.lines.join('\n')).toMatch(/in use by a running Gatehouse \(process \d+\).*STATE_DIR/);
+  });
+
+  it('says so when the port is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+
+    const service = launch({ STATE_DIR: ':memory:', PORT: String(port) });
+
+    expect(await service.ended).toBe(1);
+    expect(service.lines.join('\n')).toContain(`Port ${port} is taken`);
+    other.close();
+  });
+});
