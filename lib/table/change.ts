@@ -1,5 +1,4 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { isOutage } from '../aws.ts';
 import { Failure } from '../failure.ts';
 import { timeLeft } from '../time-left.ts';
@@ -46,6 +45,8 @@ export async function change<L, R>(
     if (Date.now() >= giveUpAt) throw new Failure('unavailable');
   }
 }
+
+const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Makes all writes or none, once: 'changed' and 'busy' ask for a new decision. Throws the first broken rule's failure. */
 export async function commit(table: Table, writes: readonly Write[]): Promise<'committed' | 'changed' | 'busy'> {

@@ -8,6 +8,7 @@ import type { FailureCode } from '../../lib/failure.ts';
 import { shownAs } from '../../lib/http/problem.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { type Route, routes } from '../../routes.ts';
+import { beyondItsRow } from './rights.ts';
 
 /** What a test sends, beyond method and path. */
 export interface Sent {
@@ -47,11 +48,17 @@ type Options = Partial<Pick<CloudOptions, 'assembly' | 'around' | 'holdTransacti
 export async function startGatehouse(options: Options = {}): Promise<Gatehouse> {
   const lines: string[] = [];
   const state = openMemoryState();
+  const beyond: string[] = [];
   const cloud = await startCloud({
     assembly: inject('assembly'),
     port: 0,
     onEnd: (reason) => lines.push(`The engine has ended. ${reason}`),
     ...options,
+    async around(call, make) {
+      const excess = beyondItsRow(call);
+      if (excess) beyond.push(excess);
+      return options.around ? options.around(call, make) : make();
+    },
     state,
     onLine: (line) => lines.push(line),
   });
@@ -86,6 +93,8 @@ export async function startGatehouse(options: Options = {}): Promise<Gatehouse> 
       agent.destroy();
       await cloud.stop();
       expect(cloud.lateCalls, 'calls after the answer').toEqual([]);
+      // Mutants are not held to the rows.
+      if (!options.assembly) expect(beyond, 'calls that the row of the function does not allow').toEqual([]);
     },
   };
   return gatehouse;

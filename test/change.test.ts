@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { change } from '../lib/table/change.ts';
+import type { Table } from '../lib/table/table.ts';
+import type { Otherwise, Write } from '../lib/table/write.ts';
+import { startClock } from '../lib/time-left.ts';
+
+/* Load, decide, commit, against a table that answers as it is told. */
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  startClock(Number.POSITIVE_INFINITY);
+});
+
+/** What the table answers to a transaction: nothing (it is made), or an error. */
+type Reply = undefined | Error;
+
+const cancelled = (...codes: string[]): Error =>
+  Object.assign(new Error('cancelled'), {
+    name: 'TransactionCanceledException',
+    CancellationReasons: codes.map((Code) => ({ Code })),
+  });
+const lost = (): Error => Object.assign(new Error('no answer'), { name: 'TimeoutError' });
+
+/** A table whose transactions get these replies, the last one for ever after; notes the tokens that it was sent. */
+function tableThatReplies(...replies: Reply[]): { table: Table; tokens: string[] } {
+  const tokens: string[] = [];
+  const table = {
+    async transact(_: readonly Write[], token: string) {
+      const reply = replies[Math.min(tokens.length, replies.length - 1)];
+      tokens.push(token);
+      if (reply) throw reply;
+    },
+  } as Partial<Table> as Table;
+  return { table, tokens };
+}
+
+const write = (otherwise?: Otherwise): Write => ({
+  act: 'Put',
+  key: { pk: 'a', sk: 'b' },
+  ...(otherwise && { condition: 'attribute_not_exists(pk)', otherwise }),
+});
+
+/** Runs a change of these writes to its end; how often it was loaded, and how it ended. */
+async function run(table: Table, ...otherwise: (Otherwise | undefined)[]) {
+  let loads = 0;
+  const changed = change(
+    table,
+    async () => ++loads,
+    (loaded) => ({ writes: otherwise.map(write), result: `decided on load ${loaded}` }),
+  ).catch((error) => error);
+  await vi.runAllTimersAsync();
+  const ended = await changed;
+  return { loads, ended: ended instanceof Error ? `${ended.name}: ${ended.message}` : ended };
+}
+
+describe('a change', () => {
+  it('is made once, under one token, when nothing comes between', async () => {
+    const { table, tokens } = tableThatReplies(undefined);
+
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, ended: 'decided on load 1' });
+    expect(tokens).toHaveLength(1);
+  });
+
+  it('that decides to write nothing sends nothing', async () => {
+    const { table, tokens } = tableThatReplies(undefined);
+
+    expect(await run(table)).toEqual({ loads: 1, ended: 'decided on load 1' });
+    expect(tokens).toEqual([]);
+  });
+
+  it('reads a broken condition by its position, the first one first', async () => {
+    const { table } = tableThatReplies(cancelled('None', 'ConditionalCheckFailed', 'ConditionalCheckFailed'));
+
+    const { ended } = await run(table, 'forbidden', 'login-taken', 'email-taken');
+
+    expect(ended).toBe('Failure: login-taken');
+  });
+
+  it('decides again when what it had read has changed, whatever else is broken', async () => {
+    const { table, tokens } = tableThatReplies(
+      cancelled('ConditionalCheckFailed', 'ConditionalCheckFailed'),
+      undefined,
+    );
+
+    expect(await run(table, 'login-taken', 'reload')).toEqual({ loads: 2, ended: 'decided on load 2' });
+    expect(new Set(tokens).size).toBe(2);
+  });
+
+  it.each(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
+    'that meets %s starts again from the load, under a new token',
+    async (code) => {
+      const { table, tokens } = tableThatReplies(cancelled('None', code), cancelled(code, 'None'), undefined);
+
+      expect(await run(table, 'login-taken', 'email-taken')).toEqual({ loads: 3, ended: 'decided on load 3' });
+      expect(new Set(tokens).size).toBe(3);
+    },
+  );
+
+  it('that meets another transaction is no broken rule, even where a condition is broken too', async () => {
+    const { table } = tableThatReplies(cancelled('ConditionalCheckFailed', 'TransactionConflict'), undefined);
+
+    expect(await run(table, 'login-taken', 'email-taken')).toMatchObject({ loads: 2, ended: 'decided on load 2' });
+  });
+
+  it('gives up when the table stays busy: after five seconds, or two before the request must be answered', async () => {
+    const started = Date.now();
+
+    expect(await run(tableThatReplies(cancelled('TransactionConflict')).table, 'reload')).toMatchObject({
+      ended: 'Failure: unavailable',
+    });
+    const patient = Date.now() - started;
+    startClock(3000);
+    await run(tableThatReplies(cancelled('TransactionConflict')).table, 'reload');
+    const hurried = Date.now() - started - patient;
+
+    expect(patient).toBeGreaterThanOrEqual(5000);
+    expect(patient).toBeLessThan(5400);
+    expect(hurried).toBeGreaterThanOrEqual(1000);
+    expect(hurried).toBeLessThan(1400);
+  });
+
+  it('whose answer was lost is sent again under the same token, so that it is made once', async () => {
+    const { table, tokens } = tableThatReplies(lost(), undefined);
+
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, ended: 'decided on load 1' });
+    expect(tokens[0]).toBe(tokens[1]);
+    expect(tokens).toHaveLength(2);
+  });
+
+  it('of which nobody knows the outcome is neither a success nor a refusal', async () => {
+    const { table, tokens } = tableThatReplies(lost());
+
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, ended: 'Failure: unavailable' });
+    expect(new Set(tokens).size).toBe(1);
+  });
+
+  it.each([
+    ['a condition that no rule has set', cancelled('ConditionalCheckFailed'), undefined],
+    ['a request that DynamoDB cannot read', cancelled('ValidationError'), 'login-taken'],
+    ['an error of another kind', new TypeError('cancelled'), 'login-taken'],
+  ] as const)('is a defect, and said to be one, after %s', async (_, reply, otherwise) => {
+    const { ended } = await run(tableThatReplies(reply).table, otherwise);
+
+    expect(ended).toMatch(/^(TransactionCanceledException|TypeError): cancelled$/);
+  });
+});
