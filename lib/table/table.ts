@@ -102,9 +102,8 @@ export function openTable(name = setting('TABLE_NAME'), client = sharedClient())
         items.push(...((page.Items ?? []) as Item[]));
         units += page.ConsumedCapacity?.CapacityUnits ?? 0;
         next = page.LastEvaluatedKey;
-        if (next && items.length < limit && (units > MOST_UNITS || items.length >= LONGEST_READ)) {
-          throw new Failure('list-too-long');
-        }
+        const more = next !== undefined && items.length < limit;
+        if (items.length > LONGEST_READ || (more && units > MOST_UNITS)) throw new Failure('list-too-long');
       } while (next && items.length < limit);
       return items;
     },

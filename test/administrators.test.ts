@@ -1,0 +1,184 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { useGatehouse } from './support/gatehouse.ts';
+import { expectIntactUsers, useUsers } from './support/users.ts';
+
+const gatehouse = useGatehouse();
+const { create, update, remove, get } = useUsers(gatehouse);
+
+/** A second administrator, until the test ends. */
+async function makeDeputy(login: string, fields: object = {}) {
+  const deputy = await gatehouse.makeUser(login, { authorities: ['ROLE_ADMIN'], ...fields });
+  onTestFinished(async () => {
+    await remove(login);
+  });
+  return deputy;
+}
+
+/** The ways in which somebody stops to administer; each is told who. */
+const waysOut: [string, (login: string) => ReturnType<typeof remove>][] = [
+  ['demoted', async (login) => update({ ...(await get(login)).body, authorities: ['ROLE_USER'] })],
+  ['deactivated', async (login) => update({ ...(await get(login)).body, activated: false })],
+  ['deleted', (login) => remove(login)],
+];
+
+describe('the last administrator', () => {
+  it.each(waysOut)('cannot be %s', async (_, leave) => {
+    const { body: before } = await get('admin');
+
+    const { status, body, headers } = await leave('admin');
+
+    expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.lastadmin' });
+    expect(headers).toMatchObject({
+      'x-gatehouseapp-error': 'error.lastadmin',
+      'x-gatehouseapp-params': 'userManagement',
+    });
+    expect((await get('admin')).body).toEqual(before);
+    await gatehouse.logIn('admin');
+  });
+
+  it.each(waysOut)('cannot be %s while the only other one is deactivated', async (_, leave) => {
+    await makeDeputy('asleep', { activated: false });
+
+    const { body } = await leave('admin');
+
+    expect(body.message).toBe('error.lastadmin');
+  });
+
+  it('keeps the old login and e-mail address when the refused change has new ones', async () => {
+    const { body: before } = await get('admin');
+
+    const { body } = await update({ ...before, login: 'boss', email: 'boss@example.com', authorities: [] });
+
+    expect(body.message).toBe('error.lastadmin');
+    expect((await get('admin')).body).toEqual(before);
+    expect((await get('boss')).status).toBe(404);
+  });
+
+  it.each([
+    [{ login: 'user', email: 'user@example.com' }, 'error.userexists'],
+    [{ email: 'user@example.com' }, 'error.emailexists'],
+  ])('hears first that %j is taken', async (taken, message) => {
+    const { body: before } = await get('admin');
+
+    const { body } = await update({ ...before, ...taken, authorities: [] });
+
+    expect(body.message).toBe(message);
+  });
+
+  it('may change in all else', async () => {
+    const { body: before } = await get('admin');
+
+    const { status } = await update({ ...before, firstName: 'Ada', authorities: ['ROLE_ADMIN'] });
+
+    expect(status).toBe(200);
+  });
+});
+
+describe('one administrator of two', () => {
+  it.each(waysOut)('can be %s', async (_, leave) => {
+    await makeDeputy('deputy');
+
+    const { status } = await leave('deputy');
+
+    expect(status).toBe(200);
+  });
+
+  it('who is left is the last one', async () => {
+    await makeDeputy('successor');
+    const { body: admin } = await get('admin');
+    const successor = await gatehouse.logIn('successor');
+
+    const handover = await update({ ...admin, authorities: ['ROLE_USER'] }, successor);
+    const refused = await remove('successor', successor);
+    await update(admin, successor);
+
+    expect(handover.status).toBe(200);
+    expect(refused.body.message).toBe('error.lastadmin');
+  });
+
+  it('counts again when activated again', async () => {
+    const deputy = await makeDeputy('returning', { activated: false });
+    const { body: admin } = await get('admin');
+    await update({ ...deputy, activated: true });
+    const returned = await gatehouse.logIn('returning');
+
+    const { status } = await update({ ...admin, activated: false }, returned);
+    await update({ ...admin, activated: true }, returned);
+
+    expect(status).toBe(200);
+  });
+
+  it('can delete the own account, and change nothing with its token any more', async () => {
+    await makeDeputy('selfless');
+    const token = await gatehouse.logIn('selfless');
+
+    const { status } = await remove('selfless', token);
+
+    expect(status).toBe(200);
+    expect((await get('selfless')).status).toBe(404);
+    expect((await remove('user', token)).status).toBe(403);
+  });
+
+  it('can be deleted when deactivated, however few are left', async () => {
+    await makeDeputy('retired', { activated: false });
+
+    const { status } = await remove('retired');
+
+    expect(status).toBe(200);
+  });
+});
+
+describe('administering users', () => {
+  it.each([[['ROLE_USER']], [['ROLE_ANALYST', 'ROLE_USER']], [[]]])('is not for holders of %j', async (authorities) => {
+    const login = `mere-${authorities.length}-${authorities[0]}`;
+    const own = await gatehouse.makeUser(login, { authorities });
+    const token = await gatehouse.logIn(login);
+
+    const answers = [
+      await create({ login: 'smuggled', email: 'smuggled@example.com' }, token),
+      await update({ ...own, authorities: ['ROLE_ADMIN'] }, token),
+      await remove('user', token),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
+    expect((await get('smuggled')).status).toBe(404);
+    expect((await get(login)).body).toEqual(own);
+  });
+
+  it('is allowed at once to who is promoted, and no longer to who is demoted, by the same token', async () => {
+    const user = await gatehouse.makeUser('riser');
+    const token = await gatehouse.logIn('riser');
+    const attempt = async (n: number) =>
+      (await create({ login: `protege${n}`, email: `protege${n}@example.com` }, token)).status;
+
+    const before = await attempt(1);
+    await update({ ...user, authorities: ['ROLE_ADMIN'] });
+    const promoted = await attempt(2);
+    await update({ ...user, authorities: ['ROLE_USER'] });
+    const demoted = await attempt(3);
+
+    expect([before, promoted, demoted]).toEqual([403, 201, 403]);
+  });
+
+  it('ends with the activation, whatever the token says', async () => {
+    const deputy = await makeDeputy('suspended');
+    const token = await gatehouse.logIn('suspended');
+    await update({ ...deputy, activated: false });
+
+    const { status } = await remove('user', token);
+
+    expect(status).toBe(403);
+    expect((await get('user')).status).toBe(200);
+  });
+
+  it('leaves a trace: who made and who last changed a user', async () => {
+    await makeDeputy('scribe');
+    const { body: made } = await create({ login: 'traced', email: 'traced@example.com' });
+
+    const { body: changed } = await update({ ...made, firstName: 'T' }, await gatehouse.logIn('scribe'));
+
+    expect(changed).toMatchObject({ createdBy: 'admin', createdDate: made.createdDate, lastModifiedBy: 'scribe' });
+  });
+});
+
+it('leaves every user with exactly its guards, and roster and total right', () => expectIntactUsers(gatehouse));

@@ -1,0 +1,260 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Kind } from '../lib/table/keys.ts';
+import { type Received, useGatehouse } from './support/gatehouse.ts';
+
+const gatehouse = useGatehouse();
+
+let token: string;
+beforeAll(async () => {
+  token = await gatehouse.logIn('admin');
+});
+
+const get = (path: string) => gatehouse.call('GET', path, { token });
+const idsOf = ({ body }: Received): number[] => body.map(({ id }: { id: number }) => id);
+const totalOf = ({ headers }: Received) => Number(headers['x-total-count']);
+const storedIds = async (kind: Kind) => (await gatehouse.table.query(kind)).map(({ id }) => id as number);
+
+async function make(path: string, body: object) {
+  const { status, text, body: made } = await gatehouse.call('POST', path, { token, body });
+  expect(status, text).toBe(201);
+  return made;
+}
+
+/** The pages that an answer names, in its order; clients split the header at commas. */
+function linksOf({ headers }: Received): [relation: string, target: URL][] {
+  return (headers.link ?? '').split(',').map((link) => {
+    const [, target = '', relation = ''] = /^<(.+)>; rel="(.+)"$/.exec(link) ?? [];
+    return [relation, new URL(target, 'http://gatehouse')];
+  });
+}
+const pagesOf = (list: Received) =>
+  linksOf(list).map(([rel, { searchParams }]) => `${rel} ${searchParams.get('page')}`);
+
+const USERS = '/api/users';
+const INTEGRATIONS = '/api/utm-integrations';
+const PARAMETERS = '/api/utm-integration-confs';
+
+const integration = { name: 'Syslog', shortName: 'sys log', integrationType: 'COLLECTOR' };
+const parameterOf = (owner: { id: number }) => ({ integration: owner, confName: 'port', confValue: '514' });
+const user = (login: string) => ({ login, email: `${login}@example.com` });
+
+/** 46 users with much in common, 25 integrations, and 105 parameters made in another order than that of their ids. */
+async function fill() {
+  const FIRST_NAMES = ['Ada', 'bob', undefined, 'Čeněk', ''];
+  for (let n = 1; n <= 43; n++) {
+    const [firstName, lastName] = [FIRST_NAMES[n % 5], n % 7 ? `Name ${100 - n}` : undefined];
+    const fields = { firstName, lastName, langKey: n % 2 ? 'en' : 'de', activated: n % 3 > 0 };
+    await make(USERS, { ...user(`member${(n * 17) % 43}`), ...fields });
+  }
+  // Someone else changes one of the first users, so that neither audit field follows the ids.
+  await gatehouse.makeUser('deputy', { authorities: ['ROLE_ADMIN'] });
+  const { body: early } = await get(`${USERS}/user`);
+  await gatehouse.call('PUT', USERS, { token: await gatehouse.logIn('deputy'), body: early });
+
+  const owners = [];
+  for (let n = 1; n <= 25; n++) owners.push(await make(INTEGRATIONS, integration));
+  const [one, two] = owners;
+  for (let n = 1; n <= 105; n++) await make(PARAMETERS, parameterOf(n % 2 ? two : one));
+}
+
+describe('an empty list', () => {
+  it.each([INTEGRATIONS, PARAMETERS])('%s has one page, which is the first and the last', async (path) => {
+    const list = await get(path);
+
+    expect(list.body).toEqual([]);
+    expect(totalOf(list)).toBe(0);
+    expect(pagesOf(list)).toEqual(['last 0', 'first 0']);
+  });
+});
+
+describe('a list', () => {
+  beforeAll(fill, 60_000);
+
+  describe.each<{ path: string; kind: Kind; largest: number }>([
+    { path: USERS, kind: 'USER', largest: 2000 },
+    { path: INTEGRATIONS, kind: 'INTEGRATION', largest: 2000 },
+    { path: PARAMETERS, kind: 'CONF', largest: 100 },
+  ])('GET $path', ({ path, kind, largest }) => {
+    let ids: number[];
+    let last: number;
+    beforeAll(async () => {
+      ids = await storedIds(kind);
+      last = Math.ceil(ids.length / 20) - 1;
+    });
+
+    it('is a bare array of 20 in the order of ids, with the total of all', async () => {
+      const list = await get(path);
+
+      expect(idsOf(list)).toEqual(ids.slice(0, 20));
+      expect(totalOf(list)).toBe(ids.length);
+    });
+
+    it.each([
+      [0, 5],
+      [1, 5],
+      [2, 7],
+      [1, 20],
+      [5, 20],
+      [3, 6],
+      [4, 6],
+      [99, 20],
+      [9e14, 2000],
+    ])('has on page %i of %i what comes there, in either direction', async (page, size) => {
+      const from = page * Math.min(size, largest);
+      const to = from + Math.min(size, largest);
+
+      const ascending = await get(`${path}?page=${page}&size=${size}&sort=id,asc`);
+      const descending = await get(`${path}?page=${page}&size=${size}&sort=id,desc`);
+
+      expect(idsOf(ascending)).toEqual(ids.slice(from, to));
+      expect(idsOf(descending)).toEqual(ids.toReversed().slice(from, to));
+      expect([totalOf(ascending), totalOf(descending)]).toEqual([ids.length, ids.length]);
+    });
+
+    it('shows every entity once to who follows the links', async () => {
+      const seen: number[] = [];
+      let next: URL | undefined = new URL(`http://gatehouse${path}?size=8`);
+
+      while (next && seen.length <= ids.length) {
+        const list: Received = await get(`${next.pathname}${next.search}`);
+        seen.push(...idsOf(list));
+        next = new Map(linksOf(list)).get('next');
+      }
+
+      expect(seen).toEqual(ids);
+    });
+
+    it('links the pages that there are', async () => {
+      const [first, second, final, beyond] = await Promise.all(
+        [0, 1, last, last + 5].map((page) => get(`${path}?page=${page}`)),
+      );
+
+      expect(pagesOf(first as Received)).toEqual(['next 1', `last ${last}`, 'first 0']);
+      expect(pagesOf(final as Received)).toEqual([`prev ${last - 1}`, `last ${last}`, 'first 0']);
+      expect(pagesOf(beyond as Received)).toEqual([`last ${last}`, 'first 0']);
+      if (last > 1) expect(pagesOf(second as Received)).toEqual(['next 2', 'prev 0', `last ${last}`, 'first 0']);
+    });
+
+    it('keeps all other parameters in the links, and no comma', async () => {
+      const list = await get(`${path}?cacheBuster=1%2C2&sort=id,desc&page=1&size=8&sort=id,asc`);
+
+      expect(linksOf(list)).toHaveLength(4);
+      for (const [, { pathname, searchParams }] of linksOf(list)) {
+        expect(pathname).toBe(path);
+        expect(searchParams.getAll('sort')).toEqual(['id,desc', 'id,asc']);
+        expect(searchParams.getAll('size')).toEqual(['8']);
+        expect(searchParams.getAll('page')).toHaveLength(1);
+        expect(searchParams.get('cacheBuster')).toBe('1,2');
+      }
+    });
+
+    it.each([
+      'cacheBuster=1700000000000&unknown=x&__proto__=y',
+      'page=-1&size=-1',
+      'page=x&size=0',
+      'page=1.5&size=2.5',
+      'page=&size=',
+      'page=1e3&size=1e3',
+      'page=99999999999999999999&size=99999999999999999999',
+      'page=%00&size=%F0%9F%92%A9',
+      'page=%FF&size=%FF',
+      'sort=',
+    ])('takes %s for the defaults', async (query) => {
+      const list = await get(`${path}?${query}`);
+
+      expect(list.status).toBe(200);
+      expect(idsOf(list)).toEqual(ids.slice(0, 20));
+    });
+
+    it(`has at most ${largest} on a page`, async () => {
+      const list = await get(`${path}?size=${largest + 1}`);
+
+      expect(list.body).toHaveLength(Math.min(largest, ids.length));
+      expect(linksOf(list).map(([, { searchParams }]) => searchParams.get('size'))).toContain(String(largest));
+    });
+
+    it.each(['nonsense', 'password', 'passwordHash', 'confValue', 'version', 'pk', '__proto__', 'id,login;drop'])(
+      'cannot be sorted by %s',
+      async (field) => {
+        const { status, body } = await get(`${path}?sort=id,asc&sort=${field},desc`);
+
+        expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.validation' });
+        expect(body.fieldErrors).toMatchObject([{ field: 'sort' }]);
+      },
+    );
+  });
+
+  it.each([
+    [USERS, () => make(USERS, user('short-lived')), () => `${USERS}/short-lived`],
+    [INTEGRATIONS, () => make(INTEGRATIONS, integration), ({ id }: { id: number }) => `${INTEGRATIONS}/${id}`],
+    [
+      PARAMETERS,
+      async () => make(PARAMETERS, parameterOf((await get(INTEGRATIONS)).body[0])),
+      ({ id }: { id: number }) => `${PARAMETERS}/${id}`,
+    ],
+  ])('%s counts at once what is made and what is deleted', async (path, makeOne, pathOf) => {
+    const before = totalOf(await get(path));
+
+    const made = await makeOne();
+    const more = totalOf(await get(path));
+    await gatehouse.call('DELETE', pathOf(made), { token });
+    const end = totalOf(await get(path));
+
+    expect([more, end]).toEqual([before + 1, before]);
+  });
+
+  it('of parameters gets shorter by all that went with their integration', async () => {
+    const before = totalOf(await get(PARAMETERS));
+    const owner = await make(INTEGRATIONS, integration);
+    for (let n = 0; n < 3; n++) await make(PARAMETERS, parameterOf(owner));
+
+    await gatehouse.call('DELETE', `${INTEGRATIONS}/${owner.id}`, { token });
+
+    expect(totalOf(await get(PARAMETERS))).toBe(before);
+  });
+
+  describe('of users can be sorted', () => {
+    const FIELDS = ['login', 'firstName', 'lastName', 'email', 'activated', 'langKey'];
+    const AUDIT = ['createdBy', 'createdDate', 'lastModifiedBy', 'lastModifiedDate'];
+
+    it.each(
+      [...FIELDS, ...AUDIT].flatMap((field) => [
+        [field, 'asc'],
+        [field, 'desc'],
+      ]),
+    )('by %s %s, what is absent last, ties by id', async (field, direction) => {
+      const { body } = await get(`${USERS}?size=2000&sort=${field},${direction}`);
+
+      const values = body.map((entry: Record<string, unknown>) => entry[field as string]);
+      expect(new Set(values).size).toBeGreaterThan(1);
+      for (let n = 1; n < body.length; n++) {
+        const [before, after] = [values[n - 1], values[n]];
+        if (before === after) expect(body[n - 1].id).toBeLessThan(body[n].id);
+        else if (after !== null) {
+          expect(before).not.toBeNull();
+          expect(before < after).toBe(direction === 'asc');
+        }
+      }
+    });
+
+    it('by one field after the other', async () => {
+      const { body } = await get(`${USERS}?size=2000&sort=langKey,desc&sort=activated&sort=id,desc`);
+
+      const seen: string[] = body.map(
+        ({ langKey, activated, id }: { langKey: string; activated: boolean; id: number }) =>
+          [langKey === 'en' ? 1 : 2, activated ? 2 : 1, String(1e6 - id)].join(),
+      );
+      expect(seen).toEqual(seen.toSorted());
+      expect(new Set(seen.map((key) => key.slice(0, 3))).size).toBe(4);
+    });
+
+    it('and paged', async () => {
+      const whole = await get(`${USERS}?size=2000&sort=lastName,desc`);
+
+      const pages = await Promise.all([0, 1, 2, 3].map((page) => get(`${USERS}?page=${page}&sort=lastName,desc`)));
+
+      expect(pages.flatMap(idsOf)).toEqual(idsOf(whole));
+      expect(pages.map((page) => page.body.length)).toEqual([20, 20, whole.body.length - 40, 0]);
+    });
+  });
+});

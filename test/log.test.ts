@@ -1,0 +1,86 @@
+import { beforeAll, expect, it, vi } from 'vitest';
+import { entityKey } from '../lib/table/keys.ts';
+import { useGatehouse } from './support/gatehouse.ts';
+
+const gatehouse = useGatehouse();
+
+const PASSWORD = 'pa55word-of-keeper';
+const VALUE = 'value-of-parameter';
+/** All that must not be in the log. */
+const secrets: string[] = [PASSWORD, 'wrong-pa55word', 'next-pa55word', VALUE, 'next-value', 'broken-json'];
+const personal: string[] = ['keeper@example.com', 'Ada Lovelace', 'api key of the gate'];
+const requests: string[] = [];
+
+/** As a client calls; the answer's request id tells when its line has come. */
+async function call(method: string, path: string, sent: { token?: string; body?: unknown } = {}) {
+  const answer = await gatehouse.call(method, path, sent);
+  requests.push(`${answer.headers['apigw-requestid']} ${answer.status}`);
+  return answer;
+}
+
+/** The stored hash, and the last part of it. */
+async function hashesOf(id: number): Promise<string[]> {
+  const hash = String((await gatehouse.table.get(entityKey('USER', id)))?.passwordHash);
+  return [hash, hash.slice(hash.lastIndexOf('$') + 1)];
+}
+
+beforeAll(async () => {
+  const admin = await gatehouse.logIn('admin');
+  const fields = { password: PASSWORD, authorities: ['ROLE_USER'], firstName: 'Ada Lovelace' };
+  const { id } = await gatehouse.makeUser('keeper', fields);
+  const before = await hashesOf(id);
+  const logIn = (password: string) => call('POST', '/api/authenticate', { body: { username: 'keeper', password } });
+  const token: string = (await logIn(PASSWORD)).body.id_token;
+  const { body: integration } = await call('POST', '/api/utm-integrations', {
+    token,
+    body: { name: 'Gate', shortName: 'gate', integrationType: 'API' },
+  });
+  const parameter = { confName: 'api key of the gate', confValue: VALUE, integration };
+
+  await logIn('wrong-pa55word');
+  await call('POST', '/api/authenticate', { body: '{"username":"keeper","password":broken-json}' });
+  await call('POST', '/api/users', {
+    token: admin,
+    body: { login: 'keeper', email: 'x@example.com', password: PASSWORD },
+  });
+  await call('POST', '/api/users', { token: admin, body: { login: PASSWORD, email: PASSWORD, password: 'abc' } });
+  const { body: created } = await call('POST', '/api/utm-integration-confs', { token, body: parameter });
+  await call('PUT', '/api/utm-integration-confs', { token, body: { ...created, confValue: 'next-value' } });
+  await call('PUT', '/api/utm-integration-confs', { token, body: { ...created, confName: '' } });
+  await call('GET', `/api/utm-integration-confs/${created.id}`, { token });
+  await call('GET', '/api/utm-integration-confs', { token: `${token}x` });
+  await call('POST', '/api/account/change-password', {
+    token,
+    body: { currentPassword: PASSWORD, newPassword: 'next-pa55word' },
+  });
+
+  await logIn('next-pa55word');
+  secrets.push(token, admin, token.slice(token.lastIndexOf('.')), ...before, ...(await hashesOf(id)));
+  await vi.waitFor(() => {
+    for (const request of requests) {
+      expect(gatehouse.lines.join('\n')).toContain(`"requestId":"${request.split(' ')[0]}"`);
+    }
+  });
+});
+
+it('has no password, token, parameter value or hash in it', () => {
+  const log = gatehouse.lines.join('\n');
+
+  expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
+});
+
+it('has no names and addresses in it', () => {
+  const log = gatehouse.lines.join('\n');
+
+  expect(personal.filter((text) => log.includes(text))).toEqual([]);
+});
+
+it('has one line for each request, with what it may have and no more', () => {
+  const entries = gatehouse.lines.map((line) => JSON.parse(line));
+
+  const logged = requests.map((request) => entries.filter(({ requestId }) => request.startsWith(requestId)));
+  const allowed = ['requestId', 'route', 'status', 'milliseconds', 'callerId', 'failure'];
+  expect(logged.map(([entry]) => `${entry.requestId} ${entry.status}`)).toEqual(requests);
+  expect(logged.map((lines) => lines.length)).toEqual(requests.map(() => 1));
+  expect(entries.flatMap((entry) => Object.keys(entry).filter((key) => !allowed.includes(key)))).toEqual([]);
+});

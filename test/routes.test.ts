@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { RESERVED_LOGINS } from '../lib/users/user-schema.ts';
+import { routes } from '../routes.ts';
+
+const FUNCTIONS = `${import.meta.dirname}/../functions`;
+const files = readdirSync(FUNCTIONS);
+
+describe('the routes', () => {
+  it('name each function once, and no other', () => {
+    const named = routes.map(({ file }) => `${file}.ts`);
+
+    expect(named.sort()).toEqual(files.sort());
+  });
+
+  it('name each request once', () => {
+    const requests = routes.map(({ on }) => on.replace(/\{\w+\}/g, '{}'));
+
+    expect(new Set(requests).size).toBe(routes.length);
+  });
+
+  it('are closed, but for signing in, the public keys and the health', () => {
+    const open = routes.filter(({ contract }) => contract.who === 'open').map(({ on }) => on);
+
+    expect(open).toEqual(['POST /api/authenticate', 'GET /.well-known/jwks.json', 'GET /api/health']);
+  });
+
+  it('read by role what the token says, and change by role what the table says', () => {
+    const byToken = routes.filter(({ contract: { who } }) => typeof who === 'object' && who.asToldBy === 'token');
+
+    expect(byToken.map(({ on }) => on.split(' ')[0]).filter((method) => method !== 'GET')).toEqual([]);
+  });
+
+  it('reserve the logins that a path under /api/users means something else by', () => {
+    const segments = routes.flatMap(({ on }) => /^\w+ \/api\/users\/([^/{]+)$/.exec(on)?.[1] ?? []);
+
+    expect([...RESERVED_LOGINS].sort()).toEqual([...new Set(segments)].sort());
+  });
+});
+
+it.each(files)('%s translates, and is no longer than 25 lines', (file) => {
+  const text = readFileSync(`${FUNCTIONS}/${file}`, 'utf8');
+
+  expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(25);
+  expect(text).toMatch(/\/\*\* (GET|POST|PUT|DELETE) \/\S+: .+ \*\//);
+});

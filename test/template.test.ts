@@ -1,0 +1,93 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: Fn::Sub is written so
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readTemplate, resolve } from '../infra/local/template.ts';
+
+let assembly: string;
+
+beforeEach(() => {
+  assembly = mkdtempSync(join(tmpdir(), 'gatehouse-template-'));
+});
+afterEach(() => rmSync(assembly, { recursive: true, force: true }));
+
+/** Writes what the CDK would synthesize for a stack of these resources. */
+function synthesized(resources: Record<string, { Type: string; Properties?: object }>): string {
+  const write = (file: string, content: object) => writeFileSync(join(assembly, file), JSON.stringify(content));
+  mkdirSync(join(assembly, 'asset.abc'));
+  write('manifest.json', {
+    artifacts: {
+      Tree: { type: 'cdk:tree' },
+      House: {
+        type: 'aws:cloudformation:stack',
+        environment: 'aws://unknown-account/eu-north-1',
+        properties: { templateFile: 'House.template.json' },
+      },
+    },
+  });
+  write('House.template.json', { Resources: resources });
+  write('House.assets.json', { files: { abc: { source: { path: 'asset.abc' } } } });
+  return assembly;
+}
+
+describe('a template', () => {
+  it('gives its stack, region, resources and assets', () => {
+    const template = readTemplate(
+      synthesized({
+        Table: { Type: 'AWS::DynamoDB::Table', Properties: { BillingMode: 'PAY_PER_REQUEST' } },
+        Key: { Type: 'AWS::KMS::Key', Properties: {} },
+      }),
+    );
+
+    expect(template).toMatchObject({ stack: 'House', region: 'eu-north-1' });
+    expect(template.ofType('AWS::DynamoDB::Table')).toEqual([['Table', { BillingMode: 'PAY_PER_REQUEST' }]]);
+    expect(template.assetFolder('abc.zip')).toBe(join(assembly, 'asset.abc'));
+  });
+
+  it('with a resource type that the local cloud does not know stops with its name', () => {
+    const folder = synthesized({ Bell: { Type: 'AWS::SNS::Topic', Properties: {} } });
+
+    expect(() => readTemplate(folder)).toThrow('The local cloud does not know AWS::SNS::Topic, which Bell is');
+  });
+
+  it('names an asset that is not there', () => {
+    const template = readTemplate(synthesized({}));
+
+    expect(() => template.assetFolder('xyz.zip')).toThrow('xyz.zip');
+  });
+});
+
+describe('a value in a template', () => {
+  const made = new Map([['Table', { ref: 'house-Table', attributes: { Arn: 'arn:table' } }]]);
+  const value = (part: unknown) => resolve(part, made, 'eu-north-1');
+
+  it.each([
+    [{ Ref: 'Table' }, 'house-Table'],
+    [{ Ref: 'AWS::Region' }, 'eu-north-1'],
+    [{ 'Fn::GetAtt': ['Table', 'Arn'] }, 'arn:table'],
+    [{ 'Fn::Join': ['/', ['a', { Ref: 'Table' }]] }, 'a/house-Table'],
+    [{ 'Fn::Sub': '${AWS::Partition}:${Table}:$x' }, 'aws:house-Table:$x'],
+    [
+      { A: [{ B: { Ref: 'Table' } }], C: 7, D: null },
+      { A: [{ B: 'house-Table' }], C: 7, D: null },
+    ],
+    [
+      { Ref: 'Table', Other: 1 },
+      { Ref: 'Table', Other: 1 },
+    ],
+  ])('%j is %j', (part, expected) => {
+    expect(value(part)).toEqual(expected);
+  });
+
+  it.each([
+    [{ 'Fn::ImportValue': 'x' }, 'Fn::ImportValue'],
+    [{ 'Fn::Sub': ['${A}', { A: 'x' }] }, 'Fn::Sub'],
+    [{ a: [{ 'Fn::If': ['c', 1, 2] }] }, 'Fn::If'],
+    [{ Ref: 'Nowhere' }, 'Nowhere'],
+    [{ 'Fn::GetAtt': ['Table', 'StreamArn'] }, 'Table.StreamArn'],
+    [{ 'Fn::Sub': '${Nowhere}' }, 'Nowhere'],
+  ])('%j stops with the name of what is not known', (part, name) => {
+    expect(() => value(part)).toThrow(name);
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { useGatehouse } from './support/gatehouse.ts';
+import { expectIntactUsers, useUsers } from './support/users.ts';
+
+const gatehouse = useGatehouse();
+const { create, update, get, list, total, stored } = useUsers(gatehouse);
+
+describe('changing a user', () => {
+  it('takes the whole object back as it was listed', async () => {
+    await create({ login: 'listed', email: 'listed@example.com', firstName: 'Li', langKey: 'de' });
+    const { body: listed } = await list();
+    const before = listed.find(({ login }: { login: string }) => login === 'listed');
+    const changes = { lastName: 'Sted', activated: false, authorities: ['ROLE_ANALYST'] };
+
+    const { status, body, headers } = await update({ ...before, ...changes, createdBy: 'mallory', password: '' });
+
+    expect(status).toBe(200);
+    expect(body).toEqual({ ...before, ...changes, lastModifiedDate: expect.any(String) });
+    expect(body.lastModifiedDate > before.lastModifiedDate).toBe(true);
+    expect(headers).toMatchObject({
+      'x-gatehouseapp-alert': 'userManagement.updated',
+      'x-gatehouseapp-params': 'listed',
+    });
+    expect((await get('listed')).body).toEqual(body);
+  });
+
+  it('leaves as it is what is left out, the password too', async () => {
+    const person = { firstName: 'Sta', lastName: 'Ys', imageUrl: '/s.png', langKey: 'fr' };
+    const { id } = await gatehouse.makeUser('stays', { ...person, authorities: ['ROLE_USER'], activated: false });
+    const before = await stored(id);
+
+    const { status } = await update({ id: String(id), login: 'stays', email: 'stays@example.com' });
+
+    expect(status).toBe(200);
+    expect(before).toMatchObject({ ...person, passwordHash: expect.any(String), version: 1 });
+    expect(await stored(id)).toEqual({ ...before, lastModifiedDate: expect.any(String), version: 2 });
+  });
+
+  it('clears a name or image by null', async () => {
+    const person = { firstName: 'Cle', lastName: 'Ared', imageUrl: '/c.png' };
+    const { body: before } = await create({ login: 'cleared', email: 'cleared@example.com', ...person });
+
+    await update({ ...before, firstName: null, lastName: null, imageUrl: null });
+
+    expect((await get('cleared')).body).toMatchObject({ firstName: null, lastName: null, imageUrl: null });
+  });
+
+  it.each(['login', 'email', 'activated', 'langKey', 'authorities'])('refuses null for %s', async (field) => {
+    const { body: before } = await get('user');
+
+    const { status, body } = await update({ ...before, [field]: null });
+
+    expect(status).toBe(400);
+    expect(body.fieldErrors).toEqual([{ objectName: 'user', field, message: 'NotNull' }]);
+  });
+
+  it.each(['login', 'email'])('needs the %s', async (field) => {
+    const { body: before } = await get('user');
+
+    const { status, body } = await update({ ...before, [field]: undefined });
+
+    expect(status).toBe(400);
+    expect(body.fieldErrors).toEqual([{ objectName: 'user', field, message: 'NotNull' }]);
+  });
+
+  it.each([undefined, '', null])('needs an id, which %j is not', async (id) => {
+    const { status, body } = await update({ id, login: 'nobody', email: 'nobody@example.com' });
+
+    expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.idnull' });
+  });
+
+  it('finds nobody by an unknown id, and creates nobody', async () => {
+    const before = await total();
+
+    const { status, body } = await update({ id: 4711, login: 'nobody', email: 'nobody@example.com' });
+
+    expect({ status, message: body.message }).toEqual({ status: 404, message: 'error.idnotfound' });
+    expect((await get('nobody')).status).toBe(404);
+    expect(await total()).toBe(before);
+  });
+
+  it.each([
+    ['the login', { login: 'admin' }, 'error.userexists'],
+    ['the e-mail address', { email: 'ADMIN@example.com' }, 'error.emailexists'],
+    ['both', { login: 'admin', email: 'admin@example.com' }, 'error.userexists'],
+  ])('refuses %s of another user, and changes nothing', async (_, taken, message) => {
+    const { body: before } = await get('user');
+
+    const { status, body } = await update({ ...before, firstName: 'Thief', ...taken });
+
+    expect({ status, message: body.message }).toEqual({ status: 400, message });
+    expect((await get('user')).body).toEqual(before);
+  });
+
+  it('takes a user’s own login and e-mail address in another case', async () => {
+    const { body: before } = await create({ login: 'own', email: 'own@example.com' });
+
+    const { status, body } = await update({ ...before, login: 'OWN', email: 'Own@Example.com' });
+
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ login: 'OWN', email: 'Own@Example.com' });
+  });
+
+  it('frees the old login and the old e-mail address, and takes the new ones', async () => {
+    const before = await gatehouse.makeUser('maiden');
+    await update({ ...before, login: 'married', email: 'married@example.com' });
+
+    const newcomer = await create({ login: 'maiden', email: 'maiden@example.com' });
+    const sameLogin = await create({ login: 'married', email: 'third@example.com' });
+    const sameEmail = await create({ login: 'third', email: 'married@example.com' });
+
+    expect(newcomer.status).toBe(201);
+    expect((await get('maiden')).body.id).toBe(newcomer.body.id);
+    expect((await get('married')).body.id).toBe(before.id);
+    expect([sameLogin.body.message, sameEmail.body.message]).toEqual(['error.userexists', 'error.emailexists']);
+    await gatehouse.logIn('married', 'maiden');
+  });
+
+  it('no longer finds a user by the old login', async () => {
+    const { body: before } = await create({ login: 'gone', email: 'gone@example.com' });
+
+    await update({ ...before, login: 'found' });
+
+    expect((await get('gone')).status).toBe(404);
+    expect((await get('found')).body.id).toBe(before.id);
+  });
+
+  it('keeps a deactivated user listed but out, until activated again', async () => {
+    const user = await gatehouse.makeUser('pause');
+    const knock = () => gatehouse.call('POST', '/api/authenticate', { body: { username: 'pause', password: 'pause' } });
+
+    await update({ ...user, activated: false });
+    const refused = await knock();
+    const { body: listed } = await list();
+    await update({ ...user, activated: true });
+
+    expect(refused.status).toBe(401);
+    expect(listed).toContainEqual(expect.objectContaining({ login: 'pause', activated: false }));
+    expect((await knock()).status).toBe(200);
+  });
+});
+
+it('leaves every user with exactly its guards, and roster and total right', () => expectIntactUsers(gatehouse));

@@ -1,0 +1,180 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Route, routes } from '../routes.ts';
+import { useGatehouse } from './support/gatehouse.ts';
+
+const gatehouse = useGatehouse();
+
+const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
+const KIB = 1024;
+
+let admin: string;
+let analyst: string;
+
+beforeAll(async () => {
+  await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
+  [admin, analyst] = await Promise.all([gatehouse.logIn('admin'), gatehouse.logIn('analyst')]);
+});
+
+/** Method and path of a row, with something in place of each parameter. */
+function requestOf({ on }: Route): [method: string, path: string] {
+  const [method = '', path = ''] = on.split(' ');
+  return [method, path.replace(/\{\w+\}/g, '7')];
+}
+
+const rows = (wanted: (route: Route) => unknown) => routes.filter(wanted).map((route) => [route.on, route] as const);
+const closedRows = rows(({ contract }) => contract.who !== 'open');
+const rowsWithBody = rows(({ contract }) => contract.body);
+
+const create = (body: unknown, headers = {}) =>
+  gatehouse.call('POST', '/api/utm-integrations', { token: admin, body, headers });
+
+describe('without a token', () => {
+  it.each(closedRows)('%s asks for one', async (_, route) => {
+    const [method, path] = requestOf(route);
+
+    const { status, headers, body } = await gatehouse.call(method, path);
+
+    expect(status).toBe(401);
+    expect(headers['www-authenticate']).toBe('Bearer');
+    expect(body).toMatchObject({ title: 'Unauthorized', status: 401, path, message: 'error.http.401' });
+  });
+
+  it.each(['Bearer', 'Bearer ', 'Bearer x.y.z', 'Basic YWRtaW46YWRtaW4='])(
+    'or with "Authorization: %s", nobody is signed in',
+    async (Authorization) => {
+      const { status } = await gatehouse.call('GET', '/api/account', { headers: { Authorization } });
+
+      expect(status).toBe(401);
+    },
+  );
+
+  it('or with two, nobody is signed in', async () => {
+    const Authorization = [`Bearer ${admin}`, `Bearer ${admin}`];
+
+    const { status } = await gatehouse.call('GET', '/api/account', { headers: { Authorization } });
+
+    expect(status).toBe(401);
+  });
+});
+
+describe('the form of a body', () => {
+  it.each(rowsWithBody)('%s refuses who first, then size, media type and broken JSON', async (_, route) => {
+    const [method, path] = requestOf(route);
+    const broken = { body: '{'.repeat(64 * KIB + 1), headers: { 'Content-Type': 'text/plain' } };
+    const closed = route.contract.who !== 'open';
+
+    const answers = [
+      ...(closed ? [await gatehouse.call(method, path, broken)] : []),
+      await gatehouse.call(method, path, { ...broken, token: analyst }),
+      await gatehouse.call(method, path, { ...broken, token: analyst, body: '{' }),
+      await gatehouse.call(method, path, { token: analyst, body: '{' }),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([...(closed ? [401] : []), 413, 415, 400]);
+  });
+
+  it('comes before the right, the right before what is there, and that before the rules', async () => {
+    const { body: self } = await gatehouse.call('GET', '/api/account', { token: admin });
+    const taken = { id: 777_777, login: 'analyst', email: 'ANALYST@example.com', authorities: [] };
+    const put = (token: string, body: unknown) => gatehouse.call('PUT', '/api/users', { token, body });
+
+    const answers = [
+      await put(analyst, { ...taken, authorities: ['ROLE_NOBODY'] }),
+      await put(analyst, taken),
+      await put(admin, taken),
+      await put(admin, { ...taken, id: self.id }),
+      await put(admin, { ...taken, id: self.id, login: 'admin' }),
+      await put(admin, { ...taken, id: self.id, login: 'admin', email: self.email }),
+      await put(admin, self),
+    ];
+
+    expect(answers.map(({ status, body }) => `${status} ${body.message}`)).toEqual([
+      '400 error.validation',
+      '403 error.http.403',
+      '404 error.idnotfound',
+      '400 error.userexists',
+      '400 error.emailexists',
+      '400 error.lastadmin',
+      '200 undefined',
+    ]);
+  });
+
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'Application/JSON; Charset="utf-8"',
+  ])('may be %s', async (type) => {
+    const { status } = await create(INTEGRATION, { 'Content-Type': type });
+
+    expect(status).toBe(201);
+  });
+
+  it.each([
+    { 'Content-Type': 'text/plain' },
+    { 'Content-Type': [] },
+    { 'Content-Type': '' },
+    { 'Content-Type': 'application/x-www-form-urlencoded' },
+    { 'Content-Type': 'application/octet-stream' },
+    { 'Content-Type': 'application/json; charset=iso-8859-1' },
+    { 'Content-Type': 'application/json; charset=utf-16' },
+    { 'Content-Type': 'application/jsonp' },
+    { 'Content-Encoding': 'gzip' },
+    { 'Content-Encoding': 'identity' },
+  ])('may not be %j', async (headers) => {
+    const { status, body } = await create(INTEGRATION, headers);
+
+    expect(status).toBe(415);
+    expect(body.message).toBe('error.http.415');
+  });
+
+  it.each([
+    ['application/json', 'x', 201],
+    ['application/json', 'é', 201],
+    ['application/octet-stream', 'x', 415],
+  ])('of %s with %j may have 64 KiB, and not a byte more', async (type, letter, within) => {
+    const json = JSON.stringify({ ...INTEGRATION, note: letter.repeat(32_000) });
+    const spaces = ' '.repeat(64 * KIB - Buffer.byteLength(json));
+
+    const fits = await create(json + spaces, { 'Content-Type': type });
+    const bursts = await create(`${json}${spaces} `, { 'Content-Type': type });
+
+    expect(fits.status).toBe(within);
+    expect(bursts).toMatchObject({ status: 413, body: { message: 'error.http.413' } });
+  });
+
+  it.each([
+    '',
+    '   ',
+    'text',
+    '{"name":',
+    '{"name":"x"} {}',
+    "{'name':'x'}",
+    '[]',
+    '[{}]',
+    '"text"',
+    'null',
+    'true',
+    '0',
+    '{"__proto__":{}}',
+    '{"constructor":{"prototype":{"name":"x"}}}',
+    '\ufeff{}',
+  ])('that is %j is refused by every row', async (body) => {
+    for (const [, route] of rowsWithBody) {
+      const answer = await gatehouse.call(...requestOf(route), { token: admin, body });
+
+      expect(answer, route.on).toMatchObject({ status: 400, body: { message: 'error.http.400' } });
+    }
+  });
+
+  it('that is nested without end is no accident', async () => {
+    const depth = 30_000;
+    const body = `{"note":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+
+    for (const [, route] of rowsWithBody) {
+      const { status } = await gatehouse.call(...requestOf(route), { token: admin, body });
+
+      expect(status, route.on).toBe(400);
+    }
+  });
+});
