@@ -1,4 +1,4 @@
-import { alert, created } from '../lib/http/answer.ts';
+import { alert, created, etag } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { createIntegration } from '../lib/integrations/create-integration.ts';
 import { integrationView } from '../lib/integrations/integration.ts';
@@ -11,5 +11,8 @@ const table = openTable();
 export const handler = endpoint(CreateIntegration, async ({ caller, body }) => {
   const integration = await createIntegration(table, caller, body);
   const location = `/api/utm-integrations/${integration.id}`;
-  return created(integrationView(integration), location, alert(CreateIntegration.about, 'created', integration.id));
+  return created(integrationView(integration), location, {
+    ...alert(CreateIntegration.about, 'created', integration.id),
+    ...etag(integration),
+  });
 });

@@ -1,4 +1,4 @@
-import { alert, created } from '../lib/http/answer.ts';
+import { alert, created, etag } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { createParameter } from '../lib/integrations/create-parameter.ts';
 import { parameterView } from '../lib/integrations/parameter.ts';
@@ -11,5 +11,8 @@ const table = openTable();
 export const handler = endpoint(CreateParameter, async ({ caller, body }) => {
   const parameter = await createParameter(table, caller, body);
   const location = `/api/utm-integration-confs/${parameter.id}`;
-  return created(parameterView(parameter), location, alert(CreateParameter.about, 'created', parameter.id));
+  return created(parameterView(parameter), location, {
+    ...alert(CreateParameter.about, 'created', parameter.id),
+    ...etag(parameter),
+  });
 });

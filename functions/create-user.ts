@@ -1,4 +1,4 @@
-import { alert, created } from '../lib/http/answer.ts';
+import { alert, created, etag } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
@@ -13,5 +13,8 @@ const passwords = openPasswords();
 export const handler = endpoint(CreateUser, async ({ caller, body }) => {
   const user = await createUser(table, passwords, caller, body);
   const location = `/api/users/${encodeURIComponent(user.login)}`;
-  return created(userView(user), location, alert(CreateUser.about, 'created', user.login));
+  return created(userView(user), location, {
+    ...alert(CreateUser.about, 'created', user.login),
+    ...etag(user),
+  });
 });

@@ -7,7 +7,7 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** DELETE /api/utm-integrations/{id}: removes an integration with all its parameters. */
-export const handler = endpoint(DeleteIntegration, async ({ caller, path }) => {
-  await deleteIntegration(table, caller, path.id);
+export const handler = endpoint(DeleteIntegration, async ({ caller, path, expected }) => {
+  await deleteIntegration(table, caller, path.id, expected);
   return done(alert(DeleteIntegration.about, 'deleted', path.id));
 });

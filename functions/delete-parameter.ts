@@ -7,7 +7,7 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** DELETE /api/utm-integration-confs/{id}: removes a parameter. */
-export const handler = endpoint(DeleteParameter, async ({ caller, path }) => {
-  await deleteParameter(table, caller, path.id);
+export const handler = endpoint(DeleteParameter, async ({ caller, path, expected }) => {
+  await deleteParameter(table, caller, path.id, expected);
   return done(alert(DeleteParameter.about, 'deleted', path.id));
 });

@@ -7,7 +7,7 @@ import { DeleteUser } from '../lib/users/user-contracts.ts';
 const table = openTable();
 
 /** DELETE /api/users/{login}: removes an account for good, unless it is the last administrator's. */
-export const handler = endpoint(DeleteUser, async ({ caller, path }) => {
-  await deleteUser(table, caller, path.login);
+export const handler = endpoint(DeleteUser, async ({ caller, path, expected }) => {
+  await deleteUser(table, caller, path.login, expected);
   return done(alert(DeleteUser.about, 'deleted', path.login));
 });

@@ -1,5 +1,5 @@
 import { Failure } from '../lib/failure.ts';
-import { ok } from '../lib/http/answer.ts';
+import { etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { integrationView } from '../lib/integrations/integration.ts';
 import { GetIntegration } from '../lib/integrations/integration-contracts.ts';
@@ -12,5 +12,5 @@ const table = openTable();
 export const handler = endpoint(GetIntegration, async ({ path }) => {
   const integration = await findIntegration(table, path.id);
   if (!integration) throw new Failure('not-found');
-  return ok(integrationView(integration));
+  return ok(integrationView(integration), etag(integration));
 });

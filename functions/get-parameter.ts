@@ -1,4 +1,4 @@
-import { ok } from '../lib/http/answer.ts';
+import { etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { parameterView } from '../lib/integrations/parameter.ts';
 import { GetParameter } from '../lib/integrations/parameter-contracts.ts';
@@ -10,5 +10,5 @@ const table = openTable();
 /** GET /api/utm-integration-confs/{id}: one parameter, with its value. */
 export const handler = endpoint(GetParameter, async ({ caller, path }) => {
   const parameter = await readParameter(table, caller, path.id);
-  return ok(parameterView(parameter));
+  return ok(parameterView(parameter), etag(parameter));
 });

@@ -1,5 +1,5 @@
 import { Failure } from '../lib/failure.ts';
-import { ok } from '../lib/http/answer.ts';
+import { etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { openTable } from '../lib/table/table.ts';
 import { userView } from '../lib/users/user.ts';
@@ -12,5 +12,5 @@ const table = openTable();
 export const handler = endpoint(GetUser, async ({ path }) => {
   const user = await findUserByLogin(table, path.login);
   if (!user) throw new Failure('not-found');
-  return ok(userView(user));
+  return ok(userView(user), etag(user));
 });

@@ -1,4 +1,4 @@
-import { alert, ok } from '../lib/http/answer.ts';
+import { alert, etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { integrationView } from '../lib/integrations/integration.ts';
 import { UpdateIntegration } from '../lib/integrations/integration-contracts.ts';
@@ -8,7 +8,10 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** PUT /api/utm-integrations: changes an integration, or turns it on and off. */
-export const handler = endpoint(UpdateIntegration, async ({ caller, body }) => {
-  const integration = await updateIntegration(table, caller, body);
-  return ok(integrationView(integration), alert(UpdateIntegration.about, 'updated', integration.id));
+export const handler = endpoint(UpdateIntegration, async ({ caller, body, expected }) => {
+  const integration = await updateIntegration(table, caller, body, expected);
+  return ok(integrationView(integration), {
+    ...alert(UpdateIntegration.about, 'updated', integration.id),
+    ...etag(integration),
+  });
 });

@@ -1,4 +1,4 @@
-import { alert, ok } from '../lib/http/answer.ts';
+import { alert, etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { parameterView } from '../lib/integrations/parameter.ts';
 import { UpdateParameter } from '../lib/integrations/parameter-contracts.ts';
@@ -8,7 +8,10 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** PUT /api/utm-integration-confs: changes a parameter, and flags its module as needing a restart. */
-export const handler = endpoint(UpdateParameter, async ({ caller, body }) => {
-  const parameter = await updateParameter(table, caller, body);
-  return ok(parameterView(parameter), alert(UpdateParameter.about, 'updated', parameter.id));
+export const handler = endpoint(UpdateParameter, async ({ caller, body, expected }) => {
+  const parameter = await updateParameter(table, caller, body, expected);
+  return ok(parameterView(parameter), {
+    ...alert(UpdateParameter.about, 'updated', parameter.id),
+    ...etag(parameter),
+  });
 });

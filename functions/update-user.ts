@@ -1,4 +1,4 @@
-import { alert, ok } from '../lib/http/answer.ts';
+import { alert, etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { openTable } from '../lib/table/table.ts';
 import { updateUser } from '../lib/users/update-user.ts';
@@ -8,7 +8,10 @@ import { UpdateUser } from '../lib/users/user-contracts.ts';
 const table = openTable();
 
 /** PUT /api/users: changes an account, unless that would leave no administrator. */
-export const handler = endpoint(UpdateUser, async ({ caller, body }) => {
-  const user = await updateUser(table, caller, body);
-  return ok(userView(user), alert(UpdateUser.about, 'updated', user.login));
+export const handler = endpoint(UpdateUser, async ({ caller, body, expected }) => {
+  const user = await updateUser(table, caller, body, expected);
+  return ok(userView(user), {
+    ...alert(UpdateUser.about, 'updated', user.login),
+    ...etag(user),
+  });
 });

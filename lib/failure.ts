@@ -14,6 +14,7 @@ export type FailureCode =
   | 'login-taken'
   | 'email-taken'
   | 'last-administrator'
+  | 'version-changed'
   | 'wrong-password'
   | 'too-many-parameters'
   | 'list-too-long'

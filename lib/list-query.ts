@@ -1,58 +1,153 @@
 import * as v from 'valibot';
 
+/** What a field holds, and so how it is filtered. */
+export type FieldKind = 'number' | 'text' | 'boolean' | 'date' | { readonly oneOf: readonly string[] };
+
 /** One field to sort by. */
-export interface Order<F extends string = string> {
-  readonly field: F;
+export interface Order {
+  readonly field: string;
   readonly descending: boolean;
 }
 
-/** Which part of a list is wanted, in which order. */
-export interface ListQuery<F extends string = string> {
-  readonly page: number;
-  readonly size: number;
-  readonly sort: readonly Order<F>[];
+/** One condition on a field: `login.contains=adm`. Operands are what the field holds; dates are ISO 8601 in UTC. */
+export interface Filter {
+  readonly field: string;
+  readonly operator: Operator;
+  readonly operands: readonly (string | number | boolean)[];
 }
 
-const DEFAULT_SIZE = 20;
-export const LARGEST_PAGE = 2000;
+/** Which part of a list is wanted, in which order, of what. */
+export interface ListQuery {
+  readonly page: number;
+  readonly size: number;
+  readonly sort: readonly Order[];
+  readonly filters: readonly Filter[];
+  /** In the order of ids: what comes after this one. */
+  readonly after: number | undefined;
+}
 
-/** A count as clients send it; nonsense and what is below the least becomes the default. */
-const count = (least: number, otherwise: number) =>
-  v.optional(
-    v.pipe(
-      v.array(v.string()),
-      v.transform(([value = '']) => (/^\d{1,15}$/.test(value) && Number(value) >= least ? Number(value) : otherwise)),
-    ),
-    [],
-  );
+const ANY = ['equals', 'notEquals', 'in', 'notIn', 'specified'] as const;
+const ORDERED = ['greaterThan', 'greaterThanOrEqual', 'lessThan', 'lessThanOrEqual'] as const;
+const TEXTUAL = ['contains', 'doesNotContain'] as const;
+export type Operator = (typeof ANY)[number] | (typeof ORDERED)[number] | (typeof TEXTUAL)[number];
+
+const DEFAULT_SIZE = 20;
+const LARGEST_PAGE = 2000;
+
+type Values = Record<string, string[]>;
 
 /**
- * The query of a list, each parameter as all of its values: `page` from 0, `size` clamped, and any number of
- * `sort=field,asc|desc`. Parameters that it does not know are nobody's business.
+ * The query of a list, each parameter as all of its values: `page` from 0 and `size`, where nonsense becomes the default,
+ * `cursor`, any number of `sort=field,asc|desc` and `field.operator=value`. What it does not know is nobody's business;
+ * a field that cannot be sorted by and a value that cannot be read are refused.
  */
-export function listQuery<const F extends string>(sortable: readonly F[], largestPage = LARGEST_PAGE) {
-  return v.object({
-    page: count(0, 0),
-    size: v.pipe(
-      count(1, DEFAULT_SIZE),
-      v.transform((size) => Math.min(size, largestPage)),
-    ),
-    sort: v.pipe(
-      v.optional(v.array(v.string()), []),
-      v.transform((values) => values.flatMap(orders)),
-      v.check((sort) => sort.every(({ field }) => (sortable as readonly string[]).includes(field)), 'Pattern'),
-      v.transform((sort) => sort as Order<F>[]),
-    ),
-  });
+export function listQuery(fields: Readonly<Record<string, FieldKind>>, largestPage = LARGEST_PAGE) {
+  return v.pipe(
+    v.custom<Values>(() => true),
+    v.rawTransform(({ dataset: { value: values }, addIssue, NEVER }): ListQuery => {
+      const wrong = new Set<string>();
+      const query: ListQuery = {
+        page: count(values.page, 0, 0),
+        size: Math.min(count(values.size, 1, DEFAULT_SIZE), largestPage),
+        sort: (values.sort ?? []).flatMap(orders),
+        filters: Object.entries(values).flatMap(([parameter, texts]) => {
+          const filter = filterOf(fields, parameter, texts);
+          if (filter === 'unreadable') wrong.add(parameter);
+          return typeof filter === 'object' ? [filter] : [];
+        }),
+        after: cursorId(values.cursor?.[0]),
+      };
+      if (query.sort.some(({ field }) => !Object.hasOwn(fields, field))) wrong.add('sort');
+      if (values.cursor && query.after === undefined) wrong.add('cursor');
+      for (const key of wrong) {
+        addIssue({
+          message: 'Pattern',
+          path: [{ type: 'object', origin: 'value', input: values, key, value: values[key] }],
+        });
+      }
+      return wrong.size > 0 ? NEVER : query;
+    }),
+  );
+}
+
+function count([text = '']: readonly string[] = [], least: number, otherwise: number): number {
+  return /^\d{1,15}$/.test(text) && Number(text) >= least ? Number(text) : otherwise;
 }
 
 /** `login,desc` or `lastName,firstName,asc`: the direction counts for all fields before it, and ascending is the default. */
-function orders(value: string): Order[] {
-  const words = value
+function orders(text: string): Order[] {
+  const words = text
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '' && word.toLowerCase() !== 'ignorecase');
   const direction = words.at(-1)?.toLowerCase();
   const named = direction === 'asc' || direction === 'desc' ? words.slice(0, -1) : words;
   return named.map((field) => ({ field, descending: direction === 'desc' }));
+}
+
+function filterOf(fields: Readonly<Record<string, FieldKind>>, parameter: string, texts: readonly string[]) {
+  const [field = '', operator = '', ...rest] = parameter.split('.');
+  const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
+  if (!kind || rest.length > 0 || !(operatorsOf(kind) as string[]).includes(operator)) return undefined;
+  const listed = operator === 'in' || operator === 'notIn' ? texts.flatMap((text) => text.split(',')) : texts;
+  const operands = listed.map((text) => operandOf(operator === 'specified' ? 'boolean' : kind, text.trim()));
+  if (operands.some((operand) => operand === undefined)) return 'unreadable';
+  return { field, operator, operands } as Filter;
+}
+
+function operatorsOf(kind: FieldKind): Operator[] {
+  if (kind === 'text') return [...ANY, ...TEXTUAL];
+  return kind === 'number' || kind === 'date' ? [...ANY, ...ORDERED] : [...ANY];
+}
+
+function operandOf(kind: FieldKind, text: string): string | number | boolean | undefined {
+  if (typeof kind === 'object') return kind.oneOf.includes(text) ? text : undefined;
+  if (kind === 'number') return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
+  if (kind === 'boolean') return text === 'true' || (text === 'false' ? false : undefined);
+  if (kind === 'date') {
+    const date = /^\d{4}-\d{2}-\d{2}/.test(text) ? new Date(text) : undefined;
+    return date && !Number.isNaN(date.getTime()) ? date.toISOString() : undefined;
+  }
+  return text;
+}
+
+/** Whether an entity fulfils a filter. What has no value is not equal to anything, and not less or greater either. */
+export function fulfils(entity: Readonly<Record<string, unknown>>, { field, operator, operands }: Filter): boolean {
+  const value = entity[field] as string | number | boolean | undefined;
+  const every = (holds: (operand: string | number | boolean) => boolean) => operands.every(holds);
+  const contains = (part: unknown) => String(value).toLowerCase().includes(String(part).toLowerCase());
+  switch (operator) {
+    case 'equals':
+      return every((operand) => value === operand);
+    case 'notEquals':
+      return every((operand) => value !== operand);
+    case 'in':
+      return operands.some((operand) => value === operand);
+    case 'notIn':
+      return every((operand) => value !== operand);
+    case 'specified':
+      return every((operand) => (value !== undefined) === operand);
+    case 'contains':
+      return value !== undefined && every(contains);
+    case 'doesNotContain':
+      return value === undefined || every((part) => !contains(part));
+    case 'greaterThan':
+      return value !== undefined && every((operand) => value > operand);
+    case 'greaterThanOrEqual':
+      return value !== undefined && every((operand) => value >= operand);
+    case 'lessThan':
+      return value !== undefined && every((operand) => value < operand);
+    case 'lessThanOrEqual':
+      return value !== undefined && every((operand) => value <= operand);
+  }
+}
+
+/** A cursor is opaque to clients: an id, and nothing they should count with. */
+export function cursorAfter(id: number): string {
+  return Buffer.from(`after ${id}`).toString('base64url');
+}
+
+function cursorId(cursor: string | undefined): number | undefined {
+  const [, id] = /^after (\d{1,16})$/.exec(Buffer.from(cursor ?? '', 'base64url').toString('latin1')) ?? [];
+  return id !== undefined && Number.isSafeInteger(Number(id)) ? Number(id) : undefined;
 }

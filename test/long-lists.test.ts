@@ -8,6 +8,8 @@ import { type Item, openTable, type Range, type Table } from '../lib/table/table
 import { add, claim } from '../lib/table/write.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
+const idOf = ({ id }: Item) => ({ id: Number(id) });
+
 /** A table of so many entities that only lists, and writes down what it was asked. */
 function listOf(total: number) {
   const reads: Range[] = [];
@@ -21,21 +23,20 @@ function listOf(total: number) {
   };
   const read = async (page: number, size: number, direction: 'asc' | 'desc') => {
     const sort = [{ field: 'id', descending: direction === 'desc' }];
-    const { entities } = await listPage(table as Partial<Table> as Table, 'USER', { page, size, sort }, ({ id }) =>
-      Number(id),
-    );
-    return entities;
+    const query = { page, size, sort, filters: [], after: undefined };
+    const { entities } = await listPage(table as Partial<Table> as Table, 'USER', query, idOf);
+    return entities.map(({ id }) => id);
   };
   return { reads, read };
 }
 
 describe('a page in the order of ids', () => {
   it.each([
-    ['the first page', 0, 'asc', { backwards: false, limit: 10 }],
+    ['the first page', 0, 'asc', { backwards: false, limit: 11 }],
     ['the last page, which is not full', 9, 'asc', { backwards: true, limit: 5 }],
     ['a page before the middle', 3, 'asc', { backwards: false, limit: 40 }],
     ['a page behind the middle', 6, 'asc', { backwards: true, limit: 35 }],
-    ['the first page against the order', 0, 'desc', { backwards: true, limit: 10 }],
+    ['the first page against the order', 0, 'desc', { backwards: true, limit: 11 }],
     ['the last page against the order', 9, 'desc', { backwards: false, limit: 5 }],
   ] as const)('is read from the nearer end: %s', async (_, page, direction, range) => {
     const { reads, read } = listOf(95);
@@ -75,7 +76,8 @@ describe('a page in the order of ids', () => {
     const unreachable = new DynamoDBClient({ endpoint: 'http://127.0.0.1:1', region: 'none' });
     const table: Table = { ...openTable('none', unreachable), total: async () => 22_001 };
 
-    const middle = listPage(table, 'USER', { page: 5, size: 2000, sort: [] }, ({ id }) => id);
+    const query = { page: 5, size: 2000, sort: [], filters: [], after: undefined };
+    const middle = listPage(table, 'USER', query, idOf);
 
     await expect(middle).rejects.toMatchObject({ code: 'list-too-long' });
   });

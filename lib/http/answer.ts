@@ -33,30 +33,41 @@ export function alert(about: Entity, event: 'created' | 'updated' | 'deleted', w
 
 type Url = Pick<URL, 'pathname' | 'searchParams'>;
 
+/** The header by which a client can say later which version it has seen. */
+export function etag({ version }: { readonly version: number }) {
+  return { ETag: `"${version}"` };
+}
+
 /** A page stays well below the 6 MB that a function can answer. */
 const LARGEST_ANSWER = 5 * 1024 * 1024;
 
 /** A page of a list: a bare array, with the total and the ways to the other pages in headers. Fails with page-too-large. */
 export function listed<E>(
-  { entities, total }: Page<E>,
+  { entities, total, more, cursor }: Page<E>,
   view: (entity: E) => unknown,
   { query, url }: { query: ListQuery; url: Url },
 ): Answer {
   const body = entities.map(view);
   if (Buffer.byteLength(JSON.stringify(body)) > LARGEST_ANSWER) throw new Failure('page-too-large');
-  return { status: 200, body, headers: { 'X-Total-Count': String(total), Link: links(query, total, url) } };
+  return {
+    status: 200,
+    body,
+    headers: { 'X-Total-Count': String(total), Link: links(query, { total, more, cursor }, url) },
+  };
 }
 
 /** RFC 8288, in the order that clients know. The commas of a sort are encoded: clients split the header at commas. */
-function links({ page, size }: ListQuery, total: number, url: Url): string {
+function links({ page, size }: ListQuery, { total, more, cursor }: Omit<Page<unknown>, 'entities'>, url: Url): string {
   const last = Math.max(0, Math.ceil(total / size) - 1);
-  const pages = { next: page + 1, prev: page - 1, last, first: 0 };
+  const pages = { next: more ? page + 1 : -1, prev: page - 1 <= last ? page - 1 : -1, last, first: 0 };
   return Object.entries(pages)
-    .filter(([, target]) => target >= 0 && target <= last)
+    .filter(([, target]) => target >= 0)
     .map(([relation, target]) => {
       const parameters = new URLSearchParams(url.searchParams);
       parameters.set('page', String(target));
       parameters.set('size', String(size));
+      parameters.delete('cursor');
+      if (relation === 'next' && cursor) parameters.set('cursor', cursor);
       return `<${url.pathname}?${parameters}>; rel="${relation}"`;
     })
     .join(',');

@@ -3,6 +3,7 @@ import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { isOutage } from '../aws.ts';
 import type { BodyOf, Contract, PathOf, QueryOf } from '../contract.ts';
+import type { ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import { openTable } from '../table/table.ts';
 import { startClock } from '../time-left.ts';
@@ -11,7 +12,7 @@ import type { Caller } from '../users/caller.ts';
 import type { Answer } from './answer.ts';
 import { logDefect, logRequest } from './log.ts';
 import { problem } from './problem.ts';
-import { checkBodyForm, readParts } from './request.ts';
+import { checkBodyForm, expectedVersions, readParts } from './request.ts';
 
 /** A request as a function sees it: checked, and with nothing in it that the contract does not name. */
 export interface Request<C extends Contract> {
@@ -20,6 +21,8 @@ export interface Request<C extends Contract> {
   readonly path: PathOf<C>;
   readonly query: QueryOf<C>;
   readonly body: BodyOf<C>;
+  /** The versions that If-Match names. */
+  readonly expected: ExpectedVersions;
   /** The path with the whole query, for links to other pages. */
   readonly url: Pick<URL, 'pathname' | 'searchParams'>;
 }
@@ -42,7 +45,8 @@ export function endpoint<const C extends Contract>(contract: C, act: (request: R
     const { path, query, body } = readParts(contract, event);
     demandRole(contract, event.caller);
     const url = { pathname: event.rawPath, searchParams: new URLSearchParams(event.rawQueryString) };
-    return respond(await act({ caller: event.caller, path, query, body, url } as Request<C>));
+    const expected = expectedVersions(event.headers['if-match']);
+    return respond(await act({ caller: event.caller, path, query, body, expected, url } as Request<C>));
   });
 }
 

@@ -83,6 +83,12 @@ const PROBLEMS = {
     title: 'The last administrator must stay',
     detail: 'At least one activated user with ROLE_ADMIN must always remain',
   },
+  'version-changed': {
+    status: 412,
+    message: 'error.http.412',
+    title: 'Precondition Failed',
+    detail: 'It has changed since it was read: read it again',
+  },
   'wrong-password': {
     status: 400,
     message: 'error.http.400',

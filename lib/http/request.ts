@@ -1,6 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { Contract } from '../contract.ts';
+import type { ExpectedVersions } from '../expected-version.ts';
 import { Failure, type FieldError } from '../failure.ts';
 
 const LARGEST_BODY = 64 * 1024;
@@ -24,6 +25,14 @@ export function readParts(contract: Contract, event: APIGatewayProxyEventV2) {
     query: contract.query && read(contract.query, valuesOf(event.rawQueryString)),
     body: contract.body && read(contract.body, body),
   };
+}
+
+/** If-Match (RFC 9110, 13.1.1): any version for `*`, none that exists where it names no tag of ours. */
+export function expectedVersions(ifMatch: string | undefined): ExpectedVersions {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;
+  return [...ifMatch.matchAll(/(W\/)?"(\d{1,15})"/g)]
+    .filter(([, weak]) => !weak)
+    .map(([, , version]) => Number(version));
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -7,7 +7,7 @@ import { MOST_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
 import { CreateParameter, type NewParameter } from './parameter-contracts.ts';
-import type { Parameter } from './parameter-table.ts';
+import type { StoredParameter } from './parameter-table.ts';
 import { openSeal } from './sealed-value.ts';
 
 /** Attaches a parameter to an integration. Fails with unknown-id, too-many-parameters, forbidden. */
@@ -23,14 +23,14 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
       throw new Failure('too-many-parameters');
     }
     const id = parameterId(integration.id, parametersEver);
-    const parameter: Parameter = { id, confName, confValue: seal(confValue, id), confDescription, version: 1 };
+    const parameter: StoredParameter = { id, confName, confValue: seal(confValue, id), confDescription, version: 1 };
     return {
       writes: [
         integrationChanged(integration, { ...integration, parameterCount, parametersEver }),
         claim(entityKey('CONF', id), { ...parameter }, 'reload'),
         add(totalKey('CONF'), 1),
       ],
-      result: { id, integration, confName, confValue, confDescription },
+      result: { id, integration, confName, confValue, confDescription, version: parameter.version },
     };
   });
 }

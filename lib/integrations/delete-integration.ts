@@ -1,3 +1,4 @@
+import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import { entityKey, totalKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -5,10 +6,15 @@ import { add, remove, type Write } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import { DeleteIntegration } from './integration-contracts.ts';
 import { findIntegration, untouched } from './integration-table.ts';
-import { type Parameter, parameterRemoved, parametersOf } from './parameter-table.ts';
+import { parameterRemoved, parametersOf } from './parameter-table.ts';
 
-/** Deletes an integration with all its parameters, in one transaction. Fails with not-found, forbidden. */
-export async function deleteIntegration(table: Table, caller: Caller, id: number): Promise<void> {
+/** Deletes an integration with all its parameters, in one transaction. Fails with not-found, version-changed, forbidden. */
+export async function deleteIntegration(
+  table: Table,
+  caller: Caller,
+  id: number,
+  expected: ExpectedVersions,
+): Promise<void> {
   // One after the other: a parameter that comes after the first read changes the revision that the commit checks.
   const load = async () => {
     const integration = await findIntegration(table, id);
@@ -17,10 +23,11 @@ export async function deleteIntegration(table: Table, caller: Caller, id: number
   await changeAs(table, caller, DeleteIntegration.who, load, (loaded) => {
     if (!loaded) throw new Failure('not-found');
     const { integration, parameters } = loaded;
+    demandVersion(integration, expected);
     const writes: Write[] = [
       remove(entityKey('INTEGRATION', id), untouched(integration)),
       add(totalKey('INTEGRATION'), -1),
-      ...parameters.map((parameter: Parameter) => parameterRemoved(parameter)),
+      ...parameters.map(parameterRemoved),
       ...(parameters.length > 0 ? [add(totalKey('CONF'), -parameters.length)] : []),
     ];
     return { writes, result: undefined };

@@ -1,3 +1,4 @@
+import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import { integrationIdOf, totalKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -7,11 +8,17 @@ import { findIntegration, integrationChanged } from './integration-table.ts';
 import { DeleteParameter } from './parameter-contracts.ts';
 import { findParameter, parameterRemoved } from './parameter-table.ts';
 
-/** Removes a parameter from its integration. Fails with not-found, forbidden. */
-export async function deleteParameter(table: Table, caller: Caller, id: number): Promise<void> {
+/** Removes a parameter from its integration. Fails with not-found, version-changed, forbidden. */
+export async function deleteParameter(
+  table: Table,
+  caller: Caller,
+  id: number,
+  expected: ExpectedVersions,
+): Promise<void> {
   const load = () => Promise.all([findIntegration(table, integrationIdOf(id)), findParameter(table, id)]);
   await changeAs(table, caller, DeleteParameter.who, load, ([integration, parameter]) => {
     if (!integration || !parameter) throw new Failure('not-found');
+    demandVersion(parameter, expected);
     const parameterCount = integration.parameterCount - 1;
     return {
       writes: [

@@ -49,7 +49,7 @@ export const UpdateIntegration = {
   about,
   body: integrationChange,
   answer: integrationAnswer,
-  failures: ['no-id', 'unknown-id'],
+  failures: ['no-id', 'unknown-id', 'version-changed'],
 } satisfies Contract;
 
 /** DELETE /api/utm-integrations/{id} */
@@ -57,6 +57,16 @@ export const DeleteIntegration = {
   who: integrators,
   about,
   path: idInPath,
+  failures: ['not-found', 'version-changed'],
+} satisfies Contract;
+
+/** POST /api/utm-integrations/{id}/module/restarted. A module object as it was read will do. */
+export const ReportRestart = {
+  who: integrators,
+  about,
+  path: idInPath,
+  body: v.object({ changes: v.pipe(v.number('TypeMismatch'), v.safeInteger('TypeMismatch'), v.minValue(0, 'Size')) }),
+  answer: integrationAnswer,
   failures: ['not-found'],
 } satisfies Contract;
 
@@ -69,11 +79,29 @@ export const GetIntegration = {
   failures: ['not-found'],
 } satisfies Contract;
 
+const query = listQuery({
+  id: 'number',
+  name: 'text',
+  shortName: 'text',
+  description: 'text',
+  integrationType: { oneOf: INTEGRATION_TYPES },
+  active: 'boolean',
+});
+
+/** GET /api/utm-integrations/count */
+export const CountIntegrations = {
+  who: 'signed in',
+  about,
+  query,
+  answer: v.number(),
+  failures: ['list-too-long'],
+} satisfies Contract;
+
 /** GET /api/utm-integrations */
 export const ListIntegrations = {
   who: 'signed in',
   about,
-  query: listQuery(['id', 'name', 'shortName', 'description', 'integrationType', 'active']),
+  query,
   answer: v.array(integrationAnswer),
   failures: ['list-too-long', 'page-too-large'],
 } satisfies Contract;

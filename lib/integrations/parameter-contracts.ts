@@ -59,11 +59,16 @@ export const UpdateParameter = {
   about,
   body: parameterChange,
   answer: parameterAnswer,
-  failures: ['no-id', 'unknown-id'],
+  failures: ['no-id', 'unknown-id', 'version-changed'],
 } satisfies Contract;
 
 /** DELETE /api/utm-integration-confs/{id} */
-export const DeleteParameter = { who: integrators, about, path: idInPath, failures: ['not-found'] } satisfies Contract;
+export const DeleteParameter = {
+  who: integrators,
+  about,
+  path: idInPath,
+  failures: ['not-found', 'version-changed'],
+} satisfies Contract;
 
 /** GET /api/utm-integration-confs/{id} */
 export const GetParameter = {
@@ -74,11 +79,26 @@ export const GetParameter = {
   failures: ['not-found'],
 } satisfies Contract;
 
+/** Values are secrets: nobody finds one by filters, or learns of it from an order. */
+const query = listQuery(
+  { id: 'number', confName: 'text', confDescription: 'text', integrationId: 'number' },
+  LARGEST_PAGE,
+);
+
+/** GET /api/utm-integration-confs/count */
+export const CountParameters = {
+  who: integrators,
+  about,
+  query,
+  answer: v.number(),
+  failures: ['list-too-long'],
+} satisfies Contract;
+
 /** GET /api/utm-integration-confs */
 export const ListParameters = {
   who: integrators,
   about,
-  query: listQuery(['id', 'confName', 'confDescription'], LARGEST_PAGE),
+  query,
   answer: v.array(parameterAnswer),
   failures: ['list-too-long', 'page-too-large'],
 } satisfies Contract;

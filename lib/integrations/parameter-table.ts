@@ -1,9 +1,9 @@
-import { entityKey, idText, PARAMETERS_PER_INTEGRATION_EVER, parameterId } from '../table/keys.ts';
+import { entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { remove, unchanged, type Write } from '../table/write.ts';
 
 /** A configuration parameter as it is stored, without its keys. */
-export interface Parameter {
+export interface StoredParameter {
   readonly id: number;
   readonly confName: string;
   /** Sealed: see sealed-value.ts. */
@@ -13,9 +13,15 @@ export interface Parameter {
   readonly version: number;
 }
 
+/** A stored parameter and whose it is, which its id tells. */
+export interface Parameter extends StoredParameter {
+  readonly integrationId: number;
+}
+
 /** The parameter in an item. */
-export function parameterOf({ pk: _pk, sk: _sk, ...parameter }: Item): Parameter {
-  return parameter as unknown as Parameter;
+export function parameterOf({ pk: _pk, sk: _sk, ...stored }: Item): Parameter {
+  const parameter = stored as unknown as StoredParameter;
+  return { ...parameter, integrationId: integrationIdOf(parameter.id) };
 }
 
 /** The parameter with this id, or undefined. */
@@ -26,9 +32,7 @@ export async function findParameter(table: Table, id: number): Promise<Parameter
 
 /** All parameters of an integration. */
 export async function parametersOf(table: Table, integrationId: number): Promise<Parameter[]> {
-  const from = idText(parameterId(integrationId, 0));
-  const to = idText(parameterId(integrationId, PARAMETERS_PER_INTEGRATION_EVER - 1));
-  return (await table.query('CONF', { from, to })).map(parameterOf);
+  return (await table.query('CONF', parametersRange(integrationId))).map(parameterOf);
 }
 
 /** A parameter goes. */

@@ -8,6 +8,7 @@ export interface OpenParameter {
   readonly confName: string;
   readonly confValue: string;
   readonly confDescription: string | undefined;
+  readonly version: number;
 }
 
 /** What the holder of a role that integrates may see of a parameter: all of it. */

@@ -1,13 +1,13 @@
 import { Failure } from '../failure.ts';
 import type { ListQuery } from '../list-query.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
-import { listPage, type Page } from '../table/list.ts';
+import { countEntities, listPage, type Page } from '../table/list.ts';
 import type { Table } from '../table/table.ts';
 import { type Caller, demandEntitled } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationOf } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
-import { GetParameter, ListParameters } from './parameter-contracts.ts';
+import { CountParameters, GetParameter, ListParameters } from './parameter-contracts.ts';
 import { findParameter, type Parameter, parameterOf } from './parameter-table.ts';
 import { unseal } from './sealed-value.ts';
 
@@ -24,22 +24,31 @@ export async function readParameter(table: Table, caller: Caller, id: number): P
 
 /** A page of parameters in the clear. Fails with forbidden, list-too-long. */
 export async function readParameters(table: Table, caller: Caller, query: ListQuery): Promise<Page<OpenParameter>> {
-  const [, { entities, total }] = await Promise.all([
+  const [, page] = await Promise.all([
     demandEntitled(table, caller, ListParameters.who),
     listPage(table, 'CONF', query, parameterOf),
   ]);
-  const owners = [...new Set(entities.map(({ id }) => integrationIdOf(id)))];
+  const owners = [...new Set(page.entities.map(({ integrationId }) => integrationId))];
   const items = await table.getAll(owners.map((id) => entityKey('INTEGRATION', id)));
   const integrations = new Map(items.map(integrationOf).map((integration) => [integration.id, integration]));
   // Where the integration is gone by now, so is the parameter.
-  const present = entities.flatMap((parameter) => {
-    const integration = integrations.get(integrationIdOf(parameter.id));
+  const present = page.entities.flatMap((parameter) => {
+    const integration = integrations.get(parameter.integrationId);
     return integration ? [open(parameter, integration)] : [];
   });
-  return { total, entities: await Promise.all(present) };
+  return { ...page, entities: await Promise.all(present) };
+}
+
+/** How many parameters a list has. Fails with forbidden, list-too-long. */
+export async function countParameters(table: Table, caller: Caller, query: ListQuery): Promise<number> {
+  const [, count] = await Promise.all([
+    demandEntitled(table, caller, CountParameters.who),
+    countEntities(table, 'CONF', query, parameterOf),
+  ]);
+  return count;
 }
 
 async function open(parameter: Parameter, integration: Integration): Promise<OpenParameter> {
-  const { id, confName, confDescription } = parameter;
-  return { id, integration, confName, confValue: await unseal(parameter.confValue, id), confDescription };
+  const { id, confName, confDescription, version } = parameter;
+  return { id, integration, confName, confValue: await unseal(parameter.confValue, id), confDescription, version };
 }

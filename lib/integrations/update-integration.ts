@@ -1,3 +1,4 @@
+import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import type { Table } from '../table/table.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
@@ -5,8 +6,13 @@ import type { Integration } from './integration.ts';
 import { type IntegrationChange, UpdateIntegration } from './integration-contracts.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 
-/** Changes an integration; a description left out stays. Fails with unknown-id, forbidden. */
-export function updateIntegration(table: Table, caller: Caller, wanted: IntegrationChange): Promise<Integration> {
+/** Changes an integration; a description left out stays. Fails with unknown-id, version-changed, forbidden. */
+export function updateIntegration(
+  table: Table,
+  caller: Caller,
+  wanted: IntegrationChange,
+  expected: ExpectedVersions,
+): Promise<Integration> {
   return changeAs(
     table,
     caller,
@@ -14,6 +20,7 @@ export function updateIntegration(table: Table, caller: Caller, wanted: Integrat
     () => findIntegration(table, wanted.id),
     (before) => {
       if (!before) throw new Failure('unknown-id');
+      demandVersion(before, expected);
       const after: Integration = {
         ...before,
         name: wanted.name,

@@ -1,3 +1,4 @@
+import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -12,13 +13,19 @@ import { openSeal } from './sealed-value.ts';
 
 /**
  * Changes a parameter and flags the module of its integration as needing a restart, both or neither.
- * Fails with unknown-id, also when the parameter belongs to another integration, and forbidden.
+ * Fails with unknown-id, also when the parameter belongs to another integration, version-changed, forbidden.
  */
-export async function updateParameter(table: Table, caller: Caller, wanted: ParameterChange): Promise<OpenParameter> {
+export async function updateParameter(
+  table: Table,
+  caller: Caller,
+  wanted: ParameterChange,
+  expected: ExpectedVersions,
+): Promise<OpenParameter> {
   const { id, integration: owner, confName, confValue } = wanted;
   const load = () => Promise.all([findIntegration(table, owner.id), findParameter(table, id), openSeal(owner.id)]);
   return changeAs(table, caller, UpdateParameter.who, load, ([integration, parameter, seal]) => {
     if (!integration || !parameter || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
+    demandVersion(parameter, expected);
     const confDescription =
       wanted.confDescription === undefined ? parameter.confDescription : (wanted.confDescription ?? undefined);
     const flagged: Integration = {
@@ -29,7 +36,7 @@ export async function updateParameter(table: Table, caller: Caller, wanted: Para
     const changes = { confName, confValue: seal(confValue, id), confDescription, version: parameter.version + 1 };
     return {
       writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), changes, unchanged(parameter))],
-      result: { id, integration: flagged, confName, confValue, confDescription },
+      result: { id, integration: flagged, confName, confValue, confDescription, version: changes.version },
     };
   });
 }

@@ -38,5 +38,10 @@ export const signingKeyKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
 export const PARAMETERS_PER_INTEGRATION_EVER = 1_000_000;
 export const parameterId = (integrationId: number, number: number): number =>
   integrationId * PARAMETERS_PER_INTEGRATION_EVER + number;
+/** Where an integration's parameters lie. */
+export const parametersRange = (integrationId: number) => ({
+  from: idText(parameterId(integrationId, 0)),
+  to: idText(parameterId(integrationId, PARAMETERS_PER_INTEGRATION_EVER - 1)),
+});
 export const integrationIdOf = (parameterId: number): number =>
   Math.floor(parameterId / PARAMETERS_PER_INTEGRATION_EVER);

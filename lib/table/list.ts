@@ -1,64 +1,103 @@
-import type { ListQuery, Order } from '../list-query.ts';
-import type { Kind } from './keys.ts';
-import type { Item, Table } from './table.ts';
+import { cursorAfter, fulfils, type ListQuery, type Order } from '../list-query.ts';
+import { idText, type Kind, parametersRange } from './keys.ts';
+import type { Item, Range, Table } from './table.ts';
 
-/** A page of entities, and how many there are in all. */
+/** A page of entities, how many there are in all, and whether more follow: after this cursor, in the order of ids. */
 export interface Page<E> {
   readonly entities: readonly E[];
   readonly total: number;
+  readonly more: boolean;
+  readonly cursor: string | undefined;
 }
 
+interface Entity {
+  readonly id: number;
+}
+type Read<E> = (item: Item) => E;
+
 /**
- * One page of a kind. In the order of ids it reads from the nearer end, so that the first and the last page cost a page;
- * any other order reads the kind. Fails with list-too-long where that goes beyond the bound.
+ * One page of a kind. In the order of ids, the first page and what comes after a cursor cost a page; another page reads
+ * from the nearer end. Any other order and all filters read the kind. Fails with list-too-long beyond the bound.
  */
-export async function listPage<E>(
+export async function listPage<E extends Entity>(
   table: Table,
   kind: Kind,
   query: ListQuery,
-  read: (item: Item) => E,
+  read: Read<E>,
 ): Promise<Page<E>> {
   const [first] = query.sort;
-  if (first && first.field !== 'id') {
-    const [total, items] = await Promise.all([table.total(kind), table.query(kind)]);
-    const start = query.page * query.size;
-    return {
-      total,
-      entities: items
-        .sort(by(query.sort))
-        .slice(start, start + query.size)
-        .map(read),
-    };
+  if (query.filters.length === 0 && (!first || first.field === 'id')) {
+    return pageById(table, kind, query, read, first?.descending ?? false);
   }
-  const { total, items } = await pageById(table, kind, query, first?.descending ?? false);
-  return { total, entities: items.map(read) };
+  const entities = (await select(table, kind, query, read)).sort(by(query.sort));
+  const start = query.page * query.size;
+  const end = start + query.size;
+  return {
+    total: entities.length,
+    entities: entities.slice(start, end),
+    more: entities.length > end,
+    cursor: undefined,
+  };
 }
 
-async function pageById(table: Table, kind: Kind, { page, size }: ListQuery, backwards: boolean) {
-  if (page === 0) {
-    const [total, items] = await Promise.all([table.total(kind), table.query(kind, { backwards, limit: size })]);
-    return { total, items };
+/** How many entities a list with these filters has. */
+export async function countEntities<E>(table: Table, kind: Kind, query: ListQuery, read: Read<E>): Promise<number> {
+  return query.filters.length === 0 ? table.total(kind) : (await select(table, kind, query, read)).length;
+}
+
+async function pageById<E extends Entity>(
+  table: Table,
+  kind: Kind,
+  { page, size, after }: ListQuery,
+  read: Read<E>,
+  backwards: boolean,
+): Promise<Page<E>> {
+  const pageOf = (total: number, items: readonly Item[], more: boolean): Page<E> => {
+    const entities = items.map(read);
+    const last = entities.at(-1);
+    return { total, entities, more, cursor: more && last ? cursorAfter(last.id) : undefined };
+  };
+  if (page === 0 || after !== undefined) {
+    const range = after === undefined ? {} : beyond(after, backwards);
+    // One more than wanted tells whether there are more, whatever the total is by now.
+    const reading = table.query(kind, { ...range, backwards, limit: size + 1 });
+    const [total, items] = await Promise.all([table.total(kind), reading]);
+    return pageOf(total, items.slice(0, size), items.length > size);
   }
   const total = await table.total(kind);
   const before = page * size;
-  const after = total - before - size;
-  if (before >= total) return { total, items: [] };
-  if (before <= after) {
+  const behind = total - before - size;
+  if (before >= total) return pageOf(total, [], false);
+  if (before <= behind) {
     const items = await table.query(kind, { backwards, limit: before + size });
-    return { total, items: items.slice(before) };
+    return pageOf(total, items.slice(before), behind > 0);
   }
   const items = await table.query(kind, { backwards: !backwards, limit: total - before });
-  return { total, items: items.reverse().slice(0, size) };
+  return pageOf(total, items.reverse().slice(0, size), behind > 0);
+}
+
+function beyond(id: number, backwards: boolean): Range {
+  return backwards
+    ? { from: idText(0), to: idText(Math.max(0, id - 1)) }
+    : { from: idText(id + 1), to: idText(Number.MAX_SAFE_INTEGER) };
+}
+
+/** All entities that fulfil the filters; of one integration's parameters only its own are read. */
+async function select<E>(table: Table, kind: Kind, { filters }: ListQuery, read: Read<E>): Promise<E[]> {
+  const owner = filters.find(({ field, operator }) => field === 'integrationId' && operator === 'equals')?.operands[0];
+  const range = kind === 'CONF' && typeof owner === 'number' && owner > 0 ? parametersRange(owner) : {};
+  const entities = (await table.query(kind, range)).map(read);
+  return entities.filter((entity) => filters.every((filter) => fulfils(entity as Record<string, unknown>, filter)));
 }
 
 /** Compares by one field after the other, then by id; what has no value comes last, either way. */
-function by(sort: readonly Order[]): (a: Item, b: Item) => number {
+function by(sort: readonly Order[]): (a: Entity, b: Entity) => number {
   return (a, b) => {
     for (const { field, descending } of sort) {
-      const order = compare(a[field], b[field], descending);
+      const order = compare(a[field as keyof Entity], b[field as keyof Entity], descending);
       if (order !== 0) return order;
     }
-    return a.sk < b.sk ? -1 : 1;
+    return a.id - b.id;
   };
 }
 

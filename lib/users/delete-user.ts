@@ -1,11 +1,17 @@
+import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import type { Table } from '../table/table.ts';
 import { type Caller, changeAs } from './caller.ts';
 import { DeleteUser } from './user-contracts.ts';
 import { deletion, findUserByLogin } from './user-table.ts';
 
-/** Deletes an account for good. Fails with not-found, last-administrator, forbidden. Its tokens can still read until they expire. */
-export async function deleteUser(table: Table, caller: Caller, login: string): Promise<void> {
+/** Deletes an account for good. Fails with not-found, version-changed, last-administrator, forbidden. Its tokens can still read until they expire. */
+export async function deleteUser(
+  table: Table,
+  caller: Caller,
+  login: string,
+  expected: ExpectedVersions,
+): Promise<void> {
   await changeAs(
     table,
     caller,
@@ -13,6 +19,7 @@ export async function deleteUser(table: Table, caller: Caller, login: string): P
     () => findUserByLogin(table, login),
     (target) => {
       if (!target) throw new Failure('not-found');
+      demandVersion(target, expected);
       return { writes: deletion(target), result: undefined };
     },
   );

@@ -1,3 +1,4 @@
+import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import type { Decision } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
@@ -9,9 +10,14 @@ import { findUser, modification } from './user-table.ts';
 
 /**
  * Changes an account; what the change leaves out stays.
- * Fails with unknown-id, login-taken, email-taken, last-administrator, forbidden.
+ * Fails with unknown-id, version-changed, login-taken, email-taken, last-administrator, forbidden.
  */
-export function updateUser(table: Table, caller: Caller, wanted: UserChange): Promise<User> {
+export function updateUser(
+  table: Table,
+  caller: Caller,
+  wanted: UserChange,
+  expected: ExpectedVersions,
+): Promise<User> {
   return changeAs(
     table,
     caller,
@@ -19,6 +25,7 @@ export function updateUser(table: Table, caller: Caller, wanted: UserChange): Pr
     () => findUser(table, wanted.id),
     (target, self) => {
       if (!target) throw new Failure('unknown-id');
+      demandVersion(target, expected);
       return modify(target, wanted, self.login);
     },
   );

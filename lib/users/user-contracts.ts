@@ -8,20 +8,20 @@ const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
 const administrators: Who = { oneOf: ADMIN, asToldBy: 'table' };
 const about = 'userManagement';
 
-/** What a list of users can be sorted by. */
-const SORTABLE = [
-  'id',
-  'login',
-  'firstName',
-  'lastName',
-  'email',
-  'activated',
-  'langKey',
-  'createdBy',
-  'createdDate',
-  'lastModifiedBy',
-  'lastModifiedDate',
-] as const;
+/** What a list of users can be sorted and filtered by. */
+const query = listQuery({
+  id: 'number',
+  login: 'text',
+  firstName: 'text',
+  lastName: 'text',
+  email: 'text',
+  activated: 'boolean',
+  langKey: 'text',
+  createdBy: 'text',
+  createdDate: 'date',
+  lastModifiedBy: 'text',
+  lastModifiedDate: 'date',
+});
 
 /** POST /api/users */
 export const CreateUser = {
@@ -38,7 +38,7 @@ export const UpdateUser = {
   about,
   body: userChange,
   answer: userAnswer,
-  failures: ['no-id', 'unknown-id', 'login-taken', 'email-taken', 'last-administrator'],
+  failures: ['no-id', 'unknown-id', 'login-taken', 'email-taken', 'last-administrator', 'version-changed'],
 } satisfies Contract;
 
 /** DELETE /api/users/{login} */
@@ -46,7 +46,7 @@ export const DeleteUser = {
   who: administrators,
   about,
   path: loginInPath,
-  failures: ['not-found', 'last-administrator'],
+  failures: ['not-found', 'last-administrator', 'version-changed'],
 } satisfies Contract;
 
 /** GET /api/users/{login} */
@@ -62,7 +62,7 @@ export const GetUser = {
 export const ListUsers = {
   who: 'signed in',
   about,
-  query: listQuery(SORTABLE),
+  query,
   answer: v.array(userAnswer),
   failures: ['list-too-long', 'page-too-large'],
 } satisfies Contract;

@@ -1,0 +1,17 @@
+import { alert, etag, ok } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { integrationView } from '../lib/integrations/integration.ts';
+import { ReportRestart } from '../lib/integrations/integration-contracts.ts';
+import { reportRestart } from '../lib/integrations/report-restart.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** POST /api/utm-integrations/{id}/module/restarted: a module has restarted with the parameters of a change. */
+export const handler = endpoint(ReportRestart, async ({ caller, path, body }) => {
+  const integration = await reportRestart(table, caller, path.id, body.changes);
+  return ok(integrationView(integration), {
+    ...alert(ReportRestart.about, 'updated', integration.id),
+    ...etag(integration),
+  });
+});

@@ -1,0 +1,28 @@
+import { Failure } from '../failure.ts';
+import type { Table } from '../table/table.ts';
+import { type Caller, changeAs } from '../users/caller.ts';
+import type { Integration } from './integration.ts';
+import { ReportRestart } from './integration-contracts.ts';
+import { findIntegration, integrationChanged } from './integration-table.ts';
+
+/**
+ * A module says that it has restarted with the parameters of change n. It need not restart again, unless a parameter has
+ * changed since: a report never hides a change that its module has not seen.
+ * Fails with not-found, forbidden, invalid when there has been no such change yet.
+ */
+export function reportRestart(table: Table, caller: Caller, id: number, changes: number): Promise<Integration> {
+  return changeAs(
+    table,
+    caller,
+    ReportRestart.who,
+    () => findIntegration(table, id),
+    (before) => {
+      if (!before) throw new Failure('not-found');
+      const { module } = before;
+      if (changes > (module?.changes ?? 0)) throw new Failure('invalid', [{ field: 'changes', message: 'Size' }]);
+      if (!module?.needsRestart || changes < module.changes) return { writes: [], result: before };
+      const after: Integration = { ...before, module: { ...module, needsRestart: false }, version: before.version + 1 };
+      return { writes: [integrationChanged(before, after)], result: after };
+    },
+  );
+}
