@@ -1,4 +1,4 @@
-import { Authenticate, ChangePassword, GetAccount, UpdateAccount } from './lib/accounts/account-contracts.ts';
+import * as Accounts from './lib/accounts/account-contracts.ts';
 import type { Contract } from './lib/contract.ts';
 import { GetHealth } from './lib/health.ts';
 import * as Integrations from './lib/integrations/integration-contracts.ts';
@@ -23,31 +23,39 @@ export interface Rights {
   readonly update?: readonly string[];
   readonly remove?: readonly string[];
   readonly check?: readonly string[];
+  /** Whether it sends mail to users. */
+  readonly mail?: true;
   readonly keys?: readonly ('sign' | 'pepper' | 'seal' | 'unseal')[];
 }
 
 // The partition keys of lib/table/keys.ts; who asks for a token reads JWKS besides.
 const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
-const [SEQUENCE, TOTAL, JWKS] = ['SEQUENCE', 'TOTAL', 'JWKS'];
+const [SEQUENCE, TOTAL, JWKS, RESET] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*'];
+
+const mail = true;
 
 // biome-ignore format: a table is read by its columns
 export const routes: readonly Route[] = [
-  { on: 'POST /api/authenticate',                  file: 'authenticate',        contract: Authenticate,
+  { on: 'POST /api/authenticate',                  file: 'authenticate',        contract: Accounts.Authenticate,
     may: { get: [LOGIN, USER, JWKS], put: [JWKS], update: [USER], keys: ['sign', 'pepper'] } },
   { on: 'GET /.well-known/jwks.json',              file: 'publish-keys',        contract: PublishKeys,
     may: { query: [JWKS] } },
   { on: 'GET /api/health',                         file: 'get-health',          contract: GetHealth,
     may: { get: [ADMINS] } },
 
-  { on: 'GET /api/account',                        file: 'get-account',         contract: GetAccount,
+  { on: 'GET /api/account',                        file: 'get-account',         contract: Accounts.GetAccount,
     may: { get: [USER] } },
-  { on: 'POST /api/account',                       file: 'update-account',      contract: UpdateAccount,
+  { on: 'POST /api/account',                       file: 'update-account',      contract: Accounts.UpdateAccount,
     may: { get: [USER], put: [EMAIL], update: [USER], remove: [EMAIL] } },
-  { on: 'POST /api/account/change-password',       file: 'change-password',     contract: ChangePassword,
+  { on: 'POST /api/account/change-password',       file: 'change-password',     contract: Accounts.ChangePassword,
     may: { get: [USER], update: [USER], keys: ['pepper'] } },
+  { on: 'POST /api/account/reset-password/init',   file: 'request-reset',       contract: Accounts.RequestReset,
+    may: { get: [EMAIL, USER], put: [RESET], mail } },
+  { on: 'POST /api/account/reset-password/finish', file: 'finish-reset',        contract: Accounts.FinishReset,
+    may: { get: [RESET, USER], update: [USER], remove: [RESET], keys: ['pepper'] } },
 
   { on: 'POST /api/users',                         file: 'create-user',         contract: Users.CreateUser,
-    may: { get: [USER], put: [USER, LOGIN, EMAIL], update: [ADMINS, SEQUENCE, TOTAL], check: [USER], keys: ['pepper'] } },
+    may: { get: [USER], put: [USER, LOGIN, EMAIL, RESET], update: [ADMINS, SEQUENCE, TOTAL], check: [USER], keys: ['pepper'], mail } },
   { on: 'PUT /api/users',                          file: 'update-user',         contract: Users.UpdateUser,
     may: { get: [USER], put: [LOGIN, EMAIL], update: [USER, ADMINS], remove: [LOGIN, EMAIL], check: [USER] } },
   { on: 'GET /api/users',                          file: 'list-users',          contract: Users.ListUsers,

@@ -5,6 +5,7 @@ import { AdministrationTable } from './constructs/administration-table.ts';
 import { EndpointFunction } from './constructs/endpoint-function.ts';
 import { HttpEntrance } from './constructs/http-entrance.ts';
 import { Keys } from './constructs/keys.ts';
+import { Mail } from './constructs/mail.ts';
 import type { Settings } from './settings.ts';
 
 /** Gatehouse in one environment: a table, its keys, and behind one HTTP API a function for each row of `routes.ts`. */
@@ -25,12 +26,14 @@ export class GatehouseStack extends Stack {
     const table = new AdministrationTable(this, 'Administration', { ...settings, key: keys.table });
     // The script that makes the first administrator finds the key of the passwords by it.
     Tags.of(table).add('gatehouse:pepper-key', keys.pepper.keyArn);
+    const mail = new Mail(this, 'Mail', settings);
     const entrance = new HttpEntrance(this, 'Entrance', settings);
 
     for (const route of routes) {
       const served = new EndpointFunction(this, route.file, { route, bundles, environment, settings });
       table.giveTo(served, route);
       keys.giveTo(served, route);
+      mail.giveTo(served, route);
       entrance.lead(route, served);
     }
 

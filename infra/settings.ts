@@ -5,6 +5,14 @@ import * as v from 'valibot';
 const rate = v.strictObject({ rate: v.pipe(v.number(), v.minValue(1)), burst: v.pipe(v.number(), v.minValue(1)) });
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 
+const template = v.strictObject({ subject: v.string(), text: v.pipe(v.string(), v.includes('{link}')) });
+const language = v.strictObject({ reset: template, invitation: template });
+/** By language; English is for whoever speaks another. */
+const templates = v.pipe(
+  v.record(v.string(), language),
+  v.check((languages) => Object.hasOwn(languages, 'en'), 'English is missing'),
+);
+
 const settings = v.strictObject({
   /** Where it runs. Named here, so that the template can be made without an account. */
   region: v.string(),
@@ -16,6 +24,13 @@ const settings = v.strictObject({
   /** Requests a second, for all routes together and for the login. */
   throttle: v.strictObject({ all: rate, login: rate }),
   tokenLife: v.strictObject({ minutes: count, rememberedMinutes: count }),
+  mail: v.strictObject({
+    /** An address that SES has verified, itself or its domain. */
+    sender: v.pipe(v.string(), v.email()),
+    /** The address of the page that sets a password; the key follows it. */
+    linkBase: v.pipe(v.string(), v.url()),
+    templates,
+  }),
   /** Pages of these origins may call the API; none, and browsers keep all others out. */
   corsOrigins: v.array(v.pipe(v.string(), v.url())),
 });
@@ -30,7 +45,10 @@ export function readSettings(node: Node): { name: string; settings: Settings } {
   if (!Object.hasOwn(environments, name)) {
     throw new Error(`No environment is called ${name}: cdk.json has ${Object.keys(environments).join(', ')}`);
   }
-  const { success, output, issues } = v.safeParse(settings, environments[name]);
+  // The texts of mails are the same everywhere, unless an environment has its own.
+  const own = environments[name] as { mail?: object };
+  const mail = { templates: node.tryGetContext('mailTemplates'), ...own.mail };
+  const { success, output, issues } = v.safeParse(settings, { ...own, mail });
   if (success) return { name, settings: output };
   const wrong = issues.map((issue) => `${v.getDotPath(issue) ?? name}: ${issue.message}`);
   throw new Error(`The settings of ${name} in cdk.json are wrong. ${wrong.join('; ')}`);

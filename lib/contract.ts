@@ -23,6 +23,8 @@ export interface Contract {
   readonly path?: Schema;
   readonly query?: Schema;
   readonly body?: Schema;
+  /** The field that a body of text/plain is, where one is allowed. */
+  readonly textAs?: string;
   /** The body of a successful answer; nothing where there is none. */
   readonly answer?: Schema;
   /** What it can refuse beyond a bad request and missing rights. */

@@ -16,6 +16,7 @@ export type FailureCode =
   | 'last-administrator'
   | 'version-changed'
   | 'wrong-password'
+  | 'unknown-key'
   | 'too-many-parameters'
   | 'list-too-long'
   | 'page-too-large'

@@ -16,7 +16,7 @@ const ACTIONS = {
   update: 'dynamodb:UpdateItem',
   remove: 'dynamodb:DeleteItem',
   check: 'dynamodb:ConditionCheckItem',
-} satisfies Record<Exclude<keyof Rights, 'keys'>, string>;
+} satisfies Record<Exclude<keyof Rights, 'keys' | 'mail'>, string>;
 
 /** The one table, and for each row its name together with exactly the rights that the row says. */
 export class AdministrationTable extends Construct {
@@ -37,6 +37,8 @@ export class AdministrationTable extends Construct {
       encryptionKey: key,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: keepData },
       deletionProtection: keepData,
+      // What has expired goes by itself, some time later: whoever reads it compares the time.
+      timeToLiveAttribute: 'expires',
       removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
     // Another logical id would mean another, empty table.
@@ -48,9 +50,10 @@ export class AdministrationTable extends Construct {
   giveTo(served: LambdaFunction, { contract, may }: Route): void {
     served.addEnvironment('TABLE_NAME', this.name);
     const query = [...(may.query ?? []), ...(contract.who === 'open' ? [] : ['JWKS'])];
-    const rights = Object.entries({ ...may, query }) as [keyof Rights, string[]][];
-    for (const [right, keys] of rights) {
-      if (right === 'keys' || keys.length === 0) continue;
+    const { keys: _keys, mail: _mail, ...rights } = may;
+    const granted = Object.entries({ ...rights, query }) as [keyof typeof ACTIONS, string[]][];
+    for (const [right, keys] of granted) {
+      if (keys.length === 0) continue;
       served.addToRolePolicy(
         new PolicyStatement({
           actions: [ACTIONS[right]],

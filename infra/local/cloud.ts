@@ -5,6 +5,7 @@ import { type Around, startFront } from './front.ts';
 import { type FunctionConfig, type Functions, runFunctions } from './functions.ts';
 import { type Api, type Cors, startGateway } from './gateway.ts';
 import { keyArn, localKms, makeKey, type StoredKey } from './kms.ts';
+import { localMailbox } from './mailbox.ts';
 import type { State } from './state.ts';
 import { ACCOUNT, type Made, readTemplate, resolve, type Template } from './template.ts';
 
@@ -75,6 +76,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       engineUrl: engine.url,
       kms: (operation, input) => deployed.kms(operation, input),
       identify: (accessKey) => functions?.identify(accessKey),
+      mailbox: localMailbox(state),
       tableTags: () => deployed.table.Tags ?? [],
       around: options.around,
       onLateCall(name, operation) {

@@ -3,10 +3,11 @@ import { Agent, createServer, type IncomingMessage, request, type ServerResponse
 import type { Identity } from './functions.ts';
 import { transactionsInFlight } from './in-flight.ts';
 import type { ServiceAnswer } from './kms.ts';
+import type { localMailbox } from './mailbox.ts';
 
 /** A call to AWS, before it is made. */
 export interface Call {
-  readonly service: 'DynamoDB' | 'KMS';
+  readonly service: 'DynamoDB' | 'KMS' | 'SES';
   readonly operation: string;
   readonly input: Record<string, unknown>;
   /** The function that makes it; undefined for anyone else, an operator's script for example. */
@@ -19,6 +20,7 @@ export interface FrontOptions {
   readonly engineUrl: string;
   readonly kms: (operation: string, input: Record<string, unknown>) => ServiceAnswer;
   readonly identify: (accessKey: string) => Identity | undefined;
+  readonly mailbox: ReturnType<typeof localMailbox>;
   /** The tags of the table: the engine keeps none. */
   readonly tableTags: () => { Key: string; Value: string }[];
   /** Stands around every call: may hold it up, count it, or answer in its place. */
@@ -29,15 +31,17 @@ export interface FrontOptions {
   readonly holdTransactions?: number | undefined;
 }
 
-const SERVICES: Record<string, Call['service']> = { DynamoDB_20120810: 'DynamoDB', TrentService: 'KMS' };
+const SERVICES: Record<string, Call['service']> = { DynamoDB_20120810: 'DynamoDB', TrentService: 'KMS', SES: 'SES' };
+const SEND_MAIL = '/v2/email/outbound-emails';
 
-/** AWS on loopback: one address for DynamoDB and KMS, told apart as the SDK tells them apart. */
+/** AWS on loopback: one address for DynamoDB, KMS and SES, told apart as the SDK tells them apart, and the mail that was sent. */
 export async function startFront(options: FrontOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const pass = transactionsInFlight(options.holdTransactions);
 
   async function answer(req: IncomingMessage): Promise<ServiceAnswer> {
-    const [prefix = '', operation = ''] = String(req.headers['x-amz-target'] ?? '').split('.');
+    const target = req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target'] ?? '');
+    const [prefix = '', operation = ''] = target.split('.');
     const service = SERVICES[prefix];
     const text = await textOf(req);
     if (!service) return unknown(`The local cloud does not know ${prefix || 'a request without x-amz-target'}`);
@@ -51,6 +55,7 @@ export async function startFront(options: FrontOptions) {
     const input = JSON.parse(text);
     const make = async (): Promise<ServiceAnswer> => {
       if (service === 'KMS') return options.kms(operation, input);
+      if (service === 'SES') return options.mailbox.send(input);
       if (operation === 'ListTagsOfResource') return { status: 200, body: { Tags: options.tableTags() } };
       return pass(operation, input, () => forward(options.engineUrl, agent, req, text));
     };
@@ -59,6 +64,7 @@ export async function startFront(options: FrontOptions) {
 
   const server = createServer(async (req, res) => {
     try {
+      if (req.method === 'GET') return show(req, res, options.mailbox);
       send(res, await answer(req));
     } catch (error) {
       send(res, { status: 500, body: { __type: 'InternalServerError', message: String(error) } });
@@ -85,6 +91,16 @@ const unknown = (message: string): ServiceAnswer => ({
 function send(res: ServerResponse, { status, body }: ServiceAnswer): void {
   res.writeHead(status, { 'Content-Type': 'application/x-amz-json-1.0' });
   res.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+function show(req: IncomingMessage, res: ServerResponse, mailbox: FrontOptions['mailbox']): void {
+  if (req.url === '/mailbox.json') {
+    res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' }).end(JSON.stringify(mailbox.mails));
+  } else if (req.url === '/mailbox') {
+    res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(mailbox.page());
+  } else {
+    res.writeHead(404).end();
+  }
 }
 
 async function textOf(stream: IncomingMessage): Promise<string> {

@@ -55,6 +55,7 @@ async function run(): Promise<void> {
       ? `All data is in ${relative('.', join(state.database, '..')) || '.'}/`
       : 'All data is in memory, and gone when it stops',
   );
+  say(`Mail that it sends is at ${endpoint}/mailbox`);
   say(`Table ${tableName} in ${region}; AWS_ENDPOINT_URL=${endpoint} looks behind the API`);
   if (made) {
     say('First start: made the accounts admin, password admin (ROLE_ADMIN, ROLE_USER),');

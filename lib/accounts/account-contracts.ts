@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract.ts';
 import { password } from '../passwords/password-schema.ts';
-import { ownAccountChange, userAnswer } from '../users/user-schema.ts';
+import { email, ownAccountChange, userAnswer } from '../users/user-schema.ts';
 
 const about = 'userManagement';
 
@@ -35,4 +35,15 @@ export const ChangePassword = {
   about,
   body: v.object({ currentPassword: v.string('TypeMismatch'), newPassword: password }),
   failures: ['wrong-password'],
+} satisfies Contract;
+
+/** POST /api/account/reset-password/init: the address as text, as clients send it, or as a field. */
+export const RequestReset = { who: 'open', about, body: v.object({ email }), textAs: 'email' } satisfies Contract;
+
+/** POST /api/account/reset-password/finish */
+export const FinishReset = {
+  who: 'open',
+  about,
+  body: v.object({ key: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')), newPassword: password }),
+  failures: ['unknown-key'],
 } satisfies Contract;

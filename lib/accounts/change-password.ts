@@ -5,6 +5,7 @@ import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
 import { passwordChange } from '../users/user-table.ts';
 import { ChangePassword } from './account-contracts.ts';
+import { nextSecond } from './next-second.ts';
 
 /**
  * Changes the caller's own password. The token that asked goes on as before; all others of this user can change nothing
@@ -26,9 +27,4 @@ export async function changePassword(
     const changes = { passwordHash, tokensNotBefore, tokensExceptJti: caller.jti };
     return { writes: [passwordChange(self, changes)], result: undefined };
   });
-}
-
-/** The first second in which no token of before was issued: tokens count whole seconds, and this one may have seen some. */
-function nextSecond(last = 0): number {
-  return Math.max(Math.floor(Date.now() / 1000), last) + 1;
 }

@@ -10,7 +10,7 @@ import { startClock } from '../time-left.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
 import type { Caller } from '../users/caller.ts';
 import type { Answer } from './answer.ts';
-import { logDefect, logRequest } from './log.ts';
+import { logDefect, logRequest } from './log-request.ts';
 import { problem } from './problem.ts';
 import { checkBodyForm, expectedVersions, readParts } from './request.ts';
 
@@ -39,7 +39,9 @@ export function endpoint<const C extends Contract>(contract: C, act: (request: R
   const steps = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(answering(contract));
   if (contract.who !== 'open') steps.use(authenticating());
   if (contract.body) {
-    steps.before(({ event }) => checkBodyForm(event)).use(httpJsonBodyParser({ disableContentTypeCheck: true }));
+    steps
+      .before(({ event }) => checkBodyForm(contract, event))
+      .use(httpJsonBodyParser({ disableContentTypeError: true }));
   }
   return steps.handler(async (event: Event) => {
     const { path, query, body } = readParts(contract, event);

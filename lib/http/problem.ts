@@ -95,6 +95,12 @@ const PROBLEMS = {
     title: 'Incorrect password',
     type: 'invalid-password',
   },
+  'unknown-key': {
+    status: 400,
+    message: 'error.http.400',
+    title: 'Unknown key',
+    detail: 'The key is not known, has been used or is older than 24 hours: ask for another one',
+  },
   'too-many-parameters': {
     status: 400,
     message: 'error.toomanyparameters',

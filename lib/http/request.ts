@@ -5,20 +5,25 @@ import type { ExpectedVersions } from '../expected-version.ts';
 import { Failure, type FieldError } from '../failure.ts';
 
 const LARGEST_BODY = 64 * 1024;
+const TEXT_IN_UTF8 = /^text\/plain\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
-/** Refuses a body that need not be read: too large, or not JSON in UTF-8. */
-export function checkBodyForm({ body = '', isBase64Encoded, headers }: APIGatewayProxyEventV2): void {
+/** Refuses a body that need not be read: too large, or not JSON in UTF-8 (or text, where the contract takes it). */
+export function checkBodyForm(contract: Contract, event: APIGatewayProxyEventV2): void {
+  const { body = '', isBase64Encoded, headers } = event;
   const size = isBase64Encoded ? Buffer.from(body, 'base64').length : Buffer.byteLength(body);
   if (size > LARGEST_BODY) throw new Failure('too-large');
-  const readable = JSON_IN_UTF8.test(headers['content-type'] ?? '') && headers['content-encoding'] === undefined;
+  const type = headers['content-type'] ?? '';
+  const isKnown = JSON_IN_UTF8.test(type) || (contract.textAs !== undefined && TEXT_IN_UTF8.test(type));
+  const readable = isKnown && headers['content-encoding'] === undefined;
   if (!readable) throw new Failure('unsupported-media-type');
 }
 
 /** The parts of a request, each by its own schema and never poured into one object. Fails with invalid, malformed and the two id rules. */
 export function readParts(contract: Contract, event: APIGatewayProxyEventV2) {
-  // By now the body parser has put an object where the text was.
-  const body: unknown = event.body;
+  // By now the body parser has put an object where JSON was.
+  const parsed: unknown = event.body;
+  const body = contract.textAs && typeof parsed === 'string' ? { [contract.textAs]: parsed.trim() } : parsed;
   if (contract.body && !isObject(body)) throw new Failure('malformed');
   return {
     path: contract.path && v.parse(contract.path, event.pathParameters ?? {}),

@@ -13,6 +13,7 @@
  *   id sequence of a kind    SEQUENCE               <kind>
  *   total of a kind          TOTAL                  <kind>
  *   public signing key       JWKS                   <kid>
+ *   password reset (TTL)     RESET#<hash of key>    RESET
  */
 
 /** The collections. */
@@ -32,6 +33,7 @@ export const emailGuardKey = (emailKey: string): Key => ({ pk: `EMAIL#${emailKey
 export const rosterKey: Key = { pk: 'ADMINS', sk: 'ROSTER' };
 export const sequenceKey = (kind: Kind): Key => ({ pk: 'SEQUENCE', sk: kind });
 export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
+export const resetKey = (hash: string): Key => ({ pk: `RESET#${hash}`, sk: 'RESET' });
 export const signingKeyKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
 
 /** An integration's parameters are one range of ids: they read off their owner, and lie side by side. */

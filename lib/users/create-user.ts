@@ -1,3 +1,4 @@
+import { newResetKey } from '../accounts/password-reset.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { Table } from '../table/table.ts';
 import type { Caller } from './caller.ts';
@@ -7,8 +8,16 @@ import { CreateUser } from './user-contracts.ts';
 import type { NewUser } from './user-schema.ts';
 import { creation } from './user-table.ts';
 
-/** Creates an account. Fails with login-taken, email-taken, forbidden. */
-export async function createUser(table: Table, passwords: Passwords, caller: Caller, wanted: NewUser): Promise<User> {
+/**
+ * Creates an account; one without a password comes with a key by which its user can set the first one.
+ * Fails with login-taken, email-taken, forbidden.
+ */
+export async function createUser(
+  table: Table,
+  passwords: Passwords,
+  caller: Caller,
+  wanted: NewUser,
+): Promise<{ user: User; key: string | undefined }> {
   const { password, id: _none, ...fields } = wanted;
   // Both come before the first try: a try more would only leave another gap in the ids.
   const [id, passwordHash] = await Promise.all([
@@ -17,7 +26,9 @@ export async function createUser(table: Table, passwords: Passwords, caller: Cal
   ]);
   return changeAs(table, caller, CreateUser.who, nothing, (_, self) => {
     const user = newAccount({ ...fields, id, passwordHash }, self.login);
-    return { writes: creation(user), result: user };
+    const invitation = passwordHash === undefined && user.activated ? newResetKey(user) : undefined;
+    const writes = [...creation(user), ...(invitation ? [invitation.write] : [])];
+    return { writes, result: { user, key: invitation?.key } };
   });
 }
 

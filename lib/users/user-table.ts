@@ -75,9 +75,10 @@ export function passwordChange(
   changes: Pick<User, 'passwordHash'> & Partial<Pick<User, 'tokensNotBefore' | 'tokensExceptJti'>>,
 ): Write {
   return set(entityKey('USER', user.id), changes, {
-    condition: '#hash = :hash',
+    ...(user.passwordHash === undefined
+      ? { condition: 'attribute_not_exists(#hash)' }
+      : { condition: '#hash = :hash', values: { ':hash': user.passwordHash } }),
     names: { '#hash': 'passwordHash' },
-    values: { ':hash': user.passwordHash },
     otherwise: 'reload',
   });
 }

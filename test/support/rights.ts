@@ -2,7 +2,8 @@ import type { Call } from '../../infra/local/front.ts';
 import { type Rights, routes } from '../../routes.ts';
 
 type Input = Record<string, unknown>;
-type Use = [right: Exclude<keyof Rights, 'keys'>, partitionKey: string];
+type TableRights = Omit<Rights, 'keys' | 'mail'>;
+type Use = [right: keyof TableRights, partitionKey: string];
 
 const KEY_USES: Record<string, NonNullable<Rights['keys']>[number]> = {
   Sign: 'sign',
@@ -17,12 +18,13 @@ export function beyondItsRow({ service, operation, input, by }: Call): string | 
   const route = routes.find(({ on }) => on === by);
   if (!route) return undefined;
   const { may, contract } = route;
+  if (service === 'SES') return may.mail ? undefined : `${by} sends mail`;
   if (service === 'KMS') {
     const use = KEY_USES[operation];
     return use && may.keys?.includes(use) ? undefined : `${by} calls KMS ${operation}`;
   }
   const query = [...(may.query ?? []), ...(contract.who === 'open' ? [] : ['JWKS'])];
-  const rights: Rights = { ...may, query };
+  const rights: TableRights = { ...may, query };
   const refused = usesOf(operation, input).filter(
     ([right, partitionKey]) => !rights[right]?.some((allowed) => matches(allowed, partitionKey)),
   );

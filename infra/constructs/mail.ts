@@ -1,0 +1,34 @@
+import { Stack } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { Route } from '../../routes.ts';
+import type { Settings } from '../settings.ts';
+
+/** Mail through SES: for each row that sends any, the sender, links and texts together with the right to send as that sender. */
+export class Mail extends Construct {
+  private readonly mail: Settings['mail'];
+
+  constructor(scope: Construct, id: string, { mail }: Settings) {
+    super(scope, id);
+    this.mail = mail;
+  }
+
+  giveTo(served: LambdaFunction, { may }: Route): void {
+    if (!may.mail) return;
+    const { sender, linkBase, templates } = this.mail;
+    served.addEnvironment('MAIL_SENDER', sender);
+    served.addEnvironment('MAIL_LINK_BASE', linkBase);
+    served.addEnvironment('MAIL_TEMPLATES', JSON.stringify(templates));
+    // SES knows the sender by its domain or by its whole address, whichever the operator has had verified.
+    const identity = (resourceName: string) =>
+      Stack.of(this).formatArn({ service: 'ses', resource: 'identity', resourceName });
+    served.addToRolePolicy(
+      new PolicyStatement({
+        actions: ['ses:SendEmail'],
+        resources: [identity(sender), identity(sender.slice(sender.indexOf('@') + 1))],
+        conditions: { StringEquals: { 'ses:FromAddress': sender } },
+      }),
+    );
+  }
+}

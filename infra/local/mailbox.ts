@@ -1,0 +1,80 @@
+import type { ServiceAnswer } from './kms.ts';
+import type { State } from './state.ts';
+
+/** A mail as SES was asked to send it. */
+export interface Mail {
+  readonly time: string;
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly subject: string;
+  readonly text: string;
+}
+
+interface Simple {
+  readonly FromEmailAddress: string;
+  readonly Destination: { readonly ToAddresses: string[] };
+  readonly Content: {
+    readonly Simple: {
+      readonly Subject: { readonly Data: string };
+      readonly Body: { readonly Text: { readonly Data: string } };
+    };
+  };
+}
+
+const FILE = 'mailbox.json';
+const MOST = 200;
+
+/** SES and all mailboxes of the world in one: what is sent stays here, to be read in a browser or as JSON. */
+export function localMailbox(state: State) {
+  const mails: Mail[] = JSON.parse(state.read(FILE) ?? '[]');
+  return {
+    mails,
+    send(input: Record<string, unknown>): ServiceAnswer {
+      const { FromEmailAddress: from, Destination, Content } = input as unknown as Simple;
+      const { Subject, Body } = Content.Simple;
+      mails.push({
+        time: new Date().toISOString(),
+        from,
+        to: Destination.ToAddresses,
+        subject: Subject.Data,
+        text: Body.Text.Data,
+      });
+      if (mails.length > MOST) mails.shift();
+      state.write(FILE, JSON.stringify(mails));
+      return { status: 200, body: { MessageId: `local-${mails.length}` } };
+    },
+    /** The page that a browser shows. */
+    page(): string {
+      const shown = mails.toReversed().map(
+        ({ time, from, to, subject, text }) => `<article>
+<h2>${asHtml(subject)}</h2>
+<p class="envelope">${asHtml(from)} → ${asHtml(to.join(', '))}, <time>${asHtml(time)}</time></p>
+<pre>${linked(asHtml(text))}</pre>
+</article>`,
+      );
+      return PAGE.replace('{mails}', () => shown.join('\n') || '<p>No mail yet.</p>');
+    },
+  };
+}
+
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const asHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
+const linked = (html: string): string => html.replace(/https?:\/\/[^\s<]+/g, (link) => `<a href="${link}">${link}</a>`);
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Mailbox of the local cloud</title>
+<style>
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff }
+  article { border: 1px solid #ccc; border-radius: .5rem; padding: 0 1rem; margin: 1rem 0 }
+  h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin-bottom: 0 }
+  .envelope { color: #555; font-size: .875rem; margin-top: 0 }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit }
+</style>
+<h1>Mailbox of the local cloud</h1>
+<p>Nothing leaves this machine. The same as <a href="/mailbox.json">JSON</a>.</p>
+{mails}
+</html>
+`;

@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Failure } from '../failure.ts';
+import type { Mailer } from '../mail/mail.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import { change } from '../table/change.ts';
+import { emailGuardKey, resetKey } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { also, claim, remove, unchanged, type Write } from '../table/write.ts';
+import { emailKey } from '../users/email-key.ts';
+import type { User } from '../users/user.ts';
+import { findUser, passwordChange } from '../users/user-table.ts';
+import { nextSecond } from './next-second.ts';
+
+/** How long a key can be used, in seconds. */
+const LIFE = 24 * 60 * 60;
+
+/**
+ * How long every request for a key takes, whether the address is known or not; milliseconds. More than the two reads, the
+ * write and the mail of a known one can take: they must be over by then, because nothing runs after the answer.
+ */
+const DURATION = 1500;
+
+/** A key as it is stored: hashed, and good for this password and this address only. */
+interface Reset {
+  readonly userId: number;
+  readonly emailKey: string;
+  /** Tells the password that it replaces from any later one. */
+  readonly password: string;
+  /** Seconds since 1970; the table forgets it some time later. */
+  readonly expires: number;
+}
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+const fingerprint = (user: User): string => hashOf(user.passwordHash ?? '');
+
+/** A new key by which this user can set a password once within 24 hours, and the write that makes it good. */
+export function newResetKey(user: User): { key: string; write: Write } {
+  const key = randomBytes(32).toString('base64url');
+  const reset: Reset = {
+    userId: user.id,
+    emailKey: emailKey(user.email),
+    password: fingerprint(user),
+    expires: Math.floor(Date.now() / 1000) + LIFE,
+  };
+  return { key, write: claim(resetKey(hashOf(key)), { ...reset }, 'reload') };
+}
+
+/** Mails a key to the activated account with this address, if there is one. Takes the same time if there is none. */
+export async function requestReset(table: Table, mailer: Mailer, address: string): Promise<void> {
+  const over = new Promise((resolve) => setTimeout(resolve, DURATION));
+  const user = await findUserByEmail(table, address);
+  if (user?.activated) {
+    const { key, write } = newResetKey(user);
+    await change(
+      table,
+      async () => undefined,
+      () => ({ writes: [write], result: undefined }),
+    );
+    await mailer.sendLink('reset', user, key);
+  }
+  await over;
+}
+
+async function findUserByEmail(table: Table, address: string): Promise<User | undefined> {
+  const key = emailKey(address);
+  const guard = await table.get(emailGuardKey(key));
+  const user = guard && (await findUser(table, guard.id as number));
+  return user && emailKey(user.email) === key ? user : undefined;
+}
+
+/**
+ * Sets the password of the account that the key was mailed to; none of its tokens changes anything any more.
+ * Fails with unknown-key: used, expired, never given, or overtaken by a change of the password or the address.
+ */
+export async function finishReset(table: Table, passwords: Passwords, key: string, wanted: string): Promise<void> {
+  const at = resetKey(hashOf(key));
+  const load = async () => {
+    const reset = (await table.get(at)) as Reset | undefined;
+    const user = reset && (await findUser(table, reset.userId));
+    if (!reset || !user || !isGood(reset, user)) return undefined;
+    return { user, passwordHash: await passwords.hash(wanted) };
+  };
+  await change(table, load, (loaded) => {
+    if (!loaded) throw new Failure('unknown-key');
+    const { user, passwordHash } = loaded;
+    const tokensNotBefore = nextSecond(user.tokensNotBefore);
+    const changed = passwordChange(user, { passwordHash, tokensNotBefore, tokensExceptJti: undefined });
+    const once = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+    return { writes: [also(changed, unchanged(user)), remove(at, once)], result: undefined };
+  });
+}
+
+function isGood(reset: Reset, user: User): boolean {
+  const now = Date.now() / 1000;
+  const samePassword = reset.password === fingerprint(user);
+  return now < reset.expires && user.activated && samePassword && reset.emailKey === emailKey(user.email);
+}

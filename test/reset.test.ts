@@ -1,0 +1,195 @@
+import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { describe, expect, it } from 'vitest';
+import { OPERATOR } from '../infra/local/cloud.ts';
+import type { Mail } from '../infra/local/mailbox.ts';
+import { useGatehouse } from './support/gatehouse.ts';
+
+const gatehouse = useGatehouse();
+
+const INIT = '/api/account/reset-password/init';
+const FINISH = '/api/account/reset-password/finish';
+const TEXT = { 'Content-Type': 'text/plain' };
+
+async function mailTo(address: string): Promise<Mail[]> {
+  const mails = (await (await fetch(`${gatehouse.cloud.endpoint}/mailbox.json`)).json()) as Mail[];
+  return mails.filter(({ to }) => to.includes(address));
+}
+const keyIn = (mail: Mail | undefined): string => /key=(\S+)/.exec(mail?.text ?? '')?.[1] ?? 'no key';
+const ask = (address: string) => gatehouse.call('POST', INIT, { body: address, headers: TEXT });
+const finish = (key: string, newPassword: string) => gatehouse.call('POST', FINISH, { body: { key, newPassword } });
+async function keyFor(address: string): Promise<string> {
+  await ask(address);
+  return keyIn((await mailTo(address)).at(-1));
+}
+
+describe('a forgotten password', () => {
+  it('can be set once by the mailed key, and the old one opens nothing any more', async () => {
+    await gatehouse.makeUser('forgetful');
+
+    const asked = await ask('Forgetful@Example.com');
+    const [mail] = await mailTo('forgetful@example.com');
+    const finished = await finish(keyIn(mail), 'remembered');
+    const again = await finish(keyIn(mail), 'once more');
+
+    expect([asked.status, finished.status]).toEqual([200, 200]);
+    expect(mail).toMatchObject({ from: 'gatehouse@example.com', subject: 'Reset your password' });
+    expect(mail?.text).toContain('http://127.0.0.1:9000/account/reset/finish?key=');
+    expect(await gatehouse.logIn('forgetful', 'remembered')).toBeTruthy();
+    expect([again.status, again.body.title]).toEqual([400, 'Unknown key']);
+    const old = await gatehouse.call('POST', '/api/authenticate', {
+      body: { username: 'forgetful', password: 'forgetful' },
+    });
+    expect(old.status).toBe(401);
+  });
+
+  it('answers alike, and as late, for addresses that are unknown or of a deactivated account', async () => {
+    await gatehouse.makeUser('dormant', { activated: false });
+    await gatehouse.makeUser('awake');
+    const timed = async (address: string) => {
+      const started = performance.now();
+      const { status, text } = await ask(address);
+      return { answer: `${status} ${text}`, milliseconds: performance.now() - started };
+    };
+
+    const known = await timed('awake@example.com');
+    const unknown = await timed('nobody@example.com');
+    const deactivated = await timed('dormant@example.com');
+
+    expect([unknown.answer, deactivated.answer]).toEqual([known.answer, known.answer]);
+    for (const { milliseconds } of [known, unknown, deactivated]) expect(milliseconds).toBeGreaterThan(1490);
+    expect(await mailTo('awake@example.com')).toHaveLength(1);
+    expect(await mailTo('dormant@example.com')).toEqual([]);
+  });
+
+  it('takes the address as a field too, and refuses what is no address', async () => {
+    await gatehouse.makeUser('fielded');
+
+    const asField = await gatehouse.call('POST', INIT, { body: { email: 'fielded@example.com' } });
+    const noAddress = await ask('fielded');
+    const empty = await ask('');
+
+    expect(asField.status).toBe(200);
+    expect(await mailTo('fielded@example.com')).toHaveLength(1);
+    expect([noAddress.status, noAddress.body.fieldErrors]).toEqual([
+      400,
+      [{ objectName: 'user', field: 'email', message: 'Email' }],
+    ]);
+    expect(empty.status).toBe(400);
+  });
+
+  it('is written in the language of the user, in English for all others', async () => {
+    await gatehouse.makeUser('deutsch', { langKey: 'de' });
+    await gatehouse.makeUser('klingon', { langKey: 'tlh' });
+    await gatehouse.makeUser('odd', { langKey: 'toString' });
+
+    await Promise.all(['deutsch', 'klingon', 'odd'].map((login) => ask(`${login}@example.com`)));
+
+    expect((await mailTo('deutsch@example.com'))[0]?.subject).toBe('Neues Passwort');
+    expect((await mailTo('klingon@example.com'))[0]?.subject).toBe('Reset your password');
+    expect((await mailTo('odd@example.com'))[0]?.subject).toBe('Reset your password');
+  });
+
+  it('has a key that is nowhere in the table, and expires', async () => {
+    await gatehouse.makeUser('hashed');
+    const key = await keyFor('hashed@example.com');
+
+    const { endpoint, region, tableName } = gatehouse.cloud;
+    const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: tableName }));
+    const resets = Items.filter(({ pk }) => pk?.S?.startsWith('RESET#'));
+
+    expect(JSON.stringify(Items)).not.toContain(key);
+    const day = 24 * 60 * 60;
+    for (const { expires } of resets) {
+      expect(Number(expires?.N) - Date.now() / 1000).toBeGreaterThan(day - 60);
+      expect(Number(expires?.N) - Date.now() / 1000).toBeLessThanOrEqual(day);
+    }
+  });
+
+  it.each([
+    ['the password changes', { change: 'password' }],
+    ['the address changes', { email: 'moved@example.com' }],
+    ['the account is deactivated', { activated: false }],
+  ])('is no longer to be set by a key from before %s', async (name, change) => {
+    const login = `overtaken-${name.length}`;
+    const user = await gatehouse.makeUser(login);
+    const key = await keyFor(`${login}@example.com`);
+
+    if ('change' in change) {
+      const body = { currentPassword: login, newPassword: 'another' };
+      await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.logIn(login), body });
+    } else {
+      await gatehouse.call('PUT', '/api/users', {
+        token: await gatehouse.logIn('admin'),
+        body: { ...user, ...change },
+      });
+    }
+    const { status } = await finish(key, 'too late');
+
+    expect(status).toBe(400);
+  });
+
+  it.each(['no such key', '', 'x'.repeat(5000)])('is not to be set by a wrong key (%#)', async (key) => {
+    const { status } = await finish(key, 'whatever');
+
+    expect(status).toBe(400);
+  });
+
+  it('is used by one of two who finish at the same moment', async () => {
+    await gatehouse.makeUser('contended');
+    const key = await keyFor('contended@example.com');
+
+    const answers = await Promise.all(['first', 'second'].map((password) => finish(key, password)));
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+  });
+
+  it('once set, leaves no older token with the right to change anything', async () => {
+    await gatehouse.makeUser('stolen', { authorities: ['ROLE_USER'] });
+    const token = await gatehouse.logIn('stolen');
+    await finish(await keyFor('stolen@example.com'), 'mine again');
+
+    const change = await gatehouse.call('POST', '/api/account', { token, body: { firstName: 'Thief' } });
+    const fresh = await gatehouse.logIn('stolen', 'mine again');
+    const own = await gatehouse.call('POST', '/api/account', { token: fresh, body: { firstName: 'Owner' } });
+
+    expect([change.status, own.status]).toEqual([403, 200]);
+  });
+});
+
+describe('an invitation', () => {
+  it('is mailed to who is created without a password, and sets the first one', async () => {
+    const token = await gatehouse.logIn('admin');
+    const body = { login: 'invited', email: 'invited@example.com', password: '' };
+    await gatehouse.call('POST', '/api/users', { token, body });
+
+    const [mail] = await mailTo('invited@example.com');
+    const finished = await finish(keyIn(mail), 'my first');
+
+    expect(mail?.subject).toBe('Your account');
+    expect(mail?.text).toContain('Dear invited,');
+    expect(finished.status).toBe(200);
+    expect(await gatehouse.logIn('invited', 'my first')).toBeTruthy();
+  });
+
+  it('is not mailed to who has a password, or is not activated', async () => {
+    await gatehouse.makeUser('equipped');
+    const token = await gatehouse.logIn('admin');
+    const body = { login: 'asleep', email: 'asleep@example.com', activated: false };
+    await gatehouse.call('POST', '/api/users', { token, body });
+
+    expect(await mailTo('equipped@example.com')).toEqual([]);
+    expect(await mailTo('asleep@example.com')).toEqual([]);
+  });
+});
+
+it('the mailbox shows in a browser what was sent, and nothing in it runs', async () => {
+  await gatehouse.makeUser('shown', { langKey: 'en' });
+  await ask('shown@example.com');
+
+  const page = await (await fetch(`${gatehouse.cloud.endpoint}/mailbox`)).text();
+
+  expect(page).toContain('shown@example.com');
+  expect(page).toMatch(/<a href="http:\/\/127\.0\.0\.1:9000\/account\/reset\/finish\?key=[\w-]{43}">/);
+  expect(page).not.toContain('<script');
+});
