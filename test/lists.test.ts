@@ -12,7 +12,8 @@ beforeAll(async () => {
 const get = (path: string) => gatehouse.call('GET', path, { token });
 const idsOf = ({ body }: Received): number[] => body.map(({ id }: { id: number }) => id);
 const totalOf = ({ headers }: Received) => Number(headers['x-total-count']);
-const storedIds = async (kind: Kind) => (await gatehouse.table.query(kind)).map(({ id }) => id as number);
+const storedIds = async (kind: Kind) =>
+  (await gatehouse.table.query(kind)).map(({ id }) => id as number).sort((a, b) => a - b);
 
 async function make(path: string, body: object) {
   const { status, text, body: made } = await gatehouse.call('POST', path, { token, body });
@@ -38,7 +39,7 @@ const integration = { name: 'Syslog', shortName: 'sys log', integrationType: 'CO
 const parameterOf = (owner: { id: number }) => ({ integration: owner, confName: 'port', confValue: '514' });
 const user = (login: string) => ({ login, email: `${login}@example.com` });
 
-/** 46 users with much in common, 25 integrations, and 105 parameters made in another order than that of their ids. */
+/** 46 users with much in common, 40 integrations (two full pages), and 105 parameters made in another order than that of their ids. */
 async function fill() {
   const FIRST_NAMES = ['Ada', 'bob', undefined, 'Čeněk', ''];
   for (let n = 1; n <= 43; n++) {
@@ -52,7 +53,7 @@ async function fill() {
   await gatehouse.call('PUT', USERS, { token: await gatehouse.logIn('deputy'), body: early });
 
   const owners = [];
-  for (let n = 1; n <= 25; n++) owners.push(await make(INTEGRATIONS, integration));
+  for (let n = 1; n <= 40; n++) owners.push(await make(INTEGRATIONS, integration));
   const [one, two] = owners;
   for (let n = 1; n <= 105; n++) await make(PARAMETERS, parameterOf(n % 2 ? two : one));
 }

@@ -91,10 +91,10 @@ describe('a list that is too much', () => {
   });
   const get = (path: string) => gatehouse.call('GET', path, { token });
 
-  /** More of what there is, straight into the table. */
+  /** More entities like the last one, straight into the table. */
   async function copy(kind: Kind, count: number, changes: object = {}, atOnce = 99) {
-    const [original] = await gatehouse.table.query(kind, { limit: 1 });
-    const ids = Array.from({ length: count }, (_, n) => 500_000 + n);
+    const [original] = await gatehouse.table.query(kind, { backwards: true, limit: 1 });
+    const ids = Array.from({ length: count }, (_, n) => Number(original?.id) + 1 + n);
     while (ids.length > 0) {
       const copies = ids
         .splice(0, atOnce)
@@ -128,12 +128,15 @@ describe('a list that is too much', () => {
       token,
       body: { name: 'Large', shortName: 'large', integrationType: 'API' },
     });
-    await copy('INTEGRATION', 50, { description: 'd'.repeat(380_000) }, 5);
+    await copy('INTEGRATION', 40, { description: 'd'.repeat(380_000) }, 5);
+    const fits = await get('/api/utm-integrations?size=1&sort=name');
+    await copy('INTEGRATION', 10, {}, 5);
 
     const sorted = await get('/api/utm-integrations?size=1&sort=name');
     const large = await get('/api/utm-integrations?sort=id,desc&size=14');
     const smaller = await get('/api/utm-integrations?sort=id,desc&size=13');
 
+    expect([fits.status, fits.headers['x-total-count']]).toEqual([200, '41']);
     expect([sorted.status, sorted.body.title]).toEqual([400, 'The list is too long for this']);
     expect([large.status, large.body.title]).toEqual([400, 'The page is too large']);
     expect(smaller.body).toHaveLength(13);

@@ -44,6 +44,7 @@ const refused: [string, string, unknown, string][] = [
   ['login',       'a number',                           5,                                'TypeMismatch'],
   ['email',       '2 characters',                       'a@',                             'Size'],
   ['email',       '255 characters',                     `${'e'.repeat(251)}@b.c`,         'Size'],
+  ['email',       '255 characters as given',            `${'e\u0301'.repeat(2)}${'e'.repeat(247)}@b.c`, 'Size'],
   ['email',       '255 characters when compatible',     `${'ﬃ'.repeat(83)}e@b.cd`,        'Size'],
   ['email',       'no @',                               'nobody.example.com',             'Email'],
   ['email',       'nothing before the @',               '@example.com',                   'Email'],

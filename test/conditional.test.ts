@@ -1,0 +1,150 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { barrier } from './support/barrier.ts';
+import { type Received, useGatehouse } from './support/gatehouse.ts';
+
+/* Conditional changes: an ETag says which version a client has seen, If-Match that it must still be that one. */
+
+const gate = barrier();
+const gatehouse = useGatehouse({ around: gate.around });
+let token: string;
+beforeAll(async () => {
+  token = await gatehouse.logIn('admin');
+});
+
+let number = 0;
+const send = (method: string, path: string, body?: unknown, ifMatch?: string) =>
+  gatehouse.call(method, path, { token, body, headers: ifMatch === undefined ? {} : { 'If-Match': ifMatch } });
+
+interface Kind {
+  make(): Promise<Received>;
+  pathOf(entity: Received['body']): string;
+  collection: string;
+  changed(entity: Received['body'], text: string): object;
+}
+
+async function makeIntegration(): Promise<Received> {
+  const body = { name: `Integration ${++number}`, shortName: 'short', integrationType: 'API' };
+  return send('POST', '/api/utm-integrations', body);
+}
+
+const KINDS: Record<string, Kind> = {
+  user: {
+    collection: '/api/users',
+    make: () => send('POST', '/api/users', { login: `user-${++number}`, email: `user-${number}@example.com` }),
+    pathOf: ({ login }) => `/api/users/${login}`,
+    changed: (user, text) => ({ ...user, firstName: text }),
+  },
+  integration: {
+    collection: '/api/utm-integrations',
+    make: makeIntegration,
+    pathOf: ({ id }) => `/api/utm-integrations/${id}`,
+    changed: (integration, text) => ({ ...integration, name: text }),
+  },
+  parameter: {
+    collection: '/api/utm-integration-confs',
+    async make() {
+      const integration = (await makeIntegration()).body;
+      return send('POST', '/api/utm-integration-confs', { integration, confName: 'a', confValue: 'b' });
+    },
+    pathOf: ({ id }) => `/api/utm-integration-confs/${id}`,
+    changed: (parameter, text) => ({ ...parameter, confName: text }),
+  },
+};
+
+describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, changed }) => {
+  it('has an ETag that every answer tells, and that moves with each change', async () => {
+    const created = await make();
+    const read = await send('GET', pathOf(created.body));
+    const updated = await send('PUT', collection, changed(created.body, 'changed'));
+    const readAgain = await send('GET', pathOf(created.body));
+
+    expect(created.headers.etag).toMatch(/^"\d+"$/);
+    expect(read.headers.etag).toBe(created.headers.etag);
+    expect(updated.headers.etag).not.toBe(created.headers.etag);
+    expect(readAgain.headers.etag).toBe(updated.headers.etag);
+  });
+
+  it('is changed under If-Match only while it is as it was read', async () => {
+    const { body, headers } = await make();
+
+    const first = await send('PUT', collection, changed(body, 'first'), headers.etag);
+    const second = await send('PUT', collection, changed(body, 'second'), headers.etag);
+    const deleted = await send('DELETE', pathOf(body), undefined, headers.etag);
+    const now = await send('GET', pathOf(body));
+
+    expect(first.status).toBe(200);
+    expect([second.status, second.body.message]).toEqual([412, 'error.http.412']);
+    expect(deleted.status).toBe(412);
+    expect(now.headers.etag).toBe(first.headers.etag);
+    expect((await send('DELETE', pathOf(body), undefined, now.headers.etag)).status).toBe(200);
+  });
+
+  it.each([
+    ['*', 200],
+    ['"7", "1"', 200],
+    ['W/"1"', 412],
+    ['"one"', 412],
+    ['nonsense', 412],
+  ])('takes If-Match: %s for %i', async (ifMatch, status) => {
+    const { body } = await make();
+
+    expect((await send('PUT', collection, changed(body, 'x'), ifMatch)).status).toBe(status);
+  });
+
+  it('lets one of two succeed who change it under the same ETag at the same moment', async () => {
+    for (const inTurn of [true, false]) {
+      const { body, headers } = await make();
+
+      gate.raise(2, inTurn);
+      const both = ['one', 'other'].map((text) =>
+        send('PUT', collection, changed(body, text), headers.etag).finally(gate.lift),
+      );
+      const answers = await Promise.all(both);
+
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 412]);
+    }
+  });
+
+  it('without If-Match lets both succeed, and ends as one of them whole', async () => {
+    const { body } = await make();
+
+    gate.raise(2, true);
+    const both = ['one', 'other'].map((text) => send('PUT', collection, changed(body, text)).finally(gate.lift));
+    const answers = await Promise.all(both);
+    const { body: now } = await send('GET', pathOf(body));
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    // The module counts both changes; the rest is what the last one asked for.
+    const whole = answers.map(({ body: answered }) => ({
+      ...answered,
+      integration: undefined,
+      lastModifiedDate: undefined,
+    }));
+    expect(whole).toContainEqual({ ...now, integration: undefined, lastModifiedDate: undefined });
+  });
+});
+
+it('the ETag of a user does not move with the password', async () => {
+  const user = await gatehouse.makeUser('stable');
+  const before = await send('GET', '/api/users/stable');
+  const body = { currentPassword: 'stable', newPassword: 'another' };
+  await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.logIn('stable'), body });
+
+  const after = await send('PUT', '/api/users', user, before.headers.etag);
+
+  expect(after.status).toBe(200);
+});
+
+it('what is refused comes before what has changed: 403, 404, then 412', async () => {
+  const { body, headers } = await makeIntegration();
+  await gatehouse.makeUser('nobody');
+  const nobody = await gatehouse.logIn('nobody');
+  const condition = { 'If-Match': '"999"' };
+
+  const forbidden = await gatehouse.call('PUT', '/api/utm-integrations', { token: nobody, body, headers: condition });
+  const unknown = await send('PUT', '/api/utm-integrations', { ...body, id: 999_999 }, '"999"');
+  const changed = await send('PUT', '/api/utm-integrations', body, '"999"');
+
+  expect([forbidden.status, unknown.status, changed.status]).toEqual([403, 404, 412]);
+  expect(headers.etag).toBeTruthy();
+});
