@@ -22,7 +22,13 @@ describe('the routes', () => {
   it('are closed, but for signing in, the public keys and the health', () => {
     const open = routes.filter(({ contract }) => contract.who === 'open').map(({ on }) => on);
 
-    expect(open).toEqual(['POST /api/authenticate', 'GET /.well-known/jwks.json', 'GET /api/health']);
+    expect(open).toEqual([
+      'POST /api/authenticate',
+      'GET /.well-known/jwks.json',
+      'GET /api/health',
+      'POST /api/account/reset-password/init',
+      'POST /api/account/reset-password/finish',
+    ]);
   });
 
   it('read by role what the token says, and change by role what the table says', () => {

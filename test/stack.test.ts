@@ -153,6 +153,7 @@ describe('the rights of a function', () => {
     expect(holders('kms:GenerateMac', 'PepperKey')).toEqual([
       'POST /api/authenticate',
       'POST /api/account/change-password',
+      'POST /api/account/reset-password/finish',
       'POST /api/users',
     ]);
     expect(holders('kms:GenerateDataKey', 'ValuesKey')).toEqual([

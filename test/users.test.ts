@@ -69,7 +69,7 @@ describe('creating a user', () => {
   });
 
   it('stores nothing that the contract does not name', async () => {
-    const secrets = { passwordHash: '$argon2id$', tokensNotBefore: 1, tokensExceptJti: 'x', version: 99 };
+    const secrets = { passwordHash: '$argon2id$', passwordChanges: 1, tokenExcepted: 'x', version: 99 };
     const audit = { createdBy: 'mallory', createdDate: '2001-01-01T00:00:00Z', lastModifiedBy: 'mallory' };
 
     const { body } = await create({
@@ -85,7 +85,7 @@ describe('creating a user', () => {
       ...entityKey('USER', body.id),
       ...{ id: body.id, login: 'poured', email: 'p@example.com', activated: true, langKey: 'en', authorities: [] },
       ...{ createdBy: 'admin', createdDate: body.createdDate },
-      ...{ lastModifiedBy: 'admin', lastModifiedDate: body.createdDate, version: 1 },
+      ...{ lastModifiedBy: 'admin', lastModifiedDate: body.createdDate, version: 1, passwordChanges: 0 },
     });
   });
 

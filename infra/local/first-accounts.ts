@@ -31,7 +31,7 @@ export async function makeFirstAccounts(cloud: Cloud, state: State): Promise<boo
       password: 'admin',
     })) ?? (await findUserByLogin(table, 'admin'));
   if (admin) {
-    const caller = { id: admin.id, roles: admin.authorities, jti: DONE, issuedAt: Math.floor(Date.now() / 1000) };
+    const caller = { id: admin.id, roles: admin.authorities, jti: DONE, passwordChanges: 0 };
     await createUser(table, passwords, caller, {
       id: undefined,
       login: 'user',

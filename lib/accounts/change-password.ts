@@ -5,7 +5,6 @@ import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
 import { passwordChange } from '../users/user-table.ts';
 import { ChangePassword } from './account-contracts.ts';
-import { nextSecond } from './next-second.ts';
 
 /**
  * Changes the caller's own password. The token that asked goes on as before; all others of this user can change nothing
@@ -23,8 +22,6 @@ export async function changePassword(
 
   await changeAs(table, caller, ChangePassword.who, load, (passwordHash, self) => {
     if (!passwordHash) throw new Failure('wrong-password');
-    const tokensNotBefore = nextSecond(self.tokensNotBefore);
-    const changes = { passwordHash, tokensNotBefore, tokensExceptJti: caller.jti };
-    return { writes: [passwordChange(self, changes)], result: undefined };
+    return { writes: [passwordChange(self, passwordHash, caller.jti)], result: undefined };
   });
 }

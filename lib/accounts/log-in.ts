@@ -5,7 +5,7 @@ import { entityKey, loginGuardKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import type { User } from '../users/user.ts';
 import { isLogin } from '../users/user-schema.ts';
-import { passwordChange, userOf } from '../users/user-table.ts';
+import { rehash, userOf } from '../users/user-table.ts';
 
 /**
  * The account that this login and password open. Fails with bad-credentials, for an unknown login, a wrong password and
@@ -30,5 +30,5 @@ async function lookUp(table: Table, login: string): Promise<User | undefined> {
 /** Hashes anew by the parameters of today. When the password changes at the same moment, that change stands. */
 async function renewHash(table: Table, passwords: Passwords, user: User, password: string): Promise<void> {
   const passwordHash = await passwords.hash(password);
-  await commit(table, [passwordChange(user, { passwordHash })]);
+  await commit(table, [rehash(user, passwordHash)]);
 }

@@ -9,7 +9,6 @@ import { also, claim, remove, unchanged, type Write } from '../table/write.ts';
 import { emailKey } from '../users/email-key.ts';
 import type { User } from '../users/user.ts';
 import { findUser, passwordChange } from '../users/user-table.ts';
-import { nextSecond } from './next-second.ts';
 
 /** How long a key can be used, in seconds. */
 const LIFE = 24 * 60 * 60;
@@ -24,14 +23,13 @@ const DURATION = 1500;
 interface Reset {
   readonly userId: number;
   readonly emailKey: string;
-  /** Tells the password that it replaces from any later one. */
-  readonly password: string;
+  /** Which of the user's passwords it replaces. */
+  readonly passwordChanges: number;
   /** Seconds since 1970; the table forgets it some time later. */
   readonly expires: number;
 }
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-const fingerprint = (user: User): string => hashOf(user.passwordHash ?? '');
 
 /** A new key by which this user can set a password once within 24 hours, and the write that makes it good. */
 export function newResetKey(user: User): { key: string; write: Write } {
@@ -39,7 +37,7 @@ export function newResetKey(user: User): { key: string; write: Write } {
   const reset: Reset = {
     userId: user.id,
     emailKey: emailKey(user.email),
-    password: fingerprint(user),
+    passwordChanges: user.passwordChanges,
     expires: Math.floor(Date.now() / 1000) + LIFE,
   };
   return { key, write: claim(resetKey(hashOf(key)), { ...reset }, 'reload') };
@@ -83,15 +81,13 @@ export async function finishReset(table: Table, passwords: Passwords, key: strin
   await change(table, load, (loaded) => {
     if (!loaded) throw new Failure('unknown-key');
     const { user, passwordHash } = loaded;
-    const tokensNotBefore = nextSecond(user.tokensNotBefore);
-    const changed = passwordChange(user, { passwordHash, tokensNotBefore, tokensExceptJti: undefined });
     const once = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
-    return { writes: [also(changed, unchanged(user)), remove(at, once)], result: undefined };
+    return { writes: [also(passwordChange(user, passwordHash), unchanged(user)), remove(at, once)], result: undefined };
   });
 }
 
 function isGood(reset: Reset, user: User): boolean {
   const now = Date.now() / 1000;
-  const samePassword = reset.password === fingerprint(user);
+  const samePassword = reset.passwordChanges === user.passwordChanges;
   return now < reset.expires && user.activated && samePassword && reset.emailKey === emailKey(user.email);
 }

@@ -23,7 +23,8 @@ export function checkBodyForm(contract: Contract, event: APIGatewayProxyEventV2)
 export function readParts(contract: Contract, event: APIGatewayProxyEventV2) {
   // By now the body parser has put an object where JSON was.
   const parsed: unknown = event.body;
-  const body = contract.textAs && typeof parsed === 'string' ? { [contract.textAs]: parsed.trim() } : parsed;
+  const isText = TEXT_IN_UTF8.test(event.headers['content-type'] ?? '');
+  const body = contract.textAs && isText ? { [contract.textAs]: String(parsed ?? '').trim() } : parsed;
   if (contract.body && !isObject(body)) throw new Failure('malformed');
   return {
     path: contract.path && v.parse(contract.path, event.pathParameters ?? {}),

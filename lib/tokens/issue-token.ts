@@ -6,9 +6,7 @@ import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLife } from './token.ts';
 /** A token for this user, as it is now. */
 export async function issueToken(signer: Signer, user: User, remember: boolean): Promise<string> {
   const life = tokenLife();
-  const now = Math.floor(Date.now() / 1000);
-  // A password change of this very second has closed the second: a token that follows it belongs to the next.
-  const issuedAt = Math.max(now, user.tokensNotBefore ?? 0);
+  const issuedAt = Math.floor(Date.now() / 1000);
   const header = { alg: ALGORITHM, typ: TOKEN_TYPE, kid: signer.kid };
   const claims = {
     iss: issuer(),
@@ -18,6 +16,7 @@ export async function issueToken(signer: Signer, user: User, remember: boolean):
     exp: issuedAt + (remember ? life.remembered : life.usual),
     jti: randomUUID(),
     roles: user.authorities,
+    passwordChanges: user.passwordChanges,
   };
   const input = `${encode(header)}.${encode(claims)}`;
   return `${input}.${(await signer.sign(input)).toString('base64url')}`;

@@ -65,12 +65,18 @@ export function openVerifier(table: Table): Verifier {
       const now = Date.now();
       if (now - readAt > KEYS_EXPIRE) await readKeys();
       if (!known.has(kidOf(token)) && now - askedForUnknownAt > UNKNOWN_KEY_PAUSE) {
-        askedForUnknownAt = now;
+        // Only an answer counts: while the table is out of reach every request asks again.
         await readKeys();
+        askedForUnknownAt = now;
       }
       try {
-        const { sub, jti, iat, roles } = verifier.verifySync(token);
-        return { id: Number(sub), jti: jti as string, issuedAt: iat as number, roles: rolesIn(roles) };
+        const { sub, jti, passwordChanges, roles } = verifier.verifySync(token);
+        return {
+          id: Number(sub),
+          jti: jti as string,
+          passwordChanges: passwordChanges as number,
+          roles: rolesIn(roles),
+        };
       } catch {
         // Whatever is wrong with a token, and however the library says so (a plain Error for an odd signature): 401.
         throw new Failure('unauthorized');
@@ -90,7 +96,7 @@ function kidOf(token: string): string {
 
 /** What the library lets through although no token of ours has it. */
 function checkClaims(header: Record<string, unknown>, claims: Record<string, unknown>, longestLife: number): void {
-  const { iat, exp, sub, jti, aud } = claims;
+  const { iat, exp, sub, jti, aud, passwordChanges } = claims;
   const now = Date.now() / 1000;
   const sound =
     header.alg === ALGORITHM &&
@@ -103,7 +109,8 @@ function checkClaims(header: Record<string, unknown>, claims: Record<string, unk
     (exp as number) - (iat as number) <= longestLife &&
     typeof sub === 'string' &&
     /^[1-9]\d{0,15}$/.test(sub) &&
-    typeof jti === 'string';
+    typeof jti === 'string' &&
+    Number.isSafeInteger(passwordChanges);
   if (!sound) throw new Error('This is no token of ours');
 }
 

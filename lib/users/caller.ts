@@ -14,15 +14,14 @@ export interface Caller {
   readonly roles: readonly Role[];
   /** The token's own id. */
   readonly jti: string;
-  /** Seconds since 1970. */
-  readonly issuedAt: number;
+  /** How often the password had changed when the token was given. */
+  readonly passwordChanges: number;
 }
 
 /** Why the caller, as the table knows it, may not do this; undefined when it may. */
 export function refusal(user: User | undefined, caller: Caller, who: Who): FailureCode | undefined {
   if (!user) return who === 'signed in' ? 'unauthorized' : 'forbidden';
-  const { tokensNotBefore = 0, tokensExceptJti } = user;
-  const stale = tokensNotBefore > caller.issuedAt && tokensExceptJti !== caller.jti;
+  const stale = user.passwordChanges !== caller.passwordChanges && user.tokenExcepted !== caller.jti;
   const roles = rolesOf(who);
   const entitled = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
   return user.activated && !stale && entitled ? undefined : 'forbidden';
@@ -35,17 +34,17 @@ function stillEntitled(caller: Caller, who: Who): Condition {
   return {
     condition:
       '#callerActivated = :activated AND ' +
-      '(attribute_not_exists(#notBefore) OR #notBefore <= :issuedAt OR #exceptJti = :jti)' +
+      '(#passwordChanges = :passwordChanges OR #tokenExcepted = :jti)' +
       (holds && ` AND (${holds})`),
     names: {
       '#callerActivated': 'activated',
-      '#notBefore': 'tokensNotBefore',
-      '#exceptJti': 'tokensExceptJti',
+      '#passwordChanges': 'passwordChanges',
+      '#tokenExcepted': 'tokenExcepted',
       ...(holds && { '#callerRoles': 'authorities' }),
     },
     values: {
       ':activated': true,
-      ':issuedAt': caller.issuedAt,
+      ':passwordChanges': caller.passwordChanges,
       ':jti': caller.jti,
       ...Object.fromEntries(roles.map(({ name, role }) => [name, role])),
     },

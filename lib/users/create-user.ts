@@ -47,5 +47,6 @@ export function newAccount(
     lastModifiedBy: createdBy,
     lastModifiedDate: now,
     version: 1,
+    passwordChanges: 0,
   };
 }

@@ -69,12 +69,21 @@ export function modification(before: User, after: User): Write[] {
   ];
 }
 
-/** The password changes, and with it what it decides on, unless another change of it came first. */
-export function passwordChange(
-  user: User,
-  changes: Pick<User, 'passwordHash'> & Partial<Pick<User, 'tokensNotBefore' | 'tokensExceptJti'>>,
-): Write {
-  return set(entityKey('USER', user.id), changes, {
+/**
+ * The password changes, unless another change of it came first. Tokens of before, but for the one with this id, lose the
+ * right to change anything.
+ */
+export function passwordChange(user: User, passwordHash: string, tokenExcepted?: string): Write {
+  return setPassword(user, { passwordHash, passwordChanges: user.passwordChanges + 1, tokenExcepted });
+}
+
+/** The same password is hashed anew, unless it has changed meanwhile. */
+export function rehash(user: User, passwordHash: string): Write {
+  return setPassword(user, { passwordHash });
+}
+
+function setPassword(user: User, attributes: Record<string, unknown>): Write {
+  return set(entityKey('USER', user.id), attributes, {
     ...(user.passwordHash === undefined
       ? { condition: 'attribute_not_exists(#hash)' }
       : { condition: '#hash = :hash', values: { ':hash': user.passwordHash } }),

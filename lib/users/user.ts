@@ -20,9 +20,9 @@ export interface User {
   readonly version: number;
   /** A PHC string; nobody without one can log in. */
   readonly passwordHash?: string | undefined;
-  /** Tokens issued before this second change nothing, unless they carry the id `tokensExceptJti`. */
-  readonly tokensNotBefore?: number | undefined;
-  readonly tokensExceptJti?: string | undefined;
+  /** How often the password has changed. A token from before the last change changes nothing, but for one with this id. */
+  readonly passwordChanges: number;
+  readonly tokenExcepted?: string | undefined;
 }
 
 /** What anyone may see of a user: a list of fields, so that no new secret is ever shown by accident. */

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { emailKey } from '../lib/users/email-key.ts';
+import { email } from '../lib/users/user-schema.ts';
+
+/**
+ * Characters that change with case or normalization: of the others no key could be wrong. Without the iota subscript,
+ * the one mark that becomes a letter in upper case, and then no longer changes places with other marks.
+ */
+const foldable = Array.from({ length: 0x110000 }, (_, point) => point)
+  .filter((point) => point < 0xd800 || point > 0xdfff)
+  .map((point) => String.fromCodePoint(point))
+  .filter((char) => /\p{M}/u.test(char) || [char.toUpperCase(), char.normalize('NFKC')].some((other) => other !== char))
+  .filter((char) => !char.normalize('NFKD').includes('\u0345'));
+const anyText = fc.string({ unit: fc.oneof(fc.constantFrom(...foldable), fc.constantFrom(...'iIsS@.')), maxLength: 8 });
+
+describe('the key of an e-mail address', () => {
+  it.each([
+    ['ASCII letters in another case', 'Ada@Example.COM', 'ada@example.com'],
+    ['the Kelvin sign and k', 'mi\u212Ae@example.com', 'mike@example.com'],
+    ['the long s and s', 'jame\u017F@example.com', 'james@example.com'],
+    ['the dotless i and i', 'm\u0131ke@example.com', 'mike@example.com'],
+    ['the dotless i and I', 'm\u0131ke@example.com', 'MIKE@EXAMPLE.COM'],
+    ['the dotted I and i with a dot above', 'm\u0130ke@example.com', 'mi\u0307ke@example.com'],
+    ['sharp s and SS', 'stra\u00DFe@example.com', 'STRASSE@example.com'],
+    ['the capital sharp s and ss', 'STRA\u1E9EE@example.com', 'strasse@example.com'],
+    ['a ligature and its letters', '\uFB01nn@example.com', 'Finn@example.com'],
+    ['full-width letters and ASCII', '\uFF41\uFF44\uFF41@example.com', 'ada@example.com'],
+    ['an accent apart from its letter', 'rene\u0301@example.com', 'REN\u00C9@example.com'],
+    ['the sigma at the end of a word', 'οδός@example.com', 'ΟΔΌΣ@example.com'],
+    ['a letter with two accents and its capitals', '\u0390@example.com', '\u0399\u0308\u0301@example.com'],
+    ['a full-width dot and a dot', 'a\uFF0Eb@example.com', 'a.b@example.com'],
+  ])('is the same for %s', (_, one, other) => {
+    expect(emailKey(one)).toBe(emailKey(other));
+  });
+
+  it.each([
+    ['a dotted capital I and i, as every locale but Turkish has them', 'm\u0130ke@example.com', 'mike@example.com'],
+    ['a letter with and without an accent', 'ren\u00E9@example.com', 'rene@example.com'],
+    ['letters of two scripts that look alike', '\u0430da@example.com', 'ada@example.com'],
+    ['a part after +', 'ada+work@example.com', 'ada@example.com'],
+    ['dots', 'a.da@example.com', 'ada@example.com'],
+  ])('differs for %s', (_, one, other) => {
+    expect(emailKey(one)).not.toBe(emailKey(other));
+  });
+
+  it('is its own key', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(emailKey(emailKey(text))).toBe(emailKey(text));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('is the same for a text in capitals, in small letters, taken apart and put together', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const spellings = [text.toUpperCase(), text.toLowerCase(), text.normalize('NFD'), text.normalize('NFKC')];
+
+        expect(spellings.map(emailKey)).toEqual(spellings.map(() => emailKey(text)));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});
+
+describe('an e-mail address', () => {
+  it.each([
+    ['the shortest', 'a@b'],
+    ['the longest', `${'a'.repeat(250)}@b.c`],
+    ['a part after +', 'ada+work@example.com'],
+    ['punctuation that no rule forbids', `o'neil!#$%&*/=?^_\`{|}~-@example.com`],
+    ['letters of other scripts', 'δοκιμή@παράδειγμα.gr'],
+    ['an accent apart from its letter', 'rene\u0301@example.com'],
+    ['an emoji', '😀@example.com'],
+    ['capitals, which stay as they are', 'Ada.Lovelace@Example.COM'],
+  ])('is accepted: %s', (_, address) => {
+    const { success, output } = v.safeParse(email, address);
+
+    expect({ success, output }).toEqual({ success: true, output: address });
+  });
+
+  it.each([
+    ['empty', '', 'Size'],
+    ['two characters', 'a@', 'Size'],
+    ['255 characters', `${'a'.repeat(251)}@b.c`, 'Size'],
+    ['255 characters that would be fewer in another form', `e\u0301${'a'.repeat(249)}@b.c`, 'Size'],
+    ['255 characters when ligatures are spelled out', `${'\uFB03'.repeat(83)}aa@b.c`, 'Size'],
+    ['no @', 'ada.example.com', 'Email'],
+    ['two @', 'ada@b@example.com', 'Email'],
+    ['nothing before the @', '@example.com', 'Email'],
+    ['nothing after the @', 'ada@', 'Email'],
+    ['a space', 'a da@example.com', 'Email'],
+    ['a space at the end', 'ada@example.com ', 'Email'],
+    ['a line break at the end', 'ada@example.com\n', 'Email'],
+    ['a no-break space', 'a\u00A0da@example.com', 'Email'],
+    ['a line break and another header', 'ada@example.com\r\nBcc:x@y.z', 'Email'],
+    ['a NUL', 'a\u0000da@example.com', 'Email'],
+    ['a control character of Latin-1', 'a\u0085da@example.com', 'Email'],
+    ['a comma', 'ada@example.com,eve', 'Email'],
+    ['a full-width @ as the only one', 'ada\uFF20example.com', 'Email'],
+    ['a full-width @ as the second one', 'ada@example.com\uFF20eve.org', 'Email'],
+    ['a full-width comma', 'ada@example.com\uFF0Ceve', 'Email'],
+    ['a character that contains a space when spelled out', 'ada\u00A8@example.com', 'Email'],
+    ['half of a surrogate pair', 'a\uD800da@example.com', 'Pattern'],
+    ['no text', 7, 'TypeMismatch'],
+  ])('is refused: %s', (_, address, because) => {
+    const { success, issues } = v.safeParse(email, address, { abortPipeEarly: true });
+
+    expect(success).toBe(false);
+    expect(issues?.[0]?.message).toBe(because);
+  });
+});

@@ -1,0 +1,136 @@
+import { generateKeyPairSync, sign, verify } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { rawSignature } from '../lib/tokens/signing-keys.ts';
+import { makeKey, REFUSED, signedBy, tableOf, useStillClock, verifierOn } from './support/tokens.ts';
+
+describe('the keys that verify tokens', () => {
+  useStillClock();
+  const [key, other] = [makeKey('one'), makeKey('two')];
+  const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+
+  it('are read once for many tokens', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+
+    for (let tokens = 0; tokens < 3; tokens++) await verifier.verify(signedBy(key));
+
+    expect(table.reads).toBe(1);
+  });
+
+  it('can be several at once, for one to follow the other', async () => {
+    const verifier = verifierOn(tableOf(key, other));
+
+    const callers = [await verifier.verify(signedBy(key)), await verifier.verify(signedBy(other))];
+
+    expect(callers).toHaveLength(2);
+  });
+
+  it('are read again for an unknown one, at first at once and then every 30 seconds', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+    const reads: number[] = [];
+
+    for (const seconds of [0, 0, 30, 1, 0, 30, 1]) {
+      pass(seconds);
+      await expect(verifier.verify(signedBy(other))).rejects.toEqual(REFUSED);
+      reads.push(table.reads);
+    }
+
+    expect(reads).toEqual([2, 2, 2, 3, 3, 3, 4]);
+  });
+
+  it('take in a new one with the first token that it signs', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+    await verifier.verify(signedBy(key));
+    table.keys.push(other);
+
+    const caller = await verifier.verify(signedBy(other));
+
+    expect(caller.id).toBe(7);
+  });
+
+  it('are asked for a new one again when the table has not answered', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+    await verifier.verify(signedBy(key));
+    table.keys.push(other);
+    table.answers = false;
+    await expect(verifier.verify(signedBy(other))).rejects.toThrow('The table does not answer');
+    table.answers = true;
+
+    const caller = await verifier.verify(signedBy(other));
+
+    expect(caller.id).toBe(7);
+  });
+
+  it('are forgotten after five minutes: one that is gone verifies nothing any more', async () => {
+    const table = tableOf(key, other);
+    const verifier = verifierOn(table);
+    await verifier.verify(signedBy(other));
+    table.keys.pop();
+    pass(300);
+    await verifier.verify(signedBy(other));
+    pass(1);
+
+    const answer = verifier.verify(signedBy(other));
+
+    await expect(answer).rejects.toEqual(REFUSED);
+    expect((await verifier.verify(signedBy(key))).id).toBe(7);
+  });
+
+  it('may be out of reach at the start: the next request reads them, and is refused as an outage only', async () => {
+    const table = tableOf(key);
+    table.answers = false;
+    const verifier = verifierOn(table);
+    await expect(verifier.verify(signedBy(key))).rejects.toThrow('The table does not answer');
+    table.answers = true;
+
+    const caller = await verifier.verify(signedBy(key));
+
+    expect(caller.id).toBe(7);
+  });
+});
+
+describe('a signature of KMS', () => {
+  it('becomes one that a token can carry, also where its numbers are short', () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const seen = { shortR: 0, shortS: 0 };
+
+    for (let message = 0; message < 20_000 && !(seen.shortR > 1 && seen.shortS > 1); message++) {
+      const input = Buffer.from(String(message));
+      const raw = rawSignature(sign('sha256', input, privateKey));
+      expect(verify('sha256', input, { key: publicKey, dsaEncoding: 'ieee-p1363' }, raw)).toBe(true);
+      if (raw[0] === 0) seen.shortR++;
+      if (raw[32] === 0) seen.shortS++;
+    }
+
+    expect(Math.min(seen.shortR, seen.shortS)).toBeGreaterThan(1);
+  });
+
+  it('keeps both numbers, whatever their size', () => {
+    const number = fc
+      .tuple(fc.bigInt({ min: 1n, max: 2n ** 256n - 1n }), fc.integer({ min: 0, max: 255 }))
+      .map(([value, bits]) => value >> BigInt(bits) || 1n);
+    const hex = (value: bigint) => value.toString(16).padStart(64, '0');
+
+    fc.assert(
+      fc.property(number, number, (r, s) => {
+        const body = Buffer.concat([integer(r), integer(s)]);
+        expect(rawSignature(Buffer.concat([Buffer.from([0x30, body.length]), body])).toString('hex')).toBe(
+          hex(r) + hex(s),
+        );
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  /** An ASN.1 INTEGER: no leading zeros, but one where the number would look negative. */
+  function integer(value: bigint): Buffer {
+    const digits = value.toString(16);
+    const bytes = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
+    const shown = (bytes[0] as number) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes;
+    return Buffer.concat([Buffer.from([0x02, shown.length]), shown]);
+  }
+});
