@@ -9,7 +9,7 @@ import { ACTS, type Rivals, startRivals } from './support/rivals.ts';
  * before they write.
  */
 
-const ROUNDS = 20;
+const ROUNDS = 12;
 const names = Object.keys(ACTS) as (keyof typeof ACTS)[];
 const PAIRS = names.flatMap((first, index) => names.slice(index).map((second) => [first, second] as const));
 

@@ -5,20 +5,18 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 
 /* `npm start` as a person uses it: a process with a folder of its own. */
 
 const ROOT = join(import.meta.dirname, '..');
 const folders: string[] = [];
 const running = new Set<ChildProcess>();
-afterEach(async () => {
+afterAll(async () => {
   for (const child of running) {
     child.kill('SIGTERM');
     await once(child, 'exit');
   }
-});
-afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -104,8 +102,14 @@ const engineOf = (folder: string): number =>
   Number(JSON.parse(readFileSync(join(folder, 'processes.json'), 'utf8')).engine.split(':')[0]);
 
 describe('npm start', { timeout: 60_000 }, () => {
+  const folder = newFolder();
+  let service: Awaited<ReturnType<typeof start>>;
+  let token: string;
+  const get = (path: string) => fetch(`${service.url}${path}`, { headers: { Authorization: `Bearer ${token}` } });
+
   it('says in its last line that it is ready, and its example works when pasted', async () => {
-    const { lines, url } = await start(newFolder());
+    service = await start(folder);
+    const { lines, url } = service;
 
     const example = lines.slice(lines.indexOf('Try it:') + 1, -1).join('\n');
     const account = JSON.parse(execFileSync('bash', ['-c', example], { encoding: 'utf8' }));
@@ -116,39 +120,50 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(await logIn(url, 'user')).toBeTruthy();
   });
 
+  it('runs what has changed without being started anew', async () => {
+    token = await logIn(service.url, 'admin');
+    const now = new Date();
+
+    utimesSync(join(ROOT, 'functions/get-account.ts'), now, now);
+    await service.line('Changed functions/get-account.ts: running it');
+    const account = await get('/api/account');
+    utimesSync(join(ROOT, 'routes.ts'), now, now);
+    await service.line('Changed routes.ts: running it');
+    const again = await get('/api/account');
+
+    expect([account.status, again.status]).toEqual([200, 200]);
+  });
+
+  it('refuses to be a second one on the same data', async () => {
+    const second = launch({ STATE_DIR: folder, PORT: '0' });
+
+    expect(await second.ended).toBe(1);
+    expect(second.lines.join('\n')).toMatch(/in use by a running Gatehouse \(process \d+\).*STATE_DIR/);
+  });
+
   it('loses nothing that it has answered when it is killed, and ends the engine that was left behind', async () => {
-    const folder = newFolder();
-    const first = await start(folder);
-    const token = await logIn(first.url, 'admin');
     const answered: string[] = [];
     const writing = (async () => {
       for (let number = 0; ; number++) {
-        if ((await createUser(first.url, token, `written-${number}`)) === 201) answered.push(`written-${number}`);
+        if ((await createUser(service.url, token, `written-${number}`)) === 201) answered.push(`written-${number}`);
       }
     })().catch(() => undefined);
     while (answered.length < 20) await new Promise((resolve) => setTimeout(resolve, 10));
     const orphan = engineOf(folder);
 
-    first.child.kill('SIGKILL');
-    await first.ended;
+    service.child.kill('SIGKILL');
+    await service.ended;
     await writing;
-    const second = await start(folder);
+    service = await start(folder);
 
     expect(engineOf(folder)).not.toBe(orphan);
     expect(isAlive(orphan)).toBe(false);
     // The token of before is still good: the keys are kept too.
-    for (const login of answered) {
-      const { status } = await fetch(`${second.url}/api/users/${login}`, {
-        headers: { Authorization: `Bearer ${token}` },
-      });
-      expect(status, login).toBe(200);
-    }
-    expect(second.lines.join('\n')).not.toContain('First start');
+    for (const login of answered) expect((await get(`/api/users/${login}`)).status, login).toBe(200);
+    expect(service.lines.join('\n')).not.toContain('First start');
   });
 
   it('stops cleanly on a signal, and its engine with it', async () => {
-    const folder = newFolder();
-    const service = await start(folder);
     const engine = engineOf(folder);
 
     service.child.kill('SIGINT');
@@ -159,34 +174,15 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(statSync(join(folder, 'keys.json')).mode & 0o777).toBe(0o600);
   });
 
-  it('runs a changed function without being started anew, and refuses a second service on the same data', async () => {
-    const folder = newFolder();
-    const service = await start(folder);
-    const token = await logIn(service.url, 'admin');
-
-    const now = new Date();
-    utimesSync(join(ROOT, 'functions/get-account.ts'), now, now);
-    await service.line('Changed functions/get-account.ts: running it');
-    const account = await fetch(`${service.url}/api/account`, { headers: { Authorization: `Bearer ${token}` } });
-    utimesSync(join(ROOT, 'routes.ts'), now, now);
-    await service.line('Changed routes.ts: running it');
-    const again = await fetch(`${service.url}/api/account`, { headers: { Authorization: `Bearer ${token}` } });
-    const second = launch({ STATE_DIR: folder, PORT: '0' });
-
-    expect([account.status, again.status]).toEqual([200, 200]);
-    expect(await second.ended).toBe(1);
-    expect(second.lines.join('\n')).toMatch(/in use by a running Gatehouse \(process \d+\).*STATE_DIR/);
-  });
-
   it('says so when the port is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
 
-    const service = launch({ STATE_DIR: ':memory:', PORT: String(port) });
+    const refused = launch({ STATE_DIR: ':memory:', PORT: String(port) });
 
-    expect(await service.ended).toBe(1);
-    expect(service.lines.join('\n')).toContain(`Port ${port} is taken`);
+    expect(await refused.ended).toBe(1);
+    expect(refused.lines.join('\n')).toContain(`Port ${port} is taken`);
     other.close();
   });
 });

@@ -1,4 +1,4 @@
-import { enableCompileCache } from 'node:module';
+import { enableCompileCache, flushCompileCache } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 
@@ -22,9 +22,10 @@ const { file, name, memory } = workerData as WorkerData;
 const port = parentPort as NonNullable<typeof parentPort>;
 const say = (report: Report): void => port.postMessage(report);
 
-// Every instance compiles the same bundle: the cache makes the second one start in half the time.
+// Every instance compiles the same bundle; and an instance is ended, and never gets to write its cache at the end.
 enableCompileCache();
 const { handler } = await import(pathToFileURL(file).href);
+flushCompileCache();
 
 port.on('message', async ({ event, requestId, timeout }: Invocation) => {
   const deadline = Date.now() + timeout;

@@ -17,7 +17,7 @@ const LIFE = 24 * 60 * 60;
  * How long every request for a key takes, whether the address is known or not; milliseconds. More than the two reads, the
  * write and the mail of a known one can take: they must be over by then, because nothing runs after the answer.
  */
-const DURATION = 1500;
+const DURATION = 1000;
 
 /** A key as it is stored: hashed, and good for this password and this address only. */
 interface Reset {

@@ -12,7 +12,7 @@ type Templates = Readonly<Record<string, Texts>> & { readonly en: Texts };
 type Texts = Readonly<Record<Occasion, { readonly subject: string; readonly text: string }>>;
 
 /** Longer than SES takes, and shorter than the answer to who has forgotten a password; milliseconds. */
-const TIMEOUT = 1000;
+const TIMEOUT = 700;
 
 /** Sends mail to users. */
 export interface Mailer {

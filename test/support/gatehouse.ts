@@ -38,7 +38,7 @@ export interface Gatehouse {
   call(method: string, path: string, sent?: Sent): Promise<Received>;
   /** A token for an account. */
   logIn(login: string, password?: string): Promise<string>;
-  /** A new account with a password equal to its login, made by admin. */
+  /** A new account made by admin, its password its login, filled up with dots to four. */
   makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
   stop(): Promise<void>;
 }
@@ -66,6 +66,7 @@ export async function startGatehouse(options: Options = {}): Promise<Gatehouse> 
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const send = sender(agent, cloud.url);
 
+  let adminToken: string | undefined;
   const gatehouse: Gatehouse = {
     cloud,
     table: operatorsTable(cloud),
@@ -83,7 +84,8 @@ export async function startGatehouse(options: Options = {}): Promise<Gatehouse> 
       return body.id_token;
     },
     async makeUser(login, fields = {}) {
-      const token = await gatehouse.logIn('admin');
+      adminToken ??= await gatehouse.logIn('admin');
+      const token = adminToken;
       const body = { login, email: `${login}@example.com`, password: login.padEnd(4, '.'), ...fields };
       const created = await gatehouse.call('POST', '/api/users', { token, body });
       expect(created.status, created.text).toBe(201);
