@@ -8,5 +8,6 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     maxWorkers: 2,
+    isolate: false,
   },
 });
