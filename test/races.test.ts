@@ -101,7 +101,8 @@ describe('two requests at the same moment', () => {
 
 describe('a mutant that checks before it writes', () => {
   it('loses the last administrator in these rounds', { timeout: 60_000 }, async () => {
-    const racing = await startMutant([
+    const left: number[] = [];
+    const mutations = [
       {
         file: 'lib/users/administrators.ts',
         from: "condition: 'contains(#ids, :id) AND size(#ids) > :one'",
@@ -116,19 +117,20 @@ describe('a mutant that checks before it writes', () => {
           return findUser(table, wanted.id);
         },`,
       },
-    ]);
+    ];
 
-    const left: number[] = [];
-    for (let round = 0; round < ROUNDS && !left.includes(0); round++) {
-      left.push((await racing.round(ACTS.demote, ACTS.demote, 'themselves', round % 2 === 0)).administratorsLeft);
-    }
-    await racing.gatehouse.stop();
+    await withMutant(mutations, async (racing) => {
+      for (let round = 0; round < ROUNDS && !left.includes(0); round++) {
+        left.push((await racing.round(ACTS.demote, ACTS.demote, 'themselves', round % 2 === 0)).administratorsLeft);
+      }
+    });
 
     expect(left).toContain(0);
   });
 
   it('gives one login to two users in these rounds', { timeout: 60_000 }, async () => {
-    const racing = await startMutant([
+    const results: string[][] = [];
+    const mutations = [
       {
         file: 'lib/users/user-table.ts',
         from: "const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');",
@@ -148,20 +150,25 @@ describe('a mutant that checks before it writes', () => {
           if (await table.get({ pk: 'LOGIN#' + fields.login, sk: 'GUARD' })) throw new Failure('login-taken');
         },`,
       },
-    ]);
+    ];
 
-    const results: string[][] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      results.push(await take(racing, TAKINGS['create a user with one login'] as Taking, round));
-    }
-    await racing.gatehouse.stop();
+    await withMutant(mutations, async (racing) => {
+      for (let round = 0; round < ROUNDS; round++) {
+        results.push(await take(racing, TAKINGS['create a user with one login'] as Taking, round));
+      }
+    });
 
     expect(results).toContainEqual(['taken', 'taken']);
   });
 });
 
-async function startMutant(mutations: Mutation[]): Promise<Rivals> {
+/** Rivals on a mutant, whose files go when they have served. */
+async function withMutant(mutations: Mutation[], play: (racing: Rivals) => Promise<void>): Promise<void> {
   const { assembly, remove } = await mutant(mutations);
-  afterAll(remove);
-  return startRivals(assembly);
+  try {
+    const racing = await startRivals(assembly);
+    await play(racing).finally(racing.gatehouse.stop);
+  } finally {
+    remove();
+  }
 }

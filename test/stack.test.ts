@@ -11,7 +11,9 @@ import { routes } from '../routes.ts';
 
 function synthesize(name: string): Template {
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
-  const app = new App({ context: { ...context, env: name, 'aws:cdk:disable-asset-staging': true } });
+  // Beside the assembly of this run, which is removed with it.
+  const outdir = join(inject('assembly'), `../template-of-${name}`);
+  const app = new App({ outdir, context: { ...context, env: name, 'aws:cdk:disable-asset-staging': true } });
   const { settings } = readSettings(app.node);
   const bundles = join(inject('assembly'), 'bundles');
   return Template.fromStack(new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles }));
@@ -180,7 +182,8 @@ it('the stage throttles all routes, the login more, and logs who asks', () => {
 });
 
 describe('the settings of an environment', () => {
-  const read = (context: Record<string, unknown>) => () => readSettings(new App({ context }).node);
+  const outdir = join(inject('assembly'), '../settings');
+  const read = (context: Record<string, unknown>) => () => readSettings(new App({ outdir, context }).node);
 
   it('must be known', () => {
     expect(read({ env: 'moon', environments: { dev: {} } })).toThrow('No environment is called moon: cdk.json has dev');
