@@ -1,0 +1,113 @@
+import { BatchWriteItemCommand, DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, describe, expect, it } from 'vitest';
+import { OPERATOR } from '../infra/local/cloud.ts';
+import { idText } from '../lib/table/keys.ts';
+import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
+
+/*
+ * What a list costs by the number of users. The sizes of docs/list-costs.md take minutes:
+ *
+ *   LIST_SIZES=100,10000,100000 npx vitest run test/list-costs.test.ts
+ */
+
+const SIZES = (process.env.LIST_SIZES ?? '100,1000').split(',').map(Number);
+
+interface Cost {
+  calls: number;
+  /** Read capacity units; a single item of up to 4 KB is one. */
+  units: number;
+}
+let cost: Cost = { calls: 0, units: 0 };
+
+const gatehouse: Gatehouse = await startGatehouse({
+  async around({ by, operation }, make) {
+    const answer = await make();
+    if (by === 'GET /api/users' && (operation === 'GetItem' || operation === 'Query')) {
+      const consumed = operation === 'Query' ? JSON.parse(String(answer.body)).ConsumedCapacity?.CapacityUnits : 1;
+      cost = { calls: cost.calls + 1, units: cost.units + Number(consumed ?? 0) };
+    }
+    return answer;
+  },
+});
+afterAll(() => gatehouse.stop());
+const token = await gatehouse.logIn('admin');
+await gatehouse.call('GET', '/api/users', { token });
+
+/** Fills the table up to so many users of ordinary length. */
+async function fill(size: number): Promise<void> {
+  const { endpoint, region, tableName } = gatehouse.cloud;
+  const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
+  const from = (await gatehouse.table.total('USER')) + 1;
+  const text = (S: string) => ({ S });
+  const names = (id: number) => ({ firstName: text('Anna Katharina'), lastName: text(`Musterfrau-${id % 97}`) });
+  const audit = { createdBy: text('admin'), lastModifiedBy: text('admin') };
+  const dates = { createdDate: text('2026-01-01T00:00:00.000Z'), lastModifiedDate: text('2026-01-01T00:00:00.000Z') };
+  for (let start = from; start <= size; start += 25) {
+    const ids = Array.from({ length: Math.min(25, size - start + 1) }, (_, n) => start + n);
+    const requests = ids.map((id) => ({
+      PutRequest: {
+        Item: {
+          ...{ pk: text('USER'), sk: text(idText(id)), id: { N: String(id) }, version: { N: '1' } },
+          ...{ login: text(`user-${id}`), email: text(`user-${id}@example.com`), langKey: text('en') },
+          ...{ activated: { BOOL: true }, authorities: { L: [text('ROLE_USER')] }, passwordChanges: { N: '0' } },
+          ...{ passwordHash: text('x'.repeat(140)), ...names(id), ...audit, ...dates },
+        },
+      },
+    }));
+    await client.send(new BatchWriteItemCommand({ RequestItems: { [tableName]: requests } }));
+  }
+  await client.send(
+    new UpdateItemCommand({
+      TableName: tableName,
+      Key: { pk: text('TOTAL'), sk: text('USER') },
+      UpdateExpression: 'SET #n = :n',
+      ExpressionAttributeNames: { '#n': 'n' },
+      ExpressionAttributeValues: { ':n': { N: String(size) } },
+    }),
+  );
+}
+
+async function measure(path: string): Promise<Cost & { status: number; next: string | undefined }> {
+  cost = { calls: 0, units: 0 };
+  const { status, headers } = await gatehouse.call('GET', path, { token });
+  return { ...cost, status, next: /<([^>]*)>; rel="next"/.exec(headers.link ?? '')?.[1] };
+}
+
+describe('the cost of a list', () => {
+  const table: Record<string, Record<number, string>> = {};
+  const first: Cost[] = [];
+  const afterCursor: Cost[] = [];
+
+  it.each(SIZES)('is measured for %i users', { timeout: 600_000 }, async (size) => {
+    await fill(size);
+    const note = (what: string, { status, calls, units }: Cost & { status: number }) => {
+      table[what] = { ...table[what], [size]: status === 200 ? `${calls} calls, ${units} units` : 'refused' };
+    };
+
+    const page0 = await measure('/api/users');
+    const cursor = await measure(page0.next ?? '');
+    note('page 0', page0);
+    note('next, by its cursor', cursor);
+    note('the last page', await measure(`/api/users?page=${Math.ceil(size / 20) - 1}`));
+    note('the page in the middle', await measure(`/api/users?page=${Math.floor(size / 40)}`));
+    note('sort=login', await measure('/api/users?sort=login'));
+    note('lastName.contains=frau-1', await measure('/api/users?lastName.contains=frau-1'));
+    first.push({ calls: page0.calls, units: page0.units });
+    afterCursor.push({ calls: cursor.calls, units: cursor.units });
+
+    expect([page0.status, cursor.status]).toEqual([200, 200]);
+  });
+
+  it('does not grow with the number of users for the first page, or after a cursor', () => {
+    if (process.env.LIST_SIZES) console.table(table);
+
+    expect(first[0]?.calls).toBe(2);
+    for (const costs of [first, afterCursor]) {
+      for (const each of costs) {
+        expect(each.calls).toBe(costs[0]?.calls);
+        // The items of 100,000 are a digit or two longer than those of 100.
+        expect(Math.abs(each.units - (costs[0]?.units ?? 0))).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+});
