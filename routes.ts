@@ -12,6 +12,8 @@ export interface Route {
   readonly file: string;
   readonly contract: Contract;
   readonly may: Rights;
+  /** Whether strangers can make it work hard or send mail: then it has the login's throttle. */
+  readonly guarded?: true;
 }
 
 /** Partition keys that a function may use, by what it does with them, and the keys in KMS. Nothing that is not named. */
@@ -28,16 +30,22 @@ export interface Rights {
   readonly keys?: readonly ('sign' | 'pepper' | 'seal' | 'unseal')[];
 }
 
-// The partition keys of lib/table/keys.ts; who asks for a token reads JWKS besides.
+/** All that a row's function may do: what the row says, and to read the public keys where it demands a token. */
+export function rightsOf({ contract, may }: Route): Rights {
+  return contract.who === 'open' ? may : { ...may, query: [...(may.query ?? []), JWKS] };
+}
+
+// The partition keys of lib/table/keys.ts.
 const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
 const [SEQUENCE, TOTAL, JWKS, RESET] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*'];
 
 const mail = true;
+const guarded = true;
 
 // biome-ignore format: a table is read by its columns
 export const routes: readonly Route[] = [
   { on: 'POST /api/authenticate',                  file: 'authenticate',        contract: Accounts.Authenticate,
-    may: { get: [LOGIN, USER, JWKS], put: [JWKS], update: [USER], keys: ['sign', 'pepper'] } },
+    may: { get: [LOGIN, USER, JWKS], put: [JWKS], update: [USER], keys: ['sign', 'pepper'] }, guarded },
   { on: 'GET /.well-known/jwks.json',              file: 'publish-keys',        contract: PublishKeys,
     may: { query: [JWKS] } },
   { on: 'GET /api/health',                         file: 'get-health',          contract: GetHealth,
@@ -50,9 +58,9 @@ export const routes: readonly Route[] = [
   { on: 'POST /api/account/change-password',       file: 'change-password',     contract: Accounts.ChangePassword,
     may: { get: [USER], update: [USER], keys: ['pepper'] } },
   { on: 'POST /api/account/reset-password/init',   file: 'request-reset',       contract: Accounts.RequestReset,
-    may: { get: [EMAIL, USER], put: [RESET], mail } },
+    may: { get: [EMAIL, USER], put: [RESET], mail }, guarded },
   { on: 'POST /api/account/reset-password/finish', file: 'finish-reset',        contract: Accounts.FinishReset,
-    may: { get: [RESET, USER], update: [USER], remove: [RESET], keys: ['pepper'] } },
+    may: { get: [RESET, USER], update: [USER], remove: [RESET], keys: ['pepper'] }, guarded },
 
   { on: 'POST /api/users',                         file: 'create-user',         contract: Users.CreateUser,
     may: { get: [USER], put: [USER, LOGIN, EMAIL, RESET], update: [ADMINS, SEQUENCE, TOTAL], check: [USER], keys: ['pepper'], mail } },

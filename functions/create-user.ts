@@ -1,6 +1,6 @@
 import { alert, created, etag } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
-import { openMailer } from '../lib/mail/mail.ts';
+import { invite, openMailer } from '../lib/mail/mail.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
 import { createUser } from '../lib/users/create-user.ts';
@@ -14,7 +14,7 @@ const mailer = openMailer();
 /** POST /api/users: creates an account, and invites its user when it has no password. */
 export const handler = endpoint(CreateUser, async ({ caller, body }) => {
   const { user, key } = await createUser(table, passwords, caller, body);
-  if (key) await mailer.sendLink('invitation', user, key);
+  if (key) await invite(mailer, user, key);
   const location = `/api/users/${encodeURIComponent(user.login)}`;
   return created(userView(user), location, {
     ...alert(CreateUser.about, 'created', user.login),

@@ -18,9 +18,9 @@ function fail(message: string): never {
 }
 
 const wanted = readArguments();
+const password = randomBytes(15).toString('base64url');
 try {
   const client = new DynamoDBClient({});
-  const password = randomBytes(15).toString('base64url');
   const user = await createFirstAdministrator(
     openTable(wanted.table, client),
     openPasswords(await pepperKeyOf(client, wanted.table)),
@@ -33,6 +33,9 @@ try {
       'It is shown this once and kept nowhere: log in and change it.\n',
   );
 } catch (error) {
+  if (error instanceof Failure && error.code === 'unavailable') {
+    fail(`The table did not answer: perhaps it is done. Then the password is ${password}; else try again.`);
+  }
   fail(error instanceof Failure ? `Refused: ${error.code}.` : String(error));
 }
 

@@ -32,7 +32,13 @@ const settings = v.strictObject({
     templates,
   }),
   /** Pages of these origins may call the API; none, and browsers keep all others out. */
-  corsOrigins: v.array(v.pipe(v.string(), v.url())),
+  corsOrigins: v.array(
+    v.pipe(
+      v.string(),
+      v.url(),
+      v.check((origin) => new URL(origin).origin === origin, 'An origin has no path and no slash at its end'),
+    ),
+  ),
 });
 
 /** What differs from one environment to the next. */

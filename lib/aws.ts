@@ -1,7 +1,7 @@
 import { timeLeft } from './time-left.ts';
 
 /** What is left to answer with when a call to AWS has used up all the rest, in milliseconds. */
-const RESERVE = 500;
+export const RESERVE = 500;
 
 /**
  * How every AWS client is made. The SDK only warns about a late answer unless it is told to throw, and would then wait

@@ -58,7 +58,8 @@ export function listQuery(fields: Readonly<Record<string, FieldKind>>, largestPa
         after: cursorId(values.cursor?.[0]),
       };
       if (query.sort.some(({ field }) => !Object.hasOwn(fields, field))) wrong.add('sort');
-      if (values.cursor && query.after === undefined) wrong.add('cursor');
+      const byId = query.filters.length === 0 && (query.sort[0]?.field ?? 'id') === 'id';
+      if (values.cursor && (query.after === undefined || !byId)) wrong.add('cursor');
       for (const key of wrong) {
         addIssue({
           message: 'Pattern',
@@ -90,7 +91,7 @@ function filterOf(fields: Readonly<Record<string, FieldKind>>, parameter: string
   const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
   if (!kind || rest.length > 0 || !(operatorsOf(kind) as string[]).includes(operator)) return undefined;
   const listed = operator === 'in' || operator === 'notIn' ? texts.flatMap((text) => text.split(',')) : texts;
-  const operands = listed.map((text) => operandOf(operator === 'specified' ? 'boolean' : kind, text.trim()));
+  const operands = listed.map((text) => operandOf(operator === 'specified' ? 'boolean' : kind, text));
   if (operands.some((operand) => operand === undefined)) return 'unreadable';
   return { field, operator, operands } as Filter;
 }
@@ -102,13 +103,26 @@ function operatorsOf(kind: FieldKind): Operator[] {
 
 function operandOf(kind: FieldKind, text: string): string | number | boolean | undefined {
   if (typeof kind === 'object') return kind.oneOf.includes(text) ? text : undefined;
-  if (kind === 'number') return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
+  if (kind === 'number')
+    return /^-?\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
   if (kind === 'boolean') return text === 'true' || (text === 'false' ? false : undefined);
   if (kind === 'date') {
-    const date = /^\d{4}-\d{2}-\d{2}/.test(text) ? new Date(text) : undefined;
-    return date && !Number.isNaN(date.getTime()) ? date.toISOString() : undefined;
+    return instantOf(text);
   }
   return text;
+}
+
+const DATE = /^(\d{4}-\d{2}-\d{2})(?:(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
+
+/** An ISO 8601 date, with a time or without, in UTC unless it says otherwise; undefined when the calendar has no such day. */
+function instantOf(text: string): string | undefined {
+  const [, day, time = 'T00:00', zone = 'Z'] = DATE.exec(text) ?? [];
+  const midnight = new Date(`${day}T00:00:00Z`);
+  const instant = new Date(`${day}${time}${zone}`);
+  if (Number.isNaN(midnight.getTime()) || Number.isNaN(instant.getTime())) return undefined;
+  const written = instant.toISOString();
+  // Years beyond 9999 are written in another form, which sorts elsewhere.
+  return midnight.toISOString().startsWith(day ?? '') && /^\d{4}-/.test(written) ? written : undefined;
 }
 
 /** Whether an entity fulfils a filter. What has no value is not equal to anything, and not less or greater either. */
@@ -149,5 +163,6 @@ export function cursorAfter(id: number): string {
 
 function cursorId(cursor: string | undefined): number | undefined {
   const [, id] = /^after (\d{1,16})$/.exec(Buffer.from(cursor ?? '', 'base64url').toString('latin1')) ?? [];
-  return id !== undefined && Number.isSafeInteger(Number(id)) ? Number(id) : undefined;
+  // The largest id of all has nothing after it, and no number either.
+  return id !== undefined && Number(id) < Number.MAX_SAFE_INTEGER ? Number(id) : undefined;
 }

@@ -74,6 +74,8 @@ describe('a filter finds what it should and nothing else', () => {
     ['createdBy.equals=system', ['admin']],
     ['createdDate.greaterThan=2020-01-01', ['admin', 'user', 'anna', 'bert', 'carl']],
     ['createdDate.lessThan=2020-01-01T00:00:00Z', []],
+    ['createdDate.lessThan=2020-01-01T10:00', []],
+    ['firstName.equals=%20Anna', []],
     ['passwordHash.contains=argon', ['admin', 'user', 'anna', 'bert', 'carl']],
   ])('users: %s', async (query, expected) => {
     expect(await find('/api/users', 'login', query)).toEqual(expected);
@@ -89,6 +91,12 @@ describe('a filter finds what it should and nothing else', () => {
     '/api/utm-integration-confs?integrationId.equals=1e3',
     '/api/users?createdDate.greaterThan=yesterday',
     '/api/users?createdDate.greaterThan=2020-13-41',
+    '/api/users?createdDate.equals=2024-02-30',
+    '/api/users?createdDate.equals=2024-01-01%20(x)',
+    '/api/users?createdDate.lessThan=9999-12-31T23:59:59.999-12:00',
+    `/api/users?cursor=${Buffer.from(`after ${Number.MAX_SAFE_INTEGER}`).toString('base64url')}`,
+    `/api/users?sort=login&cursor=${Buffer.from('after 1').toString('base64url')}`,
+    `/api/users?login.contains=a&cursor=${Buffer.from('after 1').toString('base64url')}`,
     '/api/users?cursor=elsewhere',
   ])('refuses a value that it cannot read: %s', async (path) => {
     const { status, body } = await gatehouse.call('GET', path, { token });
@@ -128,6 +136,9 @@ describe('parameters', () => {
     ['integrationId.equals=3&confName.equals=key', ['key']],
     ['integrationId.equals=4', []],
     ['integrationId.equals=0', []],
+    ['integrationId.equals=-1', []],
+    ['integrationId.equals=999999999999999', []],
+    ['integrationId.equals=9007199254740991', []],
     ['integrationId.in=1,3', ['url', 'url', 'key']],
     ['integrationId.greaterThan=1', ['url', 'key']],
     ['confName.equals=url', ['url', 'url']],

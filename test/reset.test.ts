@@ -172,6 +172,16 @@ describe('an invitation', () => {
     expect(await gatehouse.logIn('invited', 'my first')).toBeTruthy();
   });
 
+  it('has one link, whatever the user is called', async () => {
+    const token = await gatehouse.logIn('admin');
+    await gatehouse.call('POST', '/api/users', { token, body: { login: '{link}$&', email: 'odd-name@example.com' } });
+
+    const [mail] = await mailTo('odd-name@example.com');
+
+    expect(mail?.text).toContain('Dear {link}$&,');
+    expect(mail?.text.match(/key=/g)).toHaveLength(1);
+  });
+
   it('is not mailed to who has a password, or is not activated', async () => {
     await gatehouse.makeUser('equipped');
     const token = await gatehouse.logIn('admin');

@@ -169,11 +169,15 @@ describe('the rights of a function', () => {
   });
 });
 
-it('the stage throttles all routes, the login more, and logs who asks', () => {
+it('the stage throttles all routes, those that strangers could abuse more, and logs who asks', () => {
   prod.hasResource('AWS::ApiGatewayV2::Stage', {
     Properties: {
       DefaultRouteSettings: { ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 },
-      RouteSettings: { 'POST /api/authenticate': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 } },
+      RouteSettings: {
+        'POST /api/authenticate': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 },
+        'POST /api/account/reset-password/init': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 },
+        'POST /api/account/reset-password/finish': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 },
+      },
       AccessLogSettings: { DestinationArn: Match.anyValue(), Format: Match.stringLikeRegexp('sourceIp') },
     },
     // A throttle names a route that must be there first.

@@ -36,6 +36,8 @@ interface Service {
 
 function launch(environment: Record<string, string>) {
   const child = spawn(process.execPath, ['infra/local/start.ts'], {
+    // A process group, as a terminal makes one for each command.
+    detached: true,
     cwd: ROOT,
     env: { ...process.env, ...environment },
   });
@@ -166,12 +168,31 @@ describe('npm start', { timeout: 60_000 }, () => {
   it('stops cleanly on a signal, and its engine with it', async () => {
     const engine = engineOf(folder);
 
-    service.child.kill('SIGINT');
+    // Ctrl-C reaches every process of the command.
+    process.kill(-(service.child.pid as number), 'SIGINT');
 
     expect(await service.ended).toBe(0);
     expect(isAlive(engine)).toBe(false);
     expect(existsSync(join(folder, 'processes.json'))).toBe(false);
     expect(statSync(join(folder, 'keys.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('stops cleanly while it is still starting', async () => {
+    const starting = launch({ STATE_DIR: folder, PORT: '0' });
+    await starting.line('Synthesizing the stack');
+    while (
+      !existsSync(join(folder, 'processes.json')) ||
+      !readFileSync(join(folder, 'processes.json'), 'utf8').includes('engine')
+    ) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const engine = engineOf(folder);
+
+    starting.child.kill('SIGTERM');
+
+    expect(await starting.ended).toBe(0);
+    expect(isAlive(engine)).toBe(false);
+    expect(existsSync(join(folder, 'processes.json'))).toBe(false);
   });
 
   it('says so when the port is taken', async () => {

@@ -103,6 +103,7 @@ describe('the form of a body', () => {
     'application/json',
     'application/json; charset=utf-8',
     'application/json;charset=UTF-8',
+    'application/json ; charset=utf-8',
     'Application/JSON; Charset="utf-8"',
   ])('may be %s', async (type) => {
     const { status } = await create(INTEGRATION, { 'Content-Type': type });
@@ -159,6 +160,7 @@ describe('the form of a body', () => {
     '{"__proto__":{}}',
     '{"constructor":{"prototype":{"name":"x"}}}',
     '\ufeff{}',
+    Buffer.from('{"name":"a\xffb"}', 'latin1'),
   ])('that is %j is refused by every row', async (body) => {
     for (const [, route] of rowsWithBody) {
       const answer = await gatehouse.call(...requestOf(route), { token: admin, body });

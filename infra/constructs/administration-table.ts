@@ -4,7 +4,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { Rights, Route } from '../../routes.ts';
+import { type Rights, type Route, rightsOf } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 
 /** Each right of a row and the action of DynamoDB that it is; a transaction is allowed action by action. */
@@ -47,13 +47,10 @@ export class AdministrationTable extends Construct {
   }
 
   /** Names the table to a function, and allows what its row says on the partition keys that it says. */
-  giveTo(served: LambdaFunction, { contract, may }: Route): void {
+  giveTo(served: LambdaFunction, route: Route): void {
     served.addEnvironment('TABLE_NAME', this.name);
-    const query = [...(may.query ?? []), ...(contract.who === 'open' ? [] : ['JWKS'])];
-    const { keys: _keys, mail: _mail, ...rights } = may;
-    const granted = Object.entries({ ...rights, query }) as [keyof typeof ACTIONS, string[]][];
-    for (const [right, keys] of granted) {
-      if (keys.length === 0) continue;
+    const { keys: _keys, mail: _mail, ...rights } = rightsOf(route);
+    for (const [right, keys] of Object.entries(rights) as [keyof typeof ACTIONS, string[]][]) {
       served.addToRolePolicy(
         new PolicyStatement({
           actions: [ACTIONS[right]],

@@ -17,9 +17,6 @@ import { Construct } from 'constructs';
 import type { Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 
-/** The route that is throttled on its own: whoever guesses passwords comes this way. */
-const LOGIN_ROUTE = 'POST /api/authenticate';
-
 const EXPOSED_HEADERS = [
   'Authorization',
   'ETag',
@@ -37,9 +34,12 @@ export class HttpEntrance extends Construct {
   readonly url: string;
   private readonly api: HttpApi;
   private readonly stage: HttpStage;
+  private readonly guard: Settings['throttle']['login'];
+  private readonly guarded: Record<string, object> = {};
 
   constructor(scope: Construct, id: string, { throttle, corsOrigins, logRetentionDays, keepData }: Settings) {
     super(scope, id);
+    this.guard = throttle.login;
     this.api = new HttpApi(this, 'Api', {
       createDefaultStage: false,
       ...(corsOrigins.length > 0 && {
@@ -75,22 +75,21 @@ export class HttpEntrance extends Construct {
         ),
       },
     });
-    const stage = this.stage.node.defaultChild as CfnStage;
-    stage.routeSettings = {
-      [LOGIN_ROUTE]: { ThrottlingRateLimit: throttle.login.rate, ThrottlingBurstLimit: throttle.login.burst },
-    };
     this.url = this.api.apiEndpoint;
   }
 
   /** Leads a row's requests to its function. */
-  lead({ on, file }: Route, served: LambdaFunction): void {
+  lead({ on, file, guarded }: Route, served: LambdaFunction): void {
     const [method, path] = on.split(' ') as [HttpMethod, string];
     const route = new HttpRoute(this, file, {
       httpApi: this.api,
       routeKey: HttpRouteKey.with(path, method),
       integration: new HttpLambdaIntegration(`${file}-integration`, served),
     });
+    if (!guarded) return;
+    this.guarded[on] = { ThrottlingRateLimit: this.guard.rate, ThrottlingBurstLimit: this.guard.burst };
+    (this.stage.node.defaultChild as CfnStage).routeSettings = this.guarded;
     // A throttle for a route that is not there yet would stop the deployment.
-    if (on === LOGIN_ROUTE) this.stage.node.addDependency(route);
+    this.stage.node.addDependency(route);
   }
 }

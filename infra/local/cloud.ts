@@ -37,8 +37,8 @@ export interface Cloud {
   readonly lateCalls: readonly string[];
   /** Runs the functions as they are bundled now. */
   recycle(): void;
-  /** Runs the stack as it is synthesized now. */
-  redeploy(): Promise<void>;
+  /** Runs the stack as it was synthesized to this folder. */
+  redeploy(assembly: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -64,10 +64,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   }
 
   async function start(): Promise<Cloud> {
-    let template = readTemplate(options.assembly);
+    const template = readTemplate(options.assembly);
     let deployed = deploy(template, state);
-    const engine = await startEngine(state.database, options.onEnd);
-    state.engineStarted(engine.pid);
+    const engine = await startEngine(state.database, state.engineStarted, options.onEnd);
     stops.push(engine.stop);
 
     const lateCalls: string[] = [];
@@ -88,8 +87,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     stops.push(front.stop);
     await createTable(front.url, template.region, deployed.table);
 
-    const run = () => runFunctions(deployed.functions, { endpoint: front.url, region: template.region, onLine });
-    functions = run();
+    functions = runFunctions(deployed.functions, { endpoint: front.url, region: template.region, onLine });
     stops.push(() => functions?.stop());
     const gateway = await startGateway(
       options.port,
@@ -107,13 +105,11 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       pepperKey: deployed.table.Tags?.find(({ Key }) => Key === 'gatehouse:pepper-key')?.Value ?? '',
       lateCalls,
       recycle: () => functions?.recycle(),
-      async redeploy() {
-        template = readTemplate(options.assembly);
-        deployed = deploy(template, state);
-        await createTable(front.url, template.region, deployed.table);
-        // Requests that have begun end on the functions that they began on.
-        functions?.recycle();
-        functions = run();
+      async redeploy(assembly) {
+        const changed = readTemplate(assembly);
+        deployed = deploy(changed, state);
+        await createTable(front.url, changed.region, deployed.table);
+        functions?.replace(deployed.functions);
       },
       stop,
     };

@@ -8,8 +8,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 /** A running DynamoDB engine. */
 export interface Engine {
   readonly url: string;
-  /** Undefined where the engine is somebody else's. */
-  readonly pid: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -17,11 +15,15 @@ const START_TIMEOUT = 10_000;
 
 /**
  * Starts the embedded engine on a file, or in memory; `AWS_ENDPOINT_URL_DYNAMODB` names another one instead.
- * `onEnd` is called when it ends by itself.
+ * `onStart` is told its process at once, and `onEnd` is called when it ends by itself.
  */
-export async function startEngine(file: string | undefined, onEnd: (reason: string) => void): Promise<Engine> {
+export async function startEngine(
+  file: string | undefined,
+  onStart: (pid: number | undefined) => void,
+  onEnd: (reason: string) => void,
+): Promise<Engine> {
   const other = process.env.AWS_ENDPOINT_URL_DYNAMODB;
-  if (other) return { url: other, pid: undefined, stop: async () => undefined };
+  if (other) return { url: other, stop: async () => undefined };
 
   const binary = embedded();
   // Another process may take the free port first; then the engine exits with 1, and the next port is tried.
@@ -29,7 +31,10 @@ export async function startEngine(file: string | undefined, onEnd: (reason: stri
     const port = await freePort();
     const child = spawn(binary, ['--host', '127.0.0.1', '--port', String(port), ...(file ? ['--db-path', file] : [])], {
       stdio: ['ignore', 'ignore', 'pipe'],
+      // A group of its own: Ctrl-C in a terminal is for the service, which still needs its engine to answer what it has begun.
+      detached: true,
     });
+    onStart(child.pid);
     let errors = '';
     child.stderr.on('data', (text) => (errors = (errors + text).slice(-2000)));
     const url = `http://127.0.0.1:${port}`;
@@ -43,7 +48,6 @@ function running(url: string, child: ChildProcess, onEnd: () => void): Engine {
   child.on('exit', () => stopping || onEnd());
   return {
     url,
-    pid: child.pid,
     async stop() {
       stopping = true;
       if (child.exitCode !== null || child.signalCode !== null) return;

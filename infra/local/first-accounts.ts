@@ -18,20 +18,21 @@ export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
 
 /** On the first start of a state, makes the accounts admin and user; says whether it did. */
 export async function makeFirstAccounts(cloud: Cloud, state: State): Promise<boolean> {
-  if (state.read(DONE)) return false;
   const { endpoint, region, pepperKey } = cloud;
   const table = operatorsTable(cloud);
   const passwords = openPasswords(pepperKey, new KMSClient({ endpoint, region, credentials: OPERATOR }));
 
-  // A start that was killed half-way has made one of them, or both.
-  const admin =
-    (await createFirstAdministrator(table, passwords, {
-      login: 'admin',
-      email: 'admin@example.com',
-      password: 'admin',
-    })) ?? (await findUserByLogin(table, 'admin'));
+  const first = await createFirstAdministrator(table, passwords, {
+    login: 'admin',
+    email: 'admin@example.com',
+    password: 'admin',
+  });
+  if (!first && state.read(DONE)) return false;
+
+  // A start that was killed half-way has made the one, and not the other.
+  const admin = first ?? (await findUserByLogin(table, 'admin'));
   if (admin) {
-    const caller = { id: admin.id, roles: admin.authorities, jti: DONE, passwordChanges: 0 };
+    const caller = { id: admin.id, roles: admin.authorities, jti: DONE, passwordChanges: admin.passwordChanges };
     await createUser(table, passwords, caller, {
       id: undefined,
       login: 'user',

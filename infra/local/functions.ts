@@ -37,6 +37,9 @@ interface Instance {
 const MOST_PER_FUNCTION = 8;
 const MOST_IN_ALL = 24;
 
+/** What Lambda gives a cold start, in milliseconds. */
+const INIT_TIMEOUT = 10_000;
+
 /** The functions of a stack, as Lambda runs them: each instance serves one request at a time, in its own environment. */
 export interface Functions {
   /** Fails when the function does, or when it takes longer than its timeout. */
@@ -45,6 +48,8 @@ export interface Functions {
   identify(accessKey: string): Identity | undefined;
   /** Lets go of all instances once they are idle, so that the next requests run the bundles as they are now. */
   recycle(): void;
+  /** Runs these functions instead; requests that have begun end on the instance that they began on. */
+  replace(configs: readonly FunctionConfig[]): void;
   stop(): Promise<void>;
 }
 
@@ -54,8 +59,9 @@ export function runFunctions(
   { endpoint, region, onLine }: { endpoint: string; region: string; onLine: (line: string) => void },
 ): Functions {
   const instances = new Set<Instance>();
-  const waiting: { config: FunctionConfig; go: (instance: Instance) => void }[] = [];
-  const byName = new Map(configs.map((config) => [config.name, config]));
+  const waiting: { name: string; go: (instance: Instance | undefined) => void }[] = [];
+  let byName = new Map(configs.map((config) => [config.name, config]));
+  let stopped = false;
 
   function start(config: FunctionConfig): Instance {
     const accessKey = `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`;
@@ -102,8 +108,10 @@ export function runFunctions(
   }
 
   /** An instance for one request, which nobody else gets meanwhile; undefined when all that there may be are busy. */
-  function take(config: FunctionConfig): Instance | undefined {
-    const own = [...instances].filter((instance) => instance.config === config);
+  function take(name: string): Instance | undefined {
+    const config = byName.get(name);
+    if (!config) throw new Error(`There is no function ${name}`);
+    const own = [...instances].filter((instance) => instance.config.name === name && !instance.stale);
     const idle = own.find(({ state }) => state === 'idle');
     if (idle) {
       idle.state = 'busy';
@@ -121,8 +129,8 @@ export function runFunctions(
 
   function serveWaiting(): void {
     for (const entry of [...waiting]) {
-      const instance = take(entry.config);
-      if (!instance) continue;
+      const instance = stopped || !byName.has(entry.name) ? undefined : take(entry.name);
+      if (!instance && !stopped) continue;
       waiting.splice(waiting.indexOf(entry), 1);
       entry.go(instance);
     }
@@ -137,21 +145,26 @@ export function runFunctions(
     });
   }
 
+  /** Ends an instance that does not say anything in time. */
+  async function within(milliseconds: number, instance: Instance, report: Promise<Report>): Promise<Report> {
+    const late = `${instance.config.name} timed out after ${milliseconds / 1000} seconds`;
+    const timer = setTimeout(() => end(instance, late), milliseconds);
+    return report.finally(() => clearTimeout(timer));
+  }
+
   return {
     async invoke(name, event, requestId) {
-      const config = byName.get(name);
-      if (!config) throw new Error(`There is no function ${name}`);
-      const instance = take(config) ?? (await new Promise<Instance>((go) => waiting.push({ config, go })));
+      const waited = () => new Promise<Instance | undefined>((go) => waiting.push({ name, go }));
+      const instance = take(name) ?? (await waited());
+      if (!instance) throw new Error(`${name} was stopped before it could serve`);
       if (instance.state === 'starting') {
-        const started = await next(instance);
+        const started = await within(INIT_TIMEOUT, instance, next(instance));
         if ('error' in started) throw new Error(started.error);
         instance.state = 'busy';
       }
 
-      const { timeout } = config;
-      const timer = setTimeout(() => end(instance, `${name} timed out after ${timeout / 1000} seconds`), timeout);
-      const report = await next(instance, { event, requestId, timeout });
-      clearTimeout(timer);
+      const { timeout } = instance.config;
+      const report = await within(timeout, instance, next(instance, { event, requestId, timeout }));
 
       instance.state = 'idle';
       instance.lastUsed = Date.now();
@@ -173,7 +186,14 @@ export function runFunctions(
       }
     },
 
+    replace(changed) {
+      byName = new Map(changed.map((config) => [config.name, config]));
+      this.recycle();
+    },
+
     async stop() {
+      stopped = true;
+      serveWaiting();
       await Promise.all([...instances].map(({ worker }) => worker.terminate()));
     },
   };

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -146,6 +147,12 @@ async function bodyOf(req: IncomingMessage): Promise<Buffer | undefined> {
   return size > LARGEST_BODY ? undefined : Buffer.concat(chunks);
 }
 
+/** As Apache's common log format has it: 20/Nov/2026:09:47:44 +0000. */
+function clfTime(date: Date): string {
+  const [, day, month, year, time] = date.toUTCString().split(' ');
+  return `${day}/${month}/${year}:${time} +0000`;
+}
+
 const TEXT = /^(text\/|application\/(json|javascript|xml|[\w.+-]+\+(json|xml)))/i;
 
 function eventOf(
@@ -156,17 +163,17 @@ function eventOf(
   body: Buffer,
   requestId: string,
 ): APIGatewayProxyEventV2 {
-  const headers: Record<string, string> = {};
+  const headers: Record<string, string> = Object.create(null);
   for (let index = 0; index < req.rawHeaders.length; index += 2) {
     const name = (req.rawHeaders[index] as string).toLowerCase();
     const value = req.rawHeaders[index + 1] as string;
     headers[name] = name in headers ? `${headers[name]},${value}` : value;
   }
   const { cookie, ...otherHeaders } = headers;
-  const values: Record<string, string> = {};
+  const values: Record<string, string> = Object.create(null);
   for (const [name, value] of new URLSearchParams(query))
     values[name] = name in values ? `${values[name]},${value}` : value;
-  const isText = TEXT.test(headers['content-type'] ?? 'text/plain');
+  const isText = TEXT.test(headers['content-type'] ?? 'text/plain') && isUtf8(body);
   const now = new Date();
 
   return {
@@ -193,7 +200,7 @@ function eventOf(
       requestId,
       routeKey,
       stage: '$default',
-      time: now.toISOString(),
+      time: clfTime(now),
       timeEpoch: now.getTime(),
     },
     ...(body.length > 0 && { body: body.toString(isText ? 'utf8' : 'base64') }),

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { watch } from 'node:fs';
+import { rmSync, watch } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { bundle } from '../bundle.ts';
@@ -27,27 +27,39 @@ await demandFree(port).catch((error) => fail(error.message));
 const state = await Promise.resolve(STATE_DIR === ':memory:' ? openMemoryState() : openState(STATE_DIR)).catch(
   (error) => fail(error.message),
 );
-let cloud: Cloud | undefined;
 let stopping = false;
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal));
-
-try {
-  say('Synthesizing the stack');
-  await synthesize(state.assembly);
-  if (!stopping) await run();
-} catch (error) {
-  state.close();
-  fail(error instanceof Error ? error.message : String(error));
+let starting: Promise<Cloud> | undefined;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => (stopping ? process.exit(1) : stop(signal, 0)));
 }
 
-async function run(): Promise<void> {
-  cloud = await startCloud({
-    assembly: state.assembly,
-    state,
-    port,
-    onLine: say,
-    onEnd: (reason) => void stop(`The DynamoDB engine has ended. ${reason}`, 1),
-  });
+let syntheses = 0;
+/** A folder for each synthesis: what runs goes on from its own, should the next one fail. */
+async function synthesizeNext(): Promise<string> {
+  if (syntheses === 0) rmSync(state.assemblies, { recursive: true, force: true });
+  const assembly = join(state.assemblies, String(++syntheses));
+  await synthesize(assembly);
+  return assembly;
+}
+
+say('Synthesizing the stack');
+let assembly = await synthesizeNext().catch((error) => {
+  state.close();
+  return fail(error.message);
+});
+starting = startCloud({
+  assembly,
+  state,
+  port,
+  onLine: say,
+  onEnd: (reason) => void stop(`The DynamoDB engine has ended. ${reason}`, 1),
+});
+await starting.then(run).catch((error) => {
+  if (!stopping) fail(error instanceof Error ? error.message : String(error));
+});
+
+async function run(cloud: Cloud): Promise<void> {
+  if (stopping) return;
   const made = await makeFirstAccounts(cloud, state);
   const { url, endpoint, region, tableName } = cloud;
   say(
@@ -104,19 +116,23 @@ async function apply(running: Cloud, paths: readonly string[]): Promise<void> {
   if (!stack && !functions) return;
   const started = Date.now();
   if (stack) {
-    await synthesize(state.assembly);
-    await running.redeploy();
+    const next = await synthesizeNext();
+    await running.redeploy(next);
+    rmSync(assembly, { recursive: true, force: true });
+    assembly = next;
   } else {
-    await bundle(join(state.assembly, 'bundles'));
+    await bundle(join(assembly, 'bundles'));
     running.recycle();
   }
   say(`Changed ${names}: running it after ${Date.now() - started} ms`);
 }
 
-async function stop(reason: string, status = 0): Promise<void> {
-  if (stopping) process.exit(1);
+/** Stops what has started, or what is just starting. */
+async function stop(reason: string, status: number): Promise<void> {
+  if (stopping) return;
   stopping = true;
   say(`Stopping: ${reason}`);
+  const cloud = await starting?.catch(() => undefined);
   await (cloud ? cloud.stop() : state.close());
   process.exit(status);
 }

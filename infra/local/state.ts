@@ -17,8 +17,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 export interface State {
   /** The engine's file; undefined when it keeps its data in memory. */
   readonly database: string | undefined;
-  /** Where the stack is synthesized to. */
-  readonly assembly: string;
+  /** The folder that stacks are synthesized below. */
+  readonly assemblies: string;
   /** Remembers the engine, so that the next start can end one that has outlived its service. */
   engineStarted(pid: number | undefined): void;
   /** A file's content, or undefined. */
@@ -41,7 +41,7 @@ export function openMemoryState(): State {
   const files = new Map<string, string>();
   return {
     database: undefined,
-    assembly: join(folder, 'assembly'),
+    assemblies: folder,
     engineStarted: () => undefined,
     read: (name) => files.get(name),
     write: (name, content) => void files.set(name, content),
@@ -68,7 +68,7 @@ export async function openState(path: string): Promise<State> {
 
   return {
     database: join(folder, 'gatehouse.db'),
-    assembly: join(folder, 'assembly'),
+    assemblies: join(folder, 'assemblies'),
     engineStarted: (pid) => writeFileSync(lock, JSON.stringify({ service, engine: pid && identityOf(pid) })),
     read(name) {
       try {

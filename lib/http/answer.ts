@@ -48,7 +48,8 @@ export function listed<E>(
   { query, url }: { query: ListQuery; url: Url },
 ): Answer {
   const body = entities.map(view);
-  if (Buffer.byteLength(JSON.stringify(body)) > LARGEST_ANSWER) throw new Failure('page-too-large');
+  // The body travels as a string within the function's answer, where each of its quotes is escaped once more.
+  if (Buffer.byteLength(JSON.stringify(JSON.stringify(body))) > LARGEST_ANSWER) throw new Failure('page-too-large');
   return {
     status: 200,
     body,

@@ -12,7 +12,7 @@ import type { Caller } from '../users/caller.ts';
 import type { Answer } from './answer.ts';
 import { logDefect, logRequest } from './log-request.ts';
 import { problem } from './problem.ts';
-import { checkBodyForm, expectedVersions, readParts } from './request.ts';
+import { checkBodyForm, expectedVersions, isText, readParts } from './request.ts';
 
 /** A request as a function sees it: checked, and with nothing in it that the contract does not name. */
 export interface Request<C extends Contract> {
@@ -39,9 +39,10 @@ export function endpoint<const C extends Contract>(contract: C, act: (request: R
   const steps = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(answering(contract));
   if (contract.who !== 'open') steps.use(authenticating());
   if (contract.body) {
+    const parser = httpJsonBodyParser({ disableContentTypeCheck: true });
     steps
       .before(({ event }) => checkBodyForm(contract, event))
-      .use(httpJsonBodyParser({ disableContentTypeError: true }));
+      .before((request) => (isText(contract, request.event) ? undefined : parser.before?.(request)));
   }
   return steps.handler(async (event: Event) => {
     const { path, query, body } = readParts(contract, event);

@@ -37,7 +37,7 @@ const PROBLEMS = {
     status: 400,
     message: 'error.http.400',
     title: 'Bad Request',
-    detail: 'The body must be one JSON object in UTF-8',
+    detail: 'The body must be one JSON object in UTF-8, without keys like __proto__',
   },
   invalid: {
     status: 400,
@@ -123,7 +123,7 @@ const PROBLEMS = {
     status: 503,
     message: 'error.http.503',
     title: 'Service Unavailable',
-    detail: 'Nothing is known to have changed: try again',
+    detail: 'It could not be done, or it is not known whether it was: try again',
     headers: COME_BACK,
   },
   unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },

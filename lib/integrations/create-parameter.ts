@@ -2,6 +2,7 @@ import { Failure } from '../failure.ts';
 import { entityKey, PARAMETERS_PER_INTEGRATION_EVER, parameterId, totalKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { add, claim } from '../table/write.ts';
+import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import { MOST_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
@@ -14,7 +15,7 @@ import { openSeal } from './sealed-value.ts';
 export async function createParameter(table: Table, caller: Caller, wanted: NewParameter): Promise<OpenParameter> {
   const { integration: owner, confName, confValue } = wanted;
   const confDescription = wanted.confDescription ?? undefined;
-  const load = () => Promise.all([findIntegration(table, owner.id), openSeal(owner.id)]);
+  const load = () => together([findIntegration(table, owner.id), openSeal(owner.id)]);
   return changeAs(table, caller, CreateParameter.who, load, ([integration, seal]) => {
     if (!integration) throw new Failure('unknown-id');
     const parameterCount = integration.parameterCount + 1;

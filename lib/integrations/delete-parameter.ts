@@ -3,6 +3,7 @@ import { Failure } from '../failure.ts';
 import { integrationIdOf, totalKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { add } from '../table/write.ts';
+import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import { DeleteParameter } from './parameter-contracts.ts';
@@ -15,7 +16,7 @@ export async function deleteParameter(
   id: number,
   expected: ExpectedVersions,
 ): Promise<void> {
-  const load = () => Promise.all([findIntegration(table, integrationIdOf(id)), findParameter(table, id)]);
+  const load = () => together([findIntegration(table, integrationIdOf(id)), findParameter(table, id)]);
   await changeAs(table, caller, DeleteParameter.who, load, ([integration, parameter]) => {
     if (!integration || !parameter) throw new Failure('not-found');
     demandVersion(parameter, expected);

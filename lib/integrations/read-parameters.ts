@@ -3,6 +3,7 @@ import type { ListQuery } from '../list-query.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { countEntities, listPage, type Page } from '../table/list.ts';
 import type { Table } from '../table/table.ts';
+import { together } from '../together.ts';
 import { type Caller, demandEntitled } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationOf } from './integration-table.ts';
@@ -13,7 +14,7 @@ import { unseal } from './sealed-value.ts';
 
 /** One parameter in the clear. Fails with forbidden, not-found. */
 export async function readParameter(table: Table, caller: Caller, id: number): Promise<OpenParameter> {
-  const [, parameter, integration] = await Promise.all([
+  const [, parameter, integration] = await together([
     demandEntitled(table, caller, GetParameter.who),
     findParameter(table, id),
     findIntegration(table, integrationIdOf(id)),
@@ -24,7 +25,7 @@ export async function readParameter(table: Table, caller: Caller, id: number): P
 
 /** A page of parameters in the clear. Fails with forbidden, list-too-long. */
 export async function readParameters(table: Table, caller: Caller, query: ListQuery): Promise<Page<OpenParameter>> {
-  const [, page] = await Promise.all([
+  const [, page] = await together([
     demandEntitled(table, caller, ListParameters.who),
     listPage(table, 'CONF', query, parameterOf),
   ]);
@@ -36,12 +37,12 @@ export async function readParameters(table: Table, caller: Caller, query: ListQu
     const integration = integrations.get(parameter.integrationId);
     return integration ? [open(parameter, integration)] : [];
   });
-  return { ...page, entities: await Promise.all(present) };
+  return { ...page, entities: await together(present) };
 }
 
 /** How many parameters a list has. Fails with forbidden, list-too-long. */
 export async function countParameters(table: Table, caller: Caller, query: ListQuery): Promise<number> {
-  const [, count] = await Promise.all([
+  const [, count] = await together([
     demandEntitled(table, caller, CountParameters.who),
     countEntities(table, 'CONF', query, parameterOf),
   ]);

@@ -3,6 +3,7 @@ import { Failure } from '../failure.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { set, unchanged } from '../table/write.ts';
+import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
@@ -22,7 +23,7 @@ export async function updateParameter(
   expected: ExpectedVersions,
 ): Promise<OpenParameter> {
   const { id, integration: owner, confName, confValue } = wanted;
-  const load = () => Promise.all([findIntegration(table, owner.id), findParameter(table, id), openSeal(owner.id)]);
+  const load = () => together([findIntegration(table, owner.id), findParameter(table, id), openSeal(owner.id)]);
   return changeAs(table, caller, UpdateParameter.who, load, ([integration, parameter, seal]) => {
     if (!integration || !parameter || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
     demandVersion(parameter, expected);

@@ -11,17 +11,14 @@ export type Occasion = 'reset' | 'invitation';
 type Templates = Readonly<Record<string, Texts>> & { readonly en: Texts };
 type Texts = Readonly<Record<Occasion, { readonly subject: string; readonly text: string }>>;
 
-/** Longer than SES takes, and shorter than the answer to who has forgotten a password; milliseconds. */
-const TIMEOUT = 700;
-
 /** Sends mail to users. */
 export interface Mailer {
-  /** Sends the link by which a password is set. What goes wrong is logged: whoever asked learns nothing of it. */
+  /** Sends the link by which a password is set. Fails as SES does. */
   sendLink(occasion: Occasion, user: User, key: string): Promise<void>;
 }
 
 /** Mail by the sender, the links and the templates that the stack names. */
-export function openMailer(ses = new SESv2Client(settings())): Mailer {
+export function openMailer(ses = new SESv2Client(clientSettings)): Mailer {
   const sender = setting('MAIL_SENDER');
   const linkBase = setting('MAIL_LINK_BASE');
   const templates: Templates = JSON.parse(setting('MAIL_TEMPLATES'));
@@ -30,8 +27,8 @@ export function openMailer(ses = new SESv2Client(settings())): Mailer {
       const texts = Object.hasOwn(templates, user.langKey) ? templates[user.langKey] : undefined;
       const { subject, text } = (texts ?? templates.en)[occasion];
       const link = `${linkBase}${key}`;
-      // A function as the replacement: a login may contain `$&`.
-      const filled = text.replaceAll('{login}', () => user.login).replaceAll('{link}', () => link);
+      // In one pass: a login may well be `{link}`.
+      const filled = text.replace(/\{(login|link)\}/g, (_, name) => (name === 'login' ? user.login : link));
       const mail = new SendEmailCommand({
         FromEmailAddress: sender,
         Destination: { ToAddresses: [user.email] },
@@ -42,16 +39,14 @@ export function openMailer(ses = new SESv2Client(settings())): Mailer {
           },
         },
       });
-      await ses.send(mail, inTime()).catch((error) => logError('mailNotSent', error, { userId: user.id }));
+      await ses.send(mail, inTime());
     },
   };
 }
 
-/** One try: a mail that was sent although its answer was lost would be sent twice. */
-function settings() {
-  return {
-    ...clientSettings,
-    maxAttempts: 1,
-    requestHandler: { ...clientSettings.requestHandler, requestTimeout: TIMEOUT },
-  };
+/** Sends an invitation. When that fails the account is there all the same: asking for a forgotten password sends another link. */
+export async function invite(mailer: Mailer, user: User, key: string): Promise<void> {
+  await mailer
+    .sendLink('invitation', user, key)
+    .catch((error) => logError('invitationNotSent', error, { userId: user.id }));
 }

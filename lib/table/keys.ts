@@ -40,6 +40,10 @@ export const signingKeyKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
 export const PARAMETERS_PER_INTEGRATION_EVER = 1_000_000;
 export const parameterId = (integrationId: number, number: number): number =>
   integrationId * PARAMETERS_PER_INTEGRATION_EVER + number;
+/** Whether an integration can have this id and parameters: their ids must be safe integers. */
+export const canOwnParameters = (integrationId: number): boolean =>
+  integrationId > 0 && Number.isSafeInteger(parameterId(integrationId + 1, 0));
+
 /** Where an integration's parameters lie. */
 export const parametersRange = (integrationId: number) => ({
   from: idText(parameterId(integrationId, 0)),

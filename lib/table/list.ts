@@ -1,5 +1,6 @@
 import { cursorAfter, fulfils, type ListQuery, type Order } from '../list-query.ts';
-import { idText, type Kind, parametersRange } from './keys.ts';
+import { together } from '../together.ts';
+import { canOwnParameters, idText, type Kind, parametersRange } from './keys.ts';
 import type { Item, Range, Table } from './table.ts';
 
 /** A page of entities, how many there are in all, and whether more follow: after this cursor, in the order of ids. */
@@ -61,7 +62,7 @@ async function pageById<E extends Entity>(
     const range = after === undefined ? {} : beyond(after, backwards);
     // One more than wanted tells whether there are more, whatever the total is by now.
     const reading = table.query(kind, { ...range, backwards, limit: size + 1 });
-    const [total, items] = await Promise.all([table.total(kind), reading]);
+    const [total, items] = await together([table.total(kind), reading]);
     return pageOf(total, items.slice(0, size), items.length > size);
   }
   const total = await table.total(kind);
@@ -85,7 +86,9 @@ function beyond(id: number, backwards: boolean): Range {
 /** All entities that fulfil the filters; of one integration's parameters only its own are read. */
 async function select<E>(table: Table, kind: Kind, { filters }: ListQuery, read: Read<E>): Promise<E[]> {
   const owner = filters.find(({ field, operator }) => field === 'integrationId' && operator === 'equals')?.operands[0];
-  const range = kind === 'CONF' && typeof owner === 'number' && owner > 0 ? parametersRange(owner) : {};
+  const ofOne = kind === 'CONF' && typeof owner === 'number';
+  if (ofOne && !canOwnParameters(owner)) return [];
+  const range = ofOne ? parametersRange(owner) : {};
   const entities = (await table.query(kind, range)).map(read);
   return entities.filter((entity) => filters.every((filter) => fulfils(entity as Record<string, unknown>, filter)));
 }

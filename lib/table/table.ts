@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
@@ -76,6 +77,7 @@ export function openTable(name = setting('TABLE_NAME'), client = sharedClient())
         );
         items.push(...((Responses?.[name] ?? []) as Item[]));
         wanted = (UnprocessedKeys?.[name]?.Keys ?? []) as unknown as Key[];
+        if (wanted.length > 0) await new Promise((resolve) => setTimeout(resolve, randomInt(50)));
       }
       return items;
     },

@@ -6,6 +6,7 @@ import { change } from '../table/change.ts';
 import { signingKeyKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
+import { together } from '../together.ts';
 import { ALGORITHM } from './token.ts';
 
 /** A public key of ours, as RFC 7517 writes it. */
@@ -40,7 +41,7 @@ export function openSigner(table: Table, keyIds = setting('SIGNING_KEYS').split(
   let signer: Promise<Signer> | undefined;
 
   async function publish(): Promise<Signer> {
-    const jwks = await Promise.all(
+    const jwks = await together(
       keyIds.map(async (KeyId) => {
         const { PublicKey } = await kms.send(new GetPublicKeyCommand({ KeyId }), inTime());
         return publicJwk(Buffer.from(PublicKey as Uint8Array));

@@ -3,12 +3,12 @@ import type { Write } from '../table/write.ts';
 import type { User } from './user.ts';
 
 /*
- * The roster: the set of the ids of all administrators who can log in. At least one must always remain, which nobody
+ * The roster: the set of the ids of all activated holders of ROLE_ADMIN. At least one must always remain, which nobody
  * can see by reading: two who remove each other both still see two. So the condition stands on the roster itself, in
  * the transaction that takes one away.
  */
 
-/** Whether a user administers: holds ROLE_ADMIN and can log in. */
+/** Whether a user administers: holds ROLE_ADMIN and is activated: a deactivated administrator is none. */
 function administers(user: User | undefined): boolean {
   return user?.activated === true && user.authorities.includes('ROLE_ADMIN');
 }

@@ -4,6 +4,7 @@ import { change, type Decision } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { also, type Condition, check, type Write } from '../table/write.ts';
+import { together } from '../together.ts';
 import type { User } from './user.ts';
 import { findUser } from './user-table.ts';
 
@@ -80,7 +81,7 @@ export function changeAs<L, R>(
     table,
     () => {
       const self = findUser(table, caller.id);
-      return Promise.all([self, load(self)]);
+      return together([self, load(self)]);
     },
     ([self, loaded]) => {
       const refused = refusal(self, caller, who);

@@ -1,6 +1,7 @@
 import { newResetKey } from '../accounts/password-reset.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { Table } from '../table/table.ts';
+import { together } from '../together.ts';
 import type { Caller } from './caller.ts';
 import { changeAs } from './caller.ts';
 import type { User } from './user.ts';
@@ -20,9 +21,9 @@ export async function createUser(
 ): Promise<{ user: User; key: string | undefined }> {
   const { password, id: _none, ...fields } = wanted;
   // Both come before the first try: a try more would only leave another gap in the ids.
-  const [id, passwordHash] = await Promise.all([
+  const [id, passwordHash] = await together([
     table.nextId('USER'),
-    password === undefined ? undefined : passwords.hash(password),
+    password === undefined ? Promise.resolve(undefined) : passwords.hash(password),
   ]);
   return changeAs(table, caller, CreateUser.who, nothing, (_, self) => {
     const user = newAccount({ ...fields, id, passwordHash }, self.login);

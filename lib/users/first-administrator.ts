@@ -3,6 +3,7 @@ import { change } from '../table/change.ts';
 import { rosterKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { also, type Condition } from '../table/write.ts';
+import { together } from '../together.ts';
 import { newAccount } from './create-user.ts';
 import type { User } from './user.ts';
 import { creation } from './user-table.ts';
@@ -22,7 +23,7 @@ export async function createFirstAdministrator(
   passwords: Passwords,
   { login, email, password }: { login: string; email: string; password: string },
 ): Promise<User | undefined> {
-  const [id, passwordHash] = await Promise.all([table.nextId('USER'), passwords.hash(password)]);
+  const [id, passwordHash] = await together([table.nextId('USER'), passwords.hash(password)]);
   const authorities = ['ROLE_ADMIN', 'ROLE_USER'] as const;
   const fields = { id, login, email, passwordHash, authorities, activated: true, langKey: 'en' };
   const user = newAccount(fields, 'system');

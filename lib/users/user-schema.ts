@@ -23,7 +23,8 @@ export const loginInPath = v.object({
   ),
 });
 
-const ADDRESS = /^[^@\s,\p{Cc}]+@[^@\s,\p{Cc}]+$/u;
+// Without the characters of mail syntax either: `a<b@c>` would be sent to somebody else than it is unique for.
+const ADDRESS = /^[^@\s,\p{Cc}<>()[\]\\;:"]+@[^@\s,\p{Cc}<>()[\]\\;:"]+$/u;
 
 /** An e-mail address: one @, no space, control character or comma, as given and as its compatibility form. */
 export const email = v.pipe(

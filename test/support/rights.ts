@@ -1,5 +1,5 @@
 import type { Call } from '../../infra/local/front.ts';
-import { type Rights, routes } from '../../routes.ts';
+import { type Rights, rightsOf, routes } from '../../routes.ts';
 
 type Input = Record<string, unknown>;
 type TableRights = Omit<Rights, 'keys' | 'mail'>;
@@ -17,14 +17,13 @@ const KEY_USES: Record<string, NonNullable<Rights['keys']>[number]> = {
 export function beyondItsRow({ service, operation, input, by }: Call): string | undefined {
   const route = routes.find(({ on }) => on === by);
   if (!route) return undefined;
-  const { may, contract } = route;
+  const may = rightsOf(route);
   if (service === 'SES') return may.mail ? undefined : `${by} sends mail`;
   if (service === 'KMS') {
     const use = KEY_USES[operation];
     return use && may.keys?.includes(use) ? undefined : `${by} calls KMS ${operation}`;
   }
-  const query = [...(may.query ?? []), ...(contract.who === 'open' ? [] : ['JWKS'])];
-  const rights: TableRights = { ...may, query };
+  const rights: TableRights = may;
   const refused = usesOf(operation, input).filter(
     ([right, partitionKey]) => !rights[right]?.some((allowed) => matches(allowed, partitionKey)),
   );

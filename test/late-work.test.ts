@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { entityKey, totalKey } from '../lib/table/keys.ts';
+import { add, claim } from '../lib/table/write.ts';
+import { together } from '../lib/together.ts';
+import { useGatehouse } from './support/gatehouse.ts';
+
+/* Lambda freezes what goes on after the answer, and thaws it inside of the next request. */
+
+const gatehouse = useGatehouse();
+
+describe('work side by side', () => {
+  const after = (milliseconds: number, outcome: string | Error) =>
+    new Promise<string>((resolve, reject) =>
+      setTimeout(() => (outcome instanceof Error ? reject(outcome) : resolve(outcome)), milliseconds),
+    );
+
+  it('is all over when one part has failed', async () => {
+    let over = false;
+    const slow = after(30, 'slow').finally(() => {
+      over = true;
+    });
+
+    await expect(together([after(1, new Error('quick')), slow])).rejects.toThrow('quick');
+
+    expect(over).toBe(true);
+  });
+
+  it('fails as the first in order, and not as the quickest', async () => {
+    const both = together([after(20, new Error('first')), after(1, new Error('second'))]);
+
+    await expect(both).rejects.toThrow('first');
+  });
+
+  it('answers what each part has answered', async () => {
+    expect(await together([after(5, 'a'), Promise.resolve(7)])).toEqual(['a', 7]);
+  });
+});
+
+it('a caller who is refused leaves no read of a long list behind', async () => {
+  const user = await gatehouse.makeUser('former', { authorities: ['ROLE_USER'] });
+  const token = await gatehouse.logIn('former');
+  const value = Buffer.alloc(300_000);
+  for (let id = 1; id <= 20; id++) {
+    const parameter = claim(
+      entityKey('CONF', id),
+      { id, confName: 'long', confValue: value, version: 1 },
+      'unexpected',
+    );
+    await gatehouse.table.transact([parameter, add(totalKey('CONF'), 1)], randomUUID());
+  }
+  const admin = await gatehouse.logIn('admin');
+  await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, activated: false } });
+
+  const paths = [
+    '/api/utm-integration-confs?confName.equals=long',
+    '/api/utm-integration-confs/count?confName.equals=x',
+  ];
+  for (const path of paths) {
+    expect((await gatehouse.call('GET', path, { token })).status).toBe(403);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+
+  expect(gatehouse.cloud.lateCalls).toEqual([]);
+});
