@@ -10,30 +10,30 @@ import { useGatehouse } from './support/gatehouse.ts';
 const gatehouse = useGatehouse();
 
 describe('work side by side', () => {
-  const after = (milliseconds: number, outcome: string | Error) =>
+  const later = (milliseconds: number, outcome: string | Error) =>
     new Promise<string>((resolve, reject) =>
       setTimeout(() => (outcome instanceof Error ? reject(outcome) : resolve(outcome)), milliseconds),
     );
 
   it('is all over when one part has failed', async () => {
     let over = false;
-    const slow = after(30, 'slow').finally(() => {
+    const slow = later(30, 'slow').finally(() => {
       over = true;
     });
 
-    await expect(together([after(1, new Error('quick')), slow])).rejects.toThrow('quick');
+    await expect(together([later(1, new Error('quick')), slow])).rejects.toThrow('quick');
 
     expect(over).toBe(true);
   });
 
   it('fails as the first in order, and not as the quickest', async () => {
-    const both = together([after(20, new Error('first')), after(1, new Error('second'))]);
+    const both = together([later(20, new Error('first')), later(1, new Error('second'))]);
 
     await expect(both).rejects.toThrow('first');
   });
 
   it('answers what each part has answered', async () => {
-    expect(await together([after(5, 'a'), Promise.resolve(7)])).toEqual(['a', 7]);
+    expect(await together([later(5, 'a'), Promise.resolve(7)])).toEqual(['a', 7]);
   });
 });
 
