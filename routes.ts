@@ -1,6 +1,7 @@
 import * as Accounts from './lib/accounts/account-contracts.ts';
 import type { Contract } from './lib/contract.ts';
 import { GetHealth } from './lib/health.ts';
+import { GetInfo } from './lib/info.ts';
 import * as Integrations from './lib/integrations/integration-contracts.ts';
 import * as Parameters from './lib/integrations/parameter-contracts.ts';
 import { PublishKeys } from './lib/tokens/token-contracts.ts';
@@ -50,6 +51,8 @@ export const routes: readonly Route[] = [
     may: { query: [JWKS] } },
   { on: 'GET /api/health',                         file: 'get-health',          contract: GetHealth,
     may: { get: [ADMINS] } },
+  { on: 'GET /management/info',                    file: 'get-info',            contract: GetInfo,
+    may: {} },
 
   { on: 'GET /api/account',                        file: 'get-account',         contract: Accounts.GetAccount,
     may: { get: [USER] } },

@@ -26,6 +26,7 @@ describe('the routes', () => {
       'POST /api/authenticate',
       'GET /.well-known/jwks.json',
       'GET /api/health',
+      'GET /management/info',
       'POST /api/account/reset-password/init',
       'POST /api/account/reset-password/finish',
     ]);

@@ -115,6 +115,7 @@ describe('a request with a token that is none of ours', () => {
     'POST /api/authenticate',
     'GET /.well-known/jwks.json',
     'GET /api/health',
+    'GET /management/info',
     'POST /api/account/reset-password/init',
     'POST /api/account/reset-password/finish',
   ];

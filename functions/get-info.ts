@@ -1,0 +1,6 @@
+import { ok } from '../lib/http/answer.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { GetInfo, info } from '../lib/info.ts';
+
+/** GET /management/info: what JHipster clients want to know of a server. */
+export const handler = endpoint(GetInfo, async () => ok(info));

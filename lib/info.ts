@@ -1,0 +1,12 @@
+import * as v from 'valibot';
+import type { Contract } from './contract.ts';
+
+/** GET /management/info: what JHipster clients ask at every page load; without an answer they show an error each time. */
+export const GetInfo = {
+  who: 'open',
+  about: 'userManagement',
+  answer: v.strictObject({ activeProfiles: v.array(v.string()) }),
+} satisfies Contract;
+
+/** Such a client hides the pages of a developer's server from all but those. */
+export const info = { activeProfiles: ['prod'] };
