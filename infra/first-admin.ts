@@ -24,7 +24,7 @@ try {
   const user = await createFirstAdministrator(
     openTable(wanted.table, client),
     openPasswords(await pepperKeyOf(client, wanted.table)),
-    { ...wanted, password },
+    { login: wanted.login, email: wanted.email, password },
   );
   if (!user) fail(`${wanted.table} has an administrator already: nothing was changed.`);
   process.stdout.write(

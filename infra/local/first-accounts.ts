@@ -26,6 +26,9 @@ export async function makeFirstAccounts(cloud: Cloud, state: State): Promise<boo
     login: 'admin',
     email: 'admin@example.com',
     password: 'admin',
+    // Forms of JHipster clients cannot be saved without both names.
+    firstName: 'Administrator',
+    lastName: 'Administrator',
   });
   if (!first && state.read(DONE)) return false;
 
@@ -38,6 +41,8 @@ export async function makeFirstAccounts(cloud: Cloud, state: State): Promise<boo
       login: 'user',
       email: 'user@example.com',
       password: 'user',
+      firstName: 'User',
+      lastName: 'User',
       activated: true,
       langKey: 'en',
       authorities: ['ROLE_USER'],

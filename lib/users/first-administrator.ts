@@ -21,11 +21,11 @@ const noAdministrators: Condition = {
 export async function createFirstAdministrator(
   table: Table,
   passwords: Passwords,
-  { login, email, password }: { login: string; email: string; password: string },
+  { password, ...person }: { login: string; email: string; password: string; firstName?: string; lastName?: string },
 ): Promise<User | undefined> {
   const [id, passwordHash] = await together([table.nextId('USER'), passwords.hash(password)]);
   const authorities = ['ROLE_ADMIN', 'ROLE_USER'] as const;
-  const fields = { id, login, email, passwordHash, authorities, activated: true, langKey: 'en' };
+  const fields = { ...person, id, passwordHash, authorities, activated: true, langKey: 'en' };
   const user = newAccount(fields, 'system');
   const writes = creation(user).map((write) => (write.key === rosterKey ? also(write, noAdministrators) : write));
   return change(
