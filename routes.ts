@@ -7,34 +7,7 @@ import * as Parameters from './lib/integrations/parameter-contracts.ts';
 import { PublishKeys } from './lib/tokens/token-contracts.ts';
 import * as Users from './lib/users/user-contracts.ts';
 
-/** One endpoint: the request, the file in functions/ that serves it, its contract, and all that its function may do. */
-export interface Route {
-  readonly on: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`;
-  readonly file: string;
-  readonly contract: Contract;
-  readonly may: Rights;
-  /** Whether strangers can make it work hard or send mail: then it has the login's throttle. */
-  readonly guarded?: true;
-}
-
-/** Partition keys that a function may use, by what it does with them, and the keys in KMS. Nothing that is not named. */
-export interface Rights {
-  readonly get?: readonly string[];
-  readonly batchGet?: readonly string[];
-  readonly query?: readonly string[];
-  readonly put?: readonly string[];
-  readonly update?: readonly string[];
-  readonly remove?: readonly string[];
-  readonly check?: readonly string[];
-  /** Whether it sends mail to users. */
-  readonly mail?: true;
-  readonly keys?: readonly ('sign' | 'pepper' | 'seal' | 'unseal')[];
-}
-
-/** All that a row's function may do: what the row says, and to read the public keys where it demands a token. */
-export function rightsOf({ contract, may }: Route): Rights {
-  return contract.who === 'open' ? may : { ...may, query: [...(may.query ?? []), JWKS] };
-}
+/* The whole API: each row is a request, the file in functions/ that serves it, its contract, and all that its function may do. */
 
 // The partition keys of lib/table/keys.ts.
 const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
@@ -106,3 +79,32 @@ export const routes: readonly Route[] = [
   { on: 'DELETE /api/utm-integration-confs/{id}',  file: 'delete-parameter',    contract: Parameters.DeleteParameter,
     may: { get: [USER, INTEGRATION, CONF], update: [INTEGRATION, TOTAL], remove: [CONF], check: [USER] } },
 ];
+
+/** One endpoint: the request, the file in functions/ that serves it, its contract, and all that its function may do. */
+export interface Route {
+  readonly on: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`;
+  readonly file: string;
+  readonly contract: Contract;
+  readonly may: Rights;
+  /** Whether strangers can make it work hard or send mail: then it has the login's throttle. */
+  readonly guarded?: true;
+}
+
+/** Partition keys that a function may use, by what it does with them, and the keys in KMS. Nothing that is not named. */
+export interface Rights {
+  readonly get?: readonly string[];
+  readonly batchGet?: readonly string[];
+  readonly query?: readonly string[];
+  readonly put?: readonly string[];
+  readonly update?: readonly string[];
+  readonly remove?: readonly string[];
+  readonly check?: readonly string[];
+  /** Whether it sends mail to users. */
+  readonly mail?: true;
+  readonly keys?: readonly ('sign' | 'pepper' | 'seal' | 'unseal')[];
+}
+
+/** All that a row's function may do: what the row says, and to read the public keys where it demands a token. */
+export function rightsOf({ contract, may }: Route): Rights {
+  return contract.who === 'open' ? may : { ...may, query: [...(may.query ?? []), JWKS] };
+}
