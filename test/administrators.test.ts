@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { sequenceKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 import { expectIntactUsers, useUsers } from './support/users.ts';
 
@@ -182,3 +183,15 @@ describe('administering users', () => {
 });
 
 it('leaves every user with exactly its guards, and roster and total right', () => expectIntactUsers(gatehouse));
+
+it('who may not create users uses up no id', async () => {
+  await gatehouse.makeUser('without-right', { authorities: ['ROLE_USER'] });
+  const token = await gatehouse.logIn('without-right');
+  const before = await gatehouse.table.get(sequenceKey('USER'));
+
+  const body = { login: 'never', email: 'never@example.com', password: 'never' };
+  const { status } = await gatehouse.call('POST', '/api/users', { token, body });
+
+  expect(status).toBe(403);
+  expect(await gatehouse.table.get(sequenceKey('USER'))).toEqual(before);
+});

@@ -2,8 +2,7 @@ import { newResetKey } from '../accounts/password-reset.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { Table } from '../table/table.ts';
 import { together } from '../together.ts';
-import type { Caller } from './caller.ts';
-import { changeAs } from './caller.ts';
+import { type Caller, changeAs, demandEntitled } from './caller.ts';
 import type { User } from './user.ts';
 import { CreateUser } from './user-contracts.ts';
 import type { NewUser } from './user-schema.ts';
@@ -20,6 +19,8 @@ export async function createUser(
   wanted: NewUser,
 ): Promise<{ user: User; key: string | undefined }> {
   const { password, id: _none, ...fields } = wanted;
+  // Nobody without the right makes us hash or uses up an id; whether it still holds is asked once more at the commit.
+  await demandEntitled(table, caller, CreateUser.who);
   // Both come before the first try: a try more would only leave another gap in the ids.
   const [id, passwordHash] = await together([
     table.nextId('USER'),
