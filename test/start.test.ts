@@ -168,8 +168,9 @@ describe('npm start', { timeout: 60_000 }, () => {
   it('stops cleanly on a signal, and its engine with it', async () => {
     const engine = engineOf(folder);
 
-    // Ctrl-C reaches every process of the command.
+    // Ctrl-C reaches every process of the command, and npm passes it on once more.
     process.kill(-(service.child.pid as number), 'SIGINT');
+    service.child.kill('SIGINT');
 
     expect(await service.ended).toBe(0);
     expect(isAlive(engine)).toBe(false);

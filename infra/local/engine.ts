@@ -46,6 +46,9 @@ export async function startEngine(
 function running(url: string, child: ChildProcess, onEnd: () => void): Engine {
   let stopping = false;
   child.on('exit', () => stopping || onEnd());
+  // However this process ends, short of SIGKILL, the engine does not stay behind.
+  const endWithUs = () => child.kill('SIGKILL');
+  process.on('exit', endWithUs);
   return {
     url,
     async stop() {
@@ -53,6 +56,7 @@ function running(url: string, child: ChildProcess, onEnd: () => void): Engine {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill('SIGTERM');
       await once(child, 'exit');
+      process.off('exit', endWithUs);
     },
   };
 }

@@ -28,9 +28,14 @@ const state = await Promise.resolve(STATE_DIR === ':memory:' ? openMemoryState()
   (error) => fail(error.message),
 );
 let stopping = false;
+let stoppingSince = 0;
 let starting: Promise<Cloud> | undefined;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => (stopping ? process.exit(1) : stop(signal, 0)));
+  process.on(signal, () => {
+    // npm passes on what the terminal has sent already: only what comes later is a second Ctrl-C.
+    if (stopping && Date.now() - stoppingSince > 1000) process.exit(1);
+    void stop(signal, 0);
+  });
 }
 
 let syntheses = 0;
@@ -131,6 +136,7 @@ async function apply(running: Cloud, paths: readonly string[]): Promise<void> {
 async function stop(reason: string, status: number): Promise<void> {
   if (stopping) return;
   stopping = true;
+  stoppingSince = Date.now();
   say(`Stopping: ${reason}`);
   const cloud = await starting?.catch(() => undefined);
   await (cloud ? cloud.stop() : state.close());
