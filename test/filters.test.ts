@@ -48,6 +48,7 @@ describe('a filter finds what it should and nothing else', () => {
     ['description.specified=false', ['alerts']],
     ['description.notEquals=border', ['office', 'alerts', 'scan']],
     ['description.doesNotContain=scan', ['office', 'alerts', 'fw, north']],
+    ['description.doesNotContain=undefined', ['office', 'alerts', 'fw, north', 'scan']],
     ['integrationType.equals=CLOUD', ['office']],
     ['integrationType.in=CLOUD,SCANNER', ['office', 'scan']],
     ['active.equals=false', ['alerts']],

@@ -1,7 +1,9 @@
+import { createHash, randomUUID } from 'node:crypto';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { OPERATOR } from '../infra/local/cloud.ts';
 import type { Mail } from '../infra/local/mailbox.ts';
+import { resetKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
 const gatehouse = useGatehouse();
@@ -104,6 +106,24 @@ describe('a forgotten password', () => {
       expect(Number(expires?.N) - Date.now() / 1000).toBeGreaterThan(day - 60);
       expect(Number(expires?.N) - Date.now() / 1000).toBeLessThanOrEqual(day);
     }
+  });
+
+  it('is not to be set by a key that has expired, whether the table has forgotten it or not', async () => {
+    await gatehouse.makeUser('late');
+    const key = await keyFor('late@example.com');
+    const at = resetKey(createHash('sha256').update(key).digest('hex'));
+    const expired = { ...(await gatehouse.table.get(at)), expires: Math.floor(Date.now() / 1000) - 1 };
+    await gatehouse.table.transact([{ act: 'Put', key: at, attributes: expired }], randomUUID());
+
+    expect((await finish(key, 'too late')).status).toBe(400);
+  });
+
+  it('leaves no key behind once it is set', async () => {
+    await gatehouse.makeUser('tidy');
+    const key = await keyFor('tidy@example.com');
+    await finish(key, 'tidied up');
+
+    expect(await gatehouse.table.get(resetKey(createHash('sha256').update(key).digest('hex')))).toBeUndefined();
   });
 
   it.each([
