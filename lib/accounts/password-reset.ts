@@ -18,7 +18,7 @@ const LIFE = 24 * 60 * 60;
 
 /** How long every request for a key takes, whether the address is known or not; milliseconds. */
 const DURATION = 1000;
-/** What the work for a known address leaves of it, and how much calls to AWS leave of a request's time. */
+/** What the work for a known address leaves of it. */
 const MARGIN = 50;
 
 /** A key as it is stored: hashed, and good for this password and this address only. */
@@ -52,6 +52,7 @@ export function newResetKey(user: User): { key: string; write: Write } {
  */
 export async function requestReset(table: Table, mailer: Mailer, address: string): Promise<void> {
   const over = new Promise((resolve) => setTimeout(resolve, DURATION));
+  // Calls to AWS end RESERVE before the clock does: here that is just before the duration is over.
   startClock(DURATION - MARGIN + RESERVE);
   try {
     const user = await findUserByEmail(table, address);

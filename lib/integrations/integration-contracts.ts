@@ -16,10 +16,10 @@ const common = {
   integrationType: v.picklist(INTEGRATION_TYPES, 'Pattern'),
 };
 
-export const newIntegration = v.object({ id: noId, ...common, active: v.nullish(v.boolean('TypeMismatch'), true) });
+const newIntegration = v.object({ id: noId, ...common, active: v.nullish(v.boolean('TypeMismatch'), true) });
 export type NewIntegration = v.InferOutput<typeof newIntegration>;
 
-export const integrationChange = v.object({ id: updatedId, ...common, active: v.boolean('TypeMismatch') });
+const integrationChange = v.object({ id: updatedId, ...common, active: v.boolean('TypeMismatch') });
 export type IntegrationChange = v.InferOutput<typeof integrationChange>;
 
 export const moduleAnswer = v.nullable(v.strictObject({ needsRestart: v.boolean(), changes: v.number() }));

@@ -30,10 +30,10 @@ const common = {
   confDescription: description,
 };
 
-export const newParameter = v.object({ id: noId, ...common });
+const newParameter = v.object({ id: noId, ...common });
 export type NewParameter = v.InferOutput<typeof newParameter>;
 
-export const parameterChange = v.object({ id: updatedId, ...common });
+const parameterChange = v.object({ id: updatedId, ...common });
 export type ParameterChange = v.InferOutput<typeof parameterChange>;
 
 const parameterAnswer = v.strictObject({
