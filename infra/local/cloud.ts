@@ -75,6 +75,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       engineUrl: engine.url,
       kms: (operation, input) => deployed.kms(operation, input),
       identify: (accessKey) => functions?.identify(accessKey),
+      kill: (accessKey) => functions?.kill(accessKey),
       mailbox: localMailbox(state),
       tableTags: () => deployed.table.Tags ?? [],
       around: options.around,

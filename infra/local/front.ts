@@ -12,6 +12,8 @@ export interface Call {
   readonly input: Record<string, unknown>;
   /** The function that makes it; undefined for anyone else, an operator's script for example. */
   readonly by: string | undefined;
+  /** Ends the instance that makes it, as a crash would; nothing for anyone else. */
+  kill(): void;
 }
 
 export type Around = (call: Call, make: () => Promise<ServiceAnswer>) => Promise<ServiceAnswer>;
@@ -20,6 +22,8 @@ export interface FrontOptions {
   readonly engineUrl: string;
   readonly kms: (operation: string, input: Record<string, unknown>) => ServiceAnswer;
   readonly identify: (accessKey: string) => Identity | undefined;
+  /** Ends the instance that holds this access key. */
+  readonly kill: (accessKey: string) => void;
   readonly mailbox: ReturnType<typeof localMailbox>;
   /** The tags of the table: the engine keeps none. */
   readonly tableTags: () => { Key: string; Value: string }[];
@@ -48,6 +52,7 @@ export async function startFront(options: FrontOptions) {
 
     const [, accessKey = ''] = /Credential=([^/]+)\//.exec(req.headers.authorization ?? '') ?? [];
     const identity = options.identify(accessKey);
+    if (identity?.state === 'ended') return { ...unknown(`${identity.name} was killed`), cut: 'before' };
     if (identity?.state === 'idle') {
       options.onLateCall(identity.name, operation);
       return unknown(`${identity.name} has already answered`);
@@ -59,7 +64,8 @@ export async function startFront(options: FrontOptions) {
       if (operation === 'ListTagsOfResource') return { status: 200, body: { Tags: options.tableTags() } };
       return pass(operation, input, () => forward(options.engineUrl, agent, req, text));
     };
-    return options.around ? options.around({ service, operation, input, by: identity?.name }, make) : make();
+    const kill = () => options.kill(accessKey);
+    return options.around ? options.around({ service, operation, input, by: identity?.name, kill }, make) : make();
   }
 
   const server = createServer(async (req, res) => {
@@ -88,9 +94,12 @@ const unknown = (message: string): ServiceAnswer => ({
   body: { __type: 'UnknownOperationException', message },
 });
 
-function send(res: ServerResponse, { status, body }: ServiceAnswer): void {
-  res.writeHead(status, { 'Content-Type': 'application/x-amz-json-1.0' });
-  res.end(typeof body === 'string' ? body : JSON.stringify(body));
+function send(res: ServerResponse, { status, body, cut }: ServiceAnswer): void {
+  if (cut === 'before') return void res.destroy();
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  res.writeHead(status, { 'Content-Type': 'application/x-amz-json-1.0', 'Content-Length': bytes.length });
+  if (cut === 'middle') res.write(bytes.subarray(0, bytes.length / 2), () => res.destroy());
+  else res.end(bytes);
 }
 
 function show(req: IncomingMessage, res: ServerResponse, mailbox: FrontOptions['mailbox']): void {

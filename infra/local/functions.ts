@@ -20,7 +20,7 @@ export interface Identity {
   readonly state: State;
 }
 
-type State = 'starting' | 'busy' | 'idle';
+type State = 'starting' | 'busy' | 'idle' | 'ended';
 
 interface Instance {
   readonly config: FunctionConfig;
@@ -46,6 +46,8 @@ export interface Functions {
   invoke(name: string, event: unknown, requestId: string): Promise<unknown>;
   /** Who holds this access key; every instance has its own. */
   identify(accessKey: string): Identity | undefined;
+  /** Ends the instance with this access key in the middle of what it does. */
+  kill(accessKey: string): void;
   /** Lets go of all instances once they are idle, so that the next requests run the bundles as they are now. */
   recycle(): void;
   /** Runs these functions instead; requests that have begun end on the instance that they began on. */
@@ -59,6 +61,8 @@ export function runFunctions(
   { endpoint, region, onLine }: { endpoint: string; region: string; onLine: (line: string) => void },
 ): Functions {
   const instances = new Set<Instance>();
+  /** They may go on for a moment. */
+  const killed = new Map<string, Identity>();
   const waiting: { name: string; go: (instance: Instance | undefined) => void }[] = [];
   let byName = new Map(configs.map((config) => [config.name, config]));
   let stopped = false;
@@ -152,6 +156,9 @@ export function runFunctions(
     return report.finally(() => clearTimeout(timer));
   }
 
+  const holderOf = (accessKey: string): Instance | undefined =>
+    [...instances].find((candidate) => candidate.accessKey === accessKey);
+
   return {
     async invoke(name, event, requestId) {
       const waited = () => new Promise<Instance | undefined>((go) => waiting.push({ name, go }));
@@ -175,8 +182,15 @@ export function runFunctions(
     },
 
     identify(accessKey) {
-      const instance = [...instances].find((candidate) => candidate.accessKey === accessKey);
-      return instance && { name: instance.config.name, state: instance.state };
+      const instance = holderOf(accessKey);
+      return instance ? { name: instance.config.name, state: instance.state } : killed.get(accessKey);
+    },
+
+    kill(accessKey) {
+      const instance = holderOf(accessKey);
+      if (!instance) return;
+      killed.set(accessKey, { name: instance.config.name, state: 'ended' });
+      end(instance, `${instance.config.name} was killed`);
     },
 
     recycle() {

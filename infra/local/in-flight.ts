@@ -54,12 +54,14 @@ const IN_PROGRESS = {
     Message: 'The transaction with the given request token is already in progress.',
   },
 };
-const CONFLICT = {
+/** How a single write is refused that meets a transaction under way. */
+export const CONFLICT: ServiceAnswer = {
   status: 400,
   body: { __type: `${TYPE}TransactionConflictException`, message: 'Transaction is ongoing for the item' },
 };
 
-function cancelled(meets: readonly boolean[]): ServiceAnswer {
+/** How a transaction is refused whose members at these positions meet another one. */
+export function cancelled(meets: readonly boolean[]): ServiceAnswer {
   const codes = meets.map((conflict) => (conflict ? 'TransactionConflict' : 'None'));
   return {
     status: 400,

@@ -22,6 +22,8 @@ export interface StoredKey {
 export interface ServiceAnswer {
   readonly status: number;
   readonly body: Record<string, unknown> | string;
+  /** Where the connection breaks instead of carrying all of it. */
+  readonly cut?: 'before' | 'middle';
 }
 
 type Input = Record<string, unknown>;

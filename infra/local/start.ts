@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { rmSync, watch } from 'node:fs';
+import { readFileSync, rmSync, watch, watchFile } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { bundle } from '../bundle.ts';
 import { type Cloud, startCloud } from './cloud.ts';
+import { openFaults } from './faults.ts';
 import { makeFirstAccounts } from './first-accounts.ts';
 import { openMemoryState, openState } from './state.ts';
 import { synthesize } from './synthesize.ts';
@@ -47,6 +48,26 @@ async function synthesizeNext(): Promise<string> {
   return assembly;
 }
 
+const faults = openFaults();
+if (state.database) {
+  const file = join(state.database, '../faults.json');
+  injectFrom(file);
+  watchFile(file, { interval: 200, persistent: false }, () => injectFrom(file));
+}
+
+/** What the file says goes wrong from now on; nothing when there is none. */
+function injectFrom(file: string): void {
+  const name = relative('.', file);
+  try {
+    const rules = JSON.parse(readFileSync(file, 'utf8'));
+    faults.inject(rules);
+    say(`Faults are at work, as ${name} says: ${rules.length === 1 ? 'one rule' : `${rules.length} rules`}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') faults.inject([]);
+    else say(`Faults stay as they were, because ${name} is not right: ${(error as Error).message}`);
+  }
+}
+
 say('Synthesizing the stack');
 let assembly = await synthesizeNext().catch((error) => {
   state.close();
@@ -57,6 +78,7 @@ starting = startCloud({
   state,
   port,
   onLine: say,
+  around: faults.around,
   onEnd: (reason) => void stop(`The DynamoDB engine has ended. ${reason}`, 1),
 });
 await starting.then(run).catch((error) => {

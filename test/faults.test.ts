@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { FAULTS, openFaults, type Rule } from '../infra/local/faults.ts';
+import type { Call } from '../infra/local/front.ts';
+import { entityKey } from '../lib/table/keys.ts';
+import { useGatehouse } from './support/gatehouse.ts';
+
+/* The faults themselves: what they do to a call, and to which. What the service makes of them is in docs/faults.md. */
+
+const faults = openFaults();
+const made: string[] = [];
+const gatehouse = useGatehouse({
+  around: (call, make) =>
+    faults.around(call, () => {
+      made.push(call.operation);
+      return make();
+    }),
+});
+
+/** Renames admin's own account under these rules; the status, and how often the transaction was made. */
+async function rename(firstName: string, ...rules: Rule[]) {
+  const token = await gatehouse.logIn('admin');
+  faults.inject(rules);
+  made.length = 0;
+  const { status } = await gatehouse.call('POST', '/api/account', {
+    token,
+    mayCrash: true,
+    body: { firstName, lastName: 'A', email: 'admin@example.com', langKey: 'en' },
+  });
+  faults.inject([]);
+  const stored = await gatehouse.table.get(entityKey('USER', 1));
+  const transactions = made.filter((operation) => operation === 'TransactWriteItems').length;
+  return { status, transactions, done: stored?.firstName === firstName };
+}
+
+describe('a fault', () => {
+  const first = { operation: 'TransactWriteItems', nth: 1 } as const;
+
+  it.each([
+    ['conflict', { status: 200, transactions: 1, done: true }],
+    ['throttle', { status: 200, transactions: 1, done: true }],
+    ['error-before', { status: 200, transactions: 1, done: true }],
+    ['reset', { status: 200, transactions: 1, done: true }],
+    ['error-after', { status: 200, transactions: 2, done: true }],
+    ['lost', { status: 200, transactions: 2, done: true }],
+    ['half', { status: 200, transactions: 2, done: true }],
+    ['late', { status: 200, transactions: 2, done: true }],
+    ['kill', { status: 500, transactions: 1, done: true }],
+  ] as const)('%s strikes the one call that it names', async (fault, outcome) => {
+    expect(await rename(`By ${fault}`, { ...first, fault })).toEqual(outcome);
+  });
+
+  it('slow holds a call up before it is made', async () => {
+    const result = await rename('By slow', { ...first, fault: 'slow', milliseconds: 300 });
+
+    expect(result).toEqual({ status: 200, transactions: 1, done: true });
+  });
+
+  it('that names no call strikes them all', async () => {
+    const result = await rename('Never', { function: 'POST /api/account', fault: 'error-before' });
+
+    expect(result).toEqual({ status: 503, transactions: 0, done: false });
+  });
+
+  it('leaves whoever is no function alone', async () => {
+    faults.inject([{ fault: 'error-before' }]);
+
+    const item = await gatehouse.table.get(entityKey('USER', 1));
+    faults.inject([]);
+
+    expect(item).toBeDefined();
+  });
+});
+
+describe('a rule', () => {
+  const calls: Record<string, Call> = {
+    mine: {
+      service: 'DynamoDB',
+      operation: 'GetItem',
+      input: { Key: { pk: { S: 'USER' }, sk: { S: '0000000000000001' } } },
+      by: 'PUT /api/users',
+      kill: () => undefined,
+    },
+  };
+  const strikes = async (rule: Partial<Rule>, change: Partial<Call> = {}) => {
+    const some = openFaults();
+    some.inject([{ fault: 'error-before', ...rule }]);
+    const answer = await some.around({ ...(calls.mine as Call), ...change }, async () => ({ status: 200, body: {} }));
+    return answer.status === 500;
+  };
+
+  it.each([
+    [{ function: 'PUT /api/users' }, true],
+    [{ function: 'POST /api/users' }, false],
+    [{ service: 'DynamoDB' }, true],
+    [{ service: 'KMS' }, false],
+    [{ operation: 'GetItem' }, true],
+    [{ operation: 'Query' }, false],
+    [{ item: 'USER/0000000000000001' }, true],
+    [{ item: 'USER/*' }, true],
+    [{ item: 'USER/0000000000000002' }, false],
+    [{ nth: 1 }, true],
+    [{ nth: 2 }, false],
+    [{ function: 'PUT /api/users', operation: 'Query' }, false],
+  ] as const)('%j: %s', async (rule, struck) => {
+    expect(await strikes(rule)).toBe(struck);
+  });
+
+  it('reads have no conflicts', async () => {
+    const some = openFaults();
+    some.inject([{ fault: 'conflict' }]);
+
+    const answer = await some.around(calls.mine as Call, async () => ({ status: 200, body: 'read' }));
+
+    expect(answer.body).toBe('read');
+  });
+
+  it.each([
+    [[{ fault: 'fire' }], /0\.fault/],
+    [[{ fault: 'lost', nht: 2 }], /0\.nht/],
+    [[{ fault: 'lost', nth: 0 }], /0\.nth/],
+    [{ fault: 'lost' }, /Array/],
+  ])('%j is none', (rules, sentence) => {
+    expect(() => openFaults().inject(rules as unknown[])).toThrow(sentence);
+  });
+
+  it('can name every fault', () => {
+    expect(() => openFaults().inject(FAULTS.map((fault) => ({ fault })))).not.toThrow();
+  });
+});
