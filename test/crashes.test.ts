@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Faults, openFaults } from '../infra/local/faults.ts';
+import { rightsOf, routes } from '../routes.ts';
+import { CHANGES, openStage, type Stage } from './support/changes.ts';
+import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
+import { expectIntactUsers } from './support/users.ts';
+
+/*
+ * A function can end at any moment. Here it does after each of its calls to AWS in turn: what is left behind is all of
+ * the change or nothing, and who asks again gets what was wanted.
+ */
+
+let gatehouse: Gatehouse;
+let stage: Stage;
+/** Each function crashes by rules of its own, so that the rows can be tried side by side. */
+const faults = new Map<string | undefined, Faults>(CHANGES.map(({ on }) => [on, openFaults()]));
+beforeAll(async () => {
+  gatehouse = await startGatehouse({ around: (call, make) => faults.get(call.by)?.around(call, make) ?? make() });
+  stage = await openStage(gatehouse);
+});
+afterAll(() => gatehouse.stop());
+
+describe.concurrent('killed after each call in turn', () => {
+  it.each(CHANGES)('$on leaves all or nothing, and works when asked again', { timeout: 60_000 }, async (change) => {
+    const { on, success, repeated, again } = change;
+    const inject = (nth?: number) => faults.get(on)?.inject(nth ? [{ nth, fault: 'kill' }] : []);
+    let crashes = 0;
+    for (;;) {
+      const { send, times } = await change.prepare(stage);
+
+      // The first one comes in the cold start, which reads the public keys.
+      inject(Math.max(1, crashes));
+      const { status } = await send();
+      inject();
+      if (status !== 500) {
+        expect(status).toBe(success);
+        break;
+      }
+      crashes++;
+      const made = await times();
+      const retry = await send();
+
+      expect(made, `after call ${crashes}`).toBeOneOf([0, 1]);
+      expect(retry.status, `after call ${crashes}`).toBe(made === 0 ? success : repeated);
+      expect(await times(), `after call ${crashes}`).toBe(again ? made + 1 : 1);
+    }
+    // The cold start, what it loads, and the commit.
+    expect(crashes).toBeGreaterThanOrEqual(3);
+  });
+});
+
+it('is tried on every row that changes something', () => {
+  const changing = routes.filter((route) => {
+    const { put, update, remove } = rightsOf(route);
+    return put || update || remove;
+  });
+
+  expect(CHANGES.map(({ on }) => on).sort()).toEqual(changing.map(({ on }) => on).sort());
+});
+
+it('leaves an intact table', () => expectIntactUsers(gatehouse));
