@@ -15,7 +15,8 @@ export const clientSettings = {
 /** The option that ends a call to AWS in time for the current request to be answered. */
 export function inTime(): { abortSignal?: AbortSignal } {
   const left = timeLeft() - RESERVE;
-  return left === Number.POSITIVE_INFINITY ? {} : { abortSignal: AbortSignal.timeout(Math.max(1, Math.floor(left))) };
+  if (left === Number.POSITIVE_INFINITY) return {};
+  return { abortSignal: left > 0 ? AbortSignal.timeout(Math.floor(left)) : AbortSignal.abort() };
 }
 
 const NO_ANSWER = new Set(['TimeoutError', 'AbortError', 'TransactionInProgressException']);

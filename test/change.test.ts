@@ -20,6 +20,7 @@ const cancelled = (...codes: string[]): Error =>
     name: 'TransactionCanceledException',
     CancellationReasons: codes.map((Code) => ({ Code })),
   });
+const afterAttempts = (attempts: number, error: Error): Error => Object.assign(error, { $metadata: { attempts } });
 const lost = (): Error => Object.assign(new Error('no answer'), { name: 'TimeoutError' });
 
 /** A table whose transactions get these replies, the last one for ever after; notes the tokens that it was sent. */
@@ -126,6 +127,24 @@ describe('a change', () => {
     expect(await run(table, 'login-taken')).toEqual({ loads: 1, ended: 'decided on load 1' });
     expect(tokens[0]).toBe(tokens[1]);
     expect(tokens).toHaveLength(2);
+  });
+
+  it.each([
+    ['whose answer was lost', [lost(), cancelled('TransactionConflict'), cancelled('ThrottlingError'), undefined]],
+    ['that the SDK has sent more than once', [afterAttempts(2, cancelled('TransactionConflict')), undefined]],
+  ])('%s may have been made when it meets another one: the same token finds out', async (_, replies) => {
+    const { table, tokens } = tableThatReplies(...replies);
+
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, ended: 'decided on load 1' });
+    expect(tokens).toHaveLength(replies.length);
+    expect(new Set(tokens).size).toBe(1);
+  });
+
+  it('that may have been made and goes on meeting others is of unknown outcome in the end', async () => {
+    const { table, tokens } = tableThatReplies(lost(), cancelled('TransactionConflict'));
+
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, ended: 'Failure: unavailable' });
+    expect(new Set(tokens).size).toBe(1);
   });
 
   it('of which nobody knows the outcome is neither a success nor a refusal', async () => {

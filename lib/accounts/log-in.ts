@@ -27,8 +27,13 @@ async function lookUp(table: Table, login: string): Promise<User | undefined> {
   return user?.login === login ? user : undefined;
 }
 
-/** Hashes anew by the parameters of today. When the password changes at the same moment, that change stands. */
+/**
+ * Hashes anew by the parameters of today. When the password changes at the same moment, that change stands; when the
+ * table is out of order, the next login does it.
+ */
 async function renewHash(table: Table, passwords: Passwords, user: User, password: string): Promise<void> {
   const passwordHash = await passwords.hash(password);
-  await commit(table, [rehash(user, passwordHash)]);
+  await commit(table, [rehash(user, passwordHash)]).catch((error) => {
+    if (!(error instanceof Failure && error.code === 'unavailable')) throw error;
+  });
 }

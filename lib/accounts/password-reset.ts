@@ -18,8 +18,8 @@ const LIFE = 24 * 60 * 60;
 
 /** How long every request for a key takes, whether the address is known or not; milliseconds. */
 const DURATION = 1000;
-/** What the work for a known address leaves of it. */
-const MARGIN = 50;
+/** What the work for a known address leaves of it: a call that is given up may still be on its way. */
+const MARGIN = 200;
 
 /** A key as it is stored: hashed, and good for this password and this address only. */
 interface Reset {

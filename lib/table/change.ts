@@ -31,49 +31,72 @@ export async function change<L, R>(
   load: () => Promise<L>,
   decide: (loaded: L) => Decision<R>,
 ): Promise<R> {
-  const giveUpAt = Date.now() + Math.min(PATIENCE, timeLeft() - RESERVE);
-  let bound = FIRST_WAIT;
+  const until = giveUpAt();
+  const pause = pauses();
   for (;;) {
     const { writes, result } = decide(await load());
     if (writes.length === 0) return result;
-    const outcome = await commit(table, writes);
+    const outcome = await commit(table, writes, until);
     if (outcome === 'committed') return result;
-    if (outcome === 'busy') {
-      await wait(randomInt(bound));
-      bound = Math.min(2 * bound, LONGEST_WAIT);
-    }
-    if (Date.now() >= giveUpAt) throw new Failure('unavailable');
+    if (outcome === 'busy') await pause();
+    if (Date.now() >= until) throw new Failure('unavailable');
   }
 }
 
-const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const giveUpAt = (): number => Date.now() + Math.min(PATIENCE, timeLeft() - RESERVE);
 
-/** Makes all writes or none, once: 'changed' and 'busy' ask for a new decision. Throws the first broken rule's failure. */
-export async function commit(table: Table, writes: readonly Write[]): Promise<'committed' | 'changed' | 'busy'> {
+/** Waits a little, and longer each time. */
+function pauses(): () => Promise<void> {
+  let bound = FIRST_WAIT;
+  return async () => {
+    await new Promise((resolve) => setTimeout(resolve, randomInt(bound)));
+    bound = Math.min(2 * bound, LONGEST_WAIT);
+  };
+}
+
+/**
+ * Makes all writes or none, once: 'changed' and 'busy' ask for a new decision. Throws the first broken rule's failure, and
+ * `unavailable` when it cannot be known whether they were made.
+ *
+ * A lost answer leaves that open. The same transaction under the same token finds out, and is made at most once. That it
+ * meets another one says nothing about the time before: only when it was refused at the first attempt was it not made.
+ */
+export async function commit(
+  table: Table,
+  writes: readonly Write[],
+  until = giveUpAt(),
+): Promise<'committed' | 'changed' | 'busy'> {
   const token = randomUUID();
-  try {
-    await sendUntilKnown(() => table.transact(writes, token));
-    return 'committed';
-  } catch (error) {
-    return meaningOf(error, writes);
+  const pause = pauses();
+  let inDoubt = false;
+  for (let lost = 0; ; ) {
+    try {
+      await table.transact(writes, token);
+      return 'committed';
+    } catch (error) {
+      if (isOutage(error)) {
+        lost++;
+        if (lost === 2) throw new Failure('unavailable');
+        inDoubt = true;
+        continue;
+      }
+      const meaning = meaningOf(error, writes);
+      inDoubt ||= attemptsOf(error) > 1;
+      if (meaning !== 'busy' || !inDoubt) return meaning;
+      if (Date.now() >= until) throw new Failure('unavailable');
+      await pause();
+    }
   }
 }
 
-/** A lost answer leaves it open whether the transaction was made. The same token again finds out, and makes it at most once. */
-async function sendUntilKnown(send: () => Promise<void>): Promise<void> {
-  try {
-    await send();
-  } catch (error) {
-    if (!isOutage(error)) throw error;
-    await send();
-  }
-}
+/** How often the SDK has sent what failed: it repeats lost calls itself. */
+const attemptsOf = (error: unknown): number =>
+  (error as { $metadata?: { attempts?: number } } | null)?.$metadata?.attempts ?? 1;
 
 const BUSY = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
 /** Reads the reasons of a cancelled transaction by their position among its writes. */
 function meaningOf(error: unknown, writes: readonly Write[]): 'changed' | 'busy' {
-  if (isOutage(error)) throw new Failure('unavailable');
   if (!(error instanceof Error) || error.name !== 'TransactionCanceledException') throw error;
 
   const reasons = (error as Error & { CancellationReasons?: { Code?: string }[] }).CancellationReasons ?? [];

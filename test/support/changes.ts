@@ -27,12 +27,16 @@ export interface Change {
   readonly repeated: number;
   /** Whether asking once more does it once more: two integrations may look alike, and the same once more is another version. */
   readonly again?: true;
+  /** The answer does not say whether it was made: a login goes on without a new hash, and nobody learns which addresses are known. */
+  readonly silent?: true;
   prepare(stage: Stage): Promise<Prepared>;
 }
 
 export interface Prepared {
   /** `<pk>/<sk>` of an item that each of its transactions names. */
   readonly item: string;
+  /** The same of an item that it reads, where that is another one. */
+  readonly read?: string;
   send(): Promise<Received>;
   /** How often the change was made. */
   times(): Promise<number>;
@@ -45,6 +49,8 @@ export interface Stage {
   account(fields?: Partial<User>): Promise<{ user: User; token: string }>;
   /** An integration with so many parameters. */
   integration(parameters?: number): Promise<number>;
+  /** A parameter whose value can be read. */
+  openParameter(): Promise<number>;
   /** A hash of the password `pass` as it was made when hashing was cheaper. */
   outdatedHash(): Promise<string>;
 }
@@ -89,6 +95,11 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
       );
       return made.id;
     },
+    async openParameter() {
+      const { token } = await stage.account();
+      const body = { integration: { id: await stage.integration() }, confName: 'Key', confValue: 'value' };
+      return (await gatehouse.call('POST', '/api/utm-integration-confs', { token, body })).body.id;
+    },
     async outdatedHash() {
       const salt = randomBytes(16);
       const cost = { memory: 8192, passes: 1, parallelism: 1 };
@@ -119,11 +130,31 @@ async function changesOf(stage: Stage, kind: 'USER' | 'INTEGRATION' | 'CONF', id
   return ((await stored(stage, kind, id))?.[counter] as number) - (counter === 'passwordChanges' ? 0 : 1);
 }
 
+/** With a password, or without one: then an invitation is mailed. */
+const createUser = (password: string | undefined): Change => ({
+  on: 'POST /api/users',
+  success: 201,
+  // The login is taken: by what was made.
+  repeated: 400,
+  async prepare(stage) {
+    const { user, token } = await stage.account();
+    const login = `made-by-${user.id}`;
+    const body = { login, email: `${login}@example.com`, authorities: ['ROLE_ADMIN'], password };
+    return {
+      item: named('USER', user.id),
+      send: () => stage.gatehouse.call('POST', '/api/users', { token, body, mayCrash: true }),
+      times: async () => Number((await stage.gatehouse.table.get(loginGuardKey(login))) !== undefined),
+    };
+  },
+});
+export const CREATION_WITH_PASSWORD = createUser('pass');
+
 export const CHANGES: readonly Change[] = [
   {
     on: 'POST /api/authenticate',
     success: 200,
     repeated: 200,
+    silent: true,
     async prepare(stage) {
       const { user } = await stage.account({ passwordHash: await stage.outdatedHash() });
       const body = { username: user.login, password: 'pass' };
@@ -169,6 +200,7 @@ export const CHANGES: readonly Change[] = [
     success: 200,
     repeated: 200,
     again: true,
+    silent: true,
     async prepare(stage) {
       const { user } = await stage.account();
       const { email } = user;
@@ -179,6 +211,7 @@ export const CHANGES: readonly Change[] = [
       return {
         // A key is an item of its own.
         item: 'RESET#*',
+        read: named('USER', user.id),
         send: () =>
           stage.gatehouse.call('POST', '/api/account/reset-password/init', { body: { email }, mayCrash: true }),
         times: keys,
@@ -202,22 +235,7 @@ export const CHANGES: readonly Change[] = [
       };
     },
   },
-  {
-    on: 'POST /api/users',
-    success: 201,
-    // The login is taken: by what was made.
-    repeated: 400,
-    async prepare(stage) {
-      const { user, token } = await stage.account();
-      const login = `made-by-${user.id}`;
-      const body = { login, email: `${login}@example.com`, authorities: ['ROLE_ADMIN'] };
-      return {
-        item: named('USER', user.id),
-        send: () => stage.gatehouse.call('POST', '/api/users', { token, body, mayCrash: true }),
-        times: async () => Number((await stage.gatehouse.table.get(loginGuardKey(login))) !== undefined),
-      };
-    },
-  },
+  createUser(undefined),
   {
     on: 'PUT /api/users',
     success: 200,
