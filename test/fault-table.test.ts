@@ -58,6 +58,11 @@ beforeAll(async () => {
 afterAll(() => gatehouse.stop());
 
 const TRANSACTION = 'The transaction that makes the change';
+const READ = 'A read that the change is decided on';
+const KMS = 'Everything that a row asks of KMS';
+const SES = 'Everything that a row asks of SES';
+const TABLE = 'Everything that a row asks of the table, where it only reads';
+const SECTIONS = [TRANSACTION, READ, KMS, SES, TABLE];
 /** It may have been made all the same, and nobody can know. */
 const UNKNOWN = new Set<Fault>(['error-after', 'lost', 'half', 'late', 'slow', 'kill']);
 
@@ -138,7 +143,7 @@ const reads = product(
   [...always('late', 'throttle', 'error-before', 'reset'), ...once('error-before', 'half')],
   CHANGES,
   {
-    struck: 'A read that the change is decided on',
+    struck: READ,
     concerns: (call, { item, read = item }) => call.operation === 'GetItem' && names(call, read),
   },
 );
@@ -182,13 +187,13 @@ describe('in time and never wrongly', { timeout: 120_000 }, () => {
     const withPassword = (change: Change) =>
       change.on === CREATION_WITH_PASSWORD.on ? CREATION_WITH_PASSWORD : change;
     return attemptAll([
-      ...everything('Everything that a row asks of KMS', 'KMS', changesThat(({ may }) => may.keys).map(withPassword)),
+      ...everything(KMS, 'KMS', changesThat(({ may }) => may.keys).map(withPassword)),
       ...everything(
         'Everything that a row asks of SES',
         'SES',
         changesThat(({ may }) => may.mail),
       ),
-      ...everything('Everything that a row asks of the table, where it only reads', 'DynamoDB', readers),
+      ...everything(TABLE, 'DynamoDB', readers),
     ]);
   });
 
@@ -200,7 +205,8 @@ it('as docs/faults.md tells', () => expect(documentOf()).toMatchFileSnapshot('..
 function documentOf(): string {
   const rank = ({ fault, once }: Strike) => 2 * FAULTS.indexOf(fault) + (once ? 0 : 1);
   const order = routes.map(({ on }): string => on);
-  const sections = [...Map.groupBy(seen, ({ struck }) => struck)].map(([struck, of]) => {
+  const sections = SECTIONS.map((struck) => {
+    const of = seen.filter((each) => each.struck === struck);
     const rows = new Set(of.map(({ on }) => on));
     const sorted = of.toSorted((a, b) => rank(a.strike) - rank(b.strike) || order.indexOf(a.on) - order.indexOf(b.on));
     const lines = [...Map.groupBy(sorted, ({ line }) => line)].map(([line, same]) => {
@@ -225,6 +231,18 @@ was made, once; a refusal (4xx) is never the answer to a fault; 503 carries \`Re
 once or not at all; there is an answer before the function's time is over. Only who is killed cannot answer: then it is
 API Gateway that says 500.
 
-The faults are those of \`infra/local/faults.ts\`. A column is empty where the answer is not to tell: a login goes on
-without a new hash, and who asks for a new password does not learn whether the address is known.
+A column is empty where the answer is not to tell: a login goes on without a new hash, and who asks for a new password
+does not learn whether the address is known.
+
+| fault | what happens to the call |
+|---|---|
+| conflict | refused, because another transaction is under way on an item |
+| throttle | refused, because there were too many |
+| error-before, error-after | answered 500; not made, or made all the same |
+| reset, lost | the connection breaks; before it is made, or before its answer |
+| half | made, and the connection breaks in the middle of the answer |
+| late, slow | answered too late; made at once, or made late too |
+| kill | made, and the function that called ends there and then |
+
+Whoever wants to watch: \`npm start\`, and rules in \`.local/faults.json\` ([operating.md](operating.md#faults-on-purpose)).
 `;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Identity } from './functions.ts';
 import { transactionsInFlight } from './in-flight.ts';
 import type { ServiceAnswer } from './kms.ts';
@@ -54,6 +55,9 @@ export async function startFront(options: FrontOptions) {
     const identity = options.identify(accessKey);
     if (identity?.state === 'ended') return { ...unknown(`${identity.name} was killed`), cut: 'before' };
     if (identity?.state === 'idle') {
+      // On a busy machine a call that the function has given up in time may be seen only now.
+      await wait(5);
+      if (req.socket.destroyed || req.socket.readableEnded) return unknown('Nobody waits for it');
       options.onLateCall(identity.name, operation);
       return unknown(`${identity.name} has already answered`);
     }

@@ -1,0 +1,9 @@
+import { describe, it } from 'vitest';
+import { ENGINE_RULES } from './support/engine-rules.ts';
+import { useGatehouse } from './support/gatehouse.ts';
+
+describe('the engine below all races', () => {
+  const gatehouse = useGatehouse();
+
+  it.each(Object.entries(ENGINE_RULES))('%s', (_, demand) => demand(gatehouse.table));
+});
