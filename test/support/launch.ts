@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import * as v from 'valibot';
+import { type Cloud, type CloudOptions, startCloud } from '../../infra/local/cloud.ts';
+import { makeFirstAccounts, operatorsTable } from '../../infra/local/first-accounts.ts';
+import { openMemoryState } from '../../infra/local/state.ts';
+import type { FailureCode } from '../../lib/failure.ts';
+import { shownAs } from '../../lib/http/problem.ts';
+import type { Table } from '../../lib/table/table.ts';
+import { type Route, routes } from '../../routes.ts';
+import { beyondItsRow } from './rights.ts';
+
+/** What a test sends, beyond method and path. */
+export interface Sent {
+  readonly token?: string | undefined;
+  /** Sent as JSON, unless it is a string or bytes: those go as they are. */
+  readonly body?: unknown;
+  readonly headers?: Record<string, string | string[]>;
+  /** The function may be killed meanwhile: then it is API Gateway that answers. */
+  readonly mayCrash?: boolean;
+}
+
+/** What came back; `body` is the parsed JSON, or undefined when there was none. */
+export interface Received {
+  readonly status: number;
+  readonly headers: Record<string, string | undefined>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape, and fail when one is another
+  readonly body: any;
+  readonly text: string;
+}
+
+/** Gatehouse on this machine, with the accounts admin and user, its data in memory. */
+export interface Gatehouse {
+  readonly cloud: Cloud;
+  /** The table behind it, to look at. */
+  readonly table: Table;
+  /** The lines that its functions have printed. */
+  readonly lines: readonly string[];
+  /** Sends a request, and checks the answer against the contract of its row. */
+  call(method: string, path: string, sent?: Sent): Promise<Received>;
+  /** A token for an account. */
+  logIn(login: string, password?: string): Promise<string>;
+  /** A new account made by admin, its password its login, filled up with dots to four. */
+  makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
+  stop(): Promise<void>;
+}
+
+/** Which stack, what stands around its calls, and whether they are held to the rows: those of mutants are not. */
+export interface Launch
+  extends Pick<CloudOptions, 'assembly'>,
+    Partial<Pick<CloudOptions, 'around' | 'holdTransactions'>> {
+  readonly heldToRows?: boolean;
+}
+
+/** Starts Gatehouse. Without vitest, so that a long run can do without it too. */
+export async function launch({ heldToRows = true, ...options }: Launch): Promise<Gatehouse> {
+  const lines: string[] = [];
+  const state = openMemoryState();
+  const beyond: string[] = [];
+  const cloud = await startCloud({
+    port: 0,
+    onEnd: (reason) => lines.push(`The engine has ended. ${reason}`),
+    ...options,
+    async around(call, make) {
+      const excess = beyondItsRow(call);
+      if (excess) beyond.push(excess);
+      return options.around ? options.around(call, make) : make();
+    },
+    state,
+    onLine: (line) => lines.push(line),
+  });
+  await makeFirstAccounts(cloud, state);
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const send = sender(agent, cloud.url);
+
+  let adminToken: string | undefined;
+  const gatehouse: Gatehouse = {
+    cloud,
+    table: operatorsTable(cloud),
+    lines,
+    async call(method, path, sent) {
+      const received = await send(method, path, sent);
+      if (!(sent?.mayCrash && received.text === CRASHED)) keepsContract(method, path, received);
+      return received;
+    },
+    async logIn(login, password = login) {
+      const { status, body } = await gatehouse.call('POST', '/api/authenticate', {
+        body: { username: login, password },
+      });
+      assert.equal(status, 200, `login of ${login}`);
+      return body.id_token;
+    },
+    async makeUser(login, fields = {}) {
+      adminToken ??= await gatehouse.logIn('admin');
+      const token = adminToken;
+      const body = { login, email: `${login}@example.com`, password: login.padEnd(4, '.'), ...fields };
+      const created = await gatehouse.call('POST', '/api/users', { token, body });
+      assert.equal(created.status, 201, created.text);
+      return created.body;
+    },
+    async stop() {
+      agent.destroy();
+      await cloud.stop();
+      assert.deepEqual(cloud.lateCalls, [], 'calls after the answer');
+      if (heldToRows) assert.deepEqual(beyond, [], 'calls that the row of the function does not allow');
+    },
+  };
+  return gatehouse;
+}
+
+function sender(agent: Agent, url: string): Gatehouse['call'] {
+  return (method, path, { token, body, headers = {} } = {}) =>
+    new Promise((resolve, reject) => {
+      const raw = typeof body === 'string' || body instanceof Uint8Array;
+      const bytes = body === undefined ? undefined : Buffer.from(raw ? body : JSON.stringify(body));
+      const outgoing = request(`${url}${path}`, {
+        agent,
+        method,
+        headers: {
+          ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+          ...(bytes && { 'Content-Type': 'application/json', 'Content-Length': bytes.length }),
+          ...headers,
+        },
+      });
+      outgoing.on('response', async (incoming) => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of incoming) chunks.push(chunk);
+        const text = Buffer.concat(chunks).toString('utf8');
+        const isJson = /json/.test(incoming.headers['content-type'] ?? '');
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers as Record<string, string | undefined>,
+          body: isJson && text ? JSON.parse(text) : undefined,
+          text,
+        });
+      });
+      outgoing.on('error', reject);
+      outgoing.end(bytes);
+    });
+}
+
+/** What API Gateway says when a function has ended without an answer. */
+const CRASHED = '{"message":"Internal Server Error"}';
+
+/** What every row can refuse. */
+const ALWAYS: FailureCode[] = [
+  'unauthorized',
+  'forbidden',
+  'malformed',
+  'invalid',
+  'too-large',
+  'unsupported-media-type',
+  'unavailable',
+];
+
+/** Whatever a test looks at, the answer is one that the contract of its row names. */
+function keepsContract(method: string, path: string, { status, body, headers, text }: Received): void {
+  const route = routeOf(method, path);
+  if (!route) return;
+  const { contract } = route;
+  const where = `${method} ${path} answered ${status} ${text}`;
+  if (status < 300) {
+    if (contract.answer) v.parse(contract.answer, body);
+    else assert.equal(text, '', where);
+    return;
+  }
+  assert.equal(headers['content-type'], 'application/problem+json; charset=utf-8', where);
+  const shown = [...ALWAYS, ...(contract.failures ?? [])].map(shownAs);
+  assert(
+    shown.some((each) => each.status === status && each.message === body.message),
+    where,
+  );
+  assert.deepEqual([body.status, typeof body.title, typeof body.path], [status, 'string', 'string'], where);
+}
+
+function routeOf(method: string, path: string): Route | undefined {
+  const segments = path.split('?')[0]?.split('/') ?? [];
+  const candidates = routes.filter(({ on }) => {
+    const [routeMethod, routePath = ''] = on.split(' ');
+    const pattern = routePath.split('/');
+    return (
+      routeMethod === method &&
+      pattern.length === segments.length &&
+      pattern.every((part, index) => part.startsWith('{') || part === segments[index])
+    );
+  });
+  return candidates.find(({ on }) => !on.includes('{')) ?? candidates[0];
+}
