@@ -1,0 +1,42 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useGatehouse } from './support/gatehouse.ts';
+import { expectIntactUsers } from './support/users.ts';
+
+describe('many creations at once', () => {
+  const gatehouse = useGatehouse();
+  let token: string;
+  beforeAll(async () => {
+    token = await gatehouse.logIn('admin');
+  });
+  const create = (login: string, email: string) =>
+    gatehouse.call('POST', '/api/users', { token, body: { login, email } });
+
+  it('give 100 users 100 ids, and count them', async () => {
+    const names = Array.from({ length: 100 }, (_, n) => `crowd-${n}`);
+    const answers = await Promise.all(names.map((name) => create(name, `${name}@example.com`)));
+
+    expect(answers.map(({ status }) => status).filter((status) => status !== 201)).toEqual([]);
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(100);
+    const { headers, body } = await gatehouse.call('GET', '/api/users?size=2000', { token });
+    expect(headers['x-total-count']).toBe('102');
+    expect(body.map(({ login }: { login: string }) => login)).toEqual(expect.arrayContaining(names));
+  });
+
+  it('give one e-mail address in all its spellings to one user', async () => {
+    const spellings = [
+      'kelvin@example.com',
+      'KELVIN@EXAMPLE.COM',
+      '\u212Aelvin@example.com',
+      'Kelvin@Example.com',
+      '\uFF4Belvin@example.com',
+    ];
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => create(`twin-${n}`, spellings[n % spellings.length] as string)),
+    );
+
+    const refusals = answers.filter(({ status }) => status !== 201).map(({ body }) => body.message);
+    expect(refusals).toEqual(Array(39).fill('error.emailexists'));
+  });
+
+  it('leave an intact table', () => expectIntactUsers(gatehouse));
+});
