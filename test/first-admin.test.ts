@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { OPERATOR } from '../infra/local/cloud.ts';
 import { rosterKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = useGatehouse({ breaksData: true });
 
 /** `npm run first-admin`, with an operator's credentials. */
 async function firstAdmin(...options: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
@@ -27,12 +27,16 @@ async function firstAdmin(...options: string[]): Promise<{ code: number; stdout:
     .catch((error) => error);
 }
 
-/** A table without administrators, as it is when it has just been deployed. */
+/** A table without administrators; what is left of the roster names nobody. */
 async function forgetAdministrators(): Promise<void> {
   const { endpoint, region, tableName } = gatehouse.cloud;
   const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
   await client.send(
-    new DeleteItemCommand({ TableName: tableName, Key: { pk: { S: rosterKey.pk }, sk: { S: rosterKey.sk } } }),
+    new UpdateItemCommand({
+      TableName: tableName,
+      Key: { pk: { S: rosterKey.pk }, sk: { S: rosterKey.sk } },
+      UpdateExpression: 'REMOVE ids',
+    }),
   );
 }
 

@@ -20,6 +20,7 @@ interface Cost {
 let cost: Cost = { calls: 0, units: 0 };
 
 const gatehouse: Gatehouse = await startGatehouse({
+  breaksData: true,
   async around({ by, operation }, make) {
     const answer = await make();
     if (by === 'GET /api/users' && (operation === 'GetItem' || operation === 'Query')) {

@@ -84,7 +84,7 @@ describe('a page in the order of ids', () => {
 });
 
 describe('a list that is too much', () => {
-  const gatehouse = useGatehouse();
+  const gatehouse = useGatehouse({ breaksData: true });
   let token: string;
   beforeAll(async () => {
     token = await gatehouse.logIn('admin');

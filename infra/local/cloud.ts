@@ -87,6 +87,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     });
     stops.push(front.stop);
     await createTable(front.url, template.region, deployed.table);
+    state.tableServed({ endpoint: front.url, region: template.region, tableName: deployed.table.TableName });
 
     functions = runFunctions(deployed.functions, { endpoint: front.url, region: template.region, onLine });
     stops.push(() => functions?.stop());

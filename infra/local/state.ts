@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   mkdtempSync,
@@ -21,6 +22,8 @@ export interface State {
   readonly assemblies: string;
   /** Remembers the engine, so that the next start can end one that has outlived its service. */
   engineStarted(pid: number | undefined): void;
+  /** Remembers where the table is served, so that another process can look into it. */
+  tableServed(place: TablePlace): void;
   /** A file's content, or undefined. */
   read(name: string): string | undefined;
   /** Writes a file that only its owner can read, and has it on the disk before it returns. */
@@ -28,12 +31,21 @@ export interface State {
   close(): void;
 }
 
+/** Where a table is, behind which address of AWS. */
+export interface TablePlace {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly tableName: string;
+}
+
 interface Owners {
   readonly service: string;
   readonly engine?: string | undefined;
+  readonly table?: TablePlace | undefined;
 }
 
 const LOCK = 'processes.json';
+const DATABASE = 'gatehouse.db';
 
 /** State that ends with the process. */
 export function openMemoryState(): State {
@@ -43,6 +55,7 @@ export function openMemoryState(): State {
     database: undefined,
     assemblies: folder,
     engineStarted: () => undefined,
+    tableServed: () => undefined,
     read: (name) => files.get(name),
     write: (name, content) => void files.set(name, content),
     close: () => rmSync(folder, { recursive: true, force: true }),
@@ -66,10 +79,18 @@ export async function openState(path: string): Promise<State> {
     }
   }
 
+  let owners: Owners = { service };
+  const own = (more: Partial<Owners>) => {
+    owners = { ...owners, ...more };
+    // Whoever reads it meanwhile must not take a half-written one for that of a dead owner.
+    writeFileSync(`${lock}.new`, JSON.stringify(owners));
+    renameSync(`${lock}.new`, lock);
+  };
   return {
-    database: join(folder, 'gatehouse.db'),
+    database: join(folder, DATABASE),
     assemblies: join(folder, 'assemblies'),
-    engineStarted: (pid) => writeFileSync(lock, JSON.stringify({ service, engine: pid && identityOf(pid) })),
+    engineStarted: (pid) => own({ engine: pid ? identityOf(pid) : undefined }),
+    tableServed: (table) => own({ table }),
     read(name) {
       try {
         return readFileSync(join(folder, name), 'utf8');
@@ -81,6 +102,19 @@ export async function openState(path: string): Promise<State> {
     write: (name, content) => writeDurably(folder, name, content),
     close: () => rmSync(lock, { force: true }),
   };
+}
+
+/** Whether there is any data in a folder. */
+export const hasDatabase = (path: string): boolean => existsSync(join(path, DATABASE));
+
+/** Where the service that runs on a folder serves its table; undefined when none runs. Fails when it is just starting. */
+export function runningTable(path: string): TablePlace | undefined {
+  const lock = join(path, LOCK);
+  if (!existsSync(lock)) return undefined;
+  const { service, table } = parse(readFileSync(lock, 'utf8'));
+  if (!isAlive(service)) return undefined;
+  if (!table) throw new Error(`${path} is in use by process ${pidOf(service)}, which serves no table yet. Try again.`);
+  return table;
 }
 
 async function releaseDead(lock: string, folder: string): Promise<void> {

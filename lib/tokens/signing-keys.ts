@@ -1,4 +1,4 @@
-import { createHash, createPublicKey } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import { GetPublicKeyCommand, KMSClient, SignCommand } from '@aws-sdk/client-kms';
 import { clientSettings, inTime } from '../aws.ts';
 import { setting } from '../setting.ts';
@@ -7,6 +7,7 @@ import { signingKeyKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
 import { together } from '../together.ts';
+import { thumbprint } from './thumbprint.ts';
 import { ALGORITHM } from './token.ts';
 
 /** A public key of ours, as RFC 7517 writes it. */
@@ -83,11 +84,7 @@ function publicJwk(spki: Buffer): PublicJwk {
     x: string;
     y: string;
   };
-  // RFC 7638: the required members in the order of their names.
-  const kid = createHash('sha256')
-    .update(JSON.stringify({ crv: 'P-256', kty: 'EC', x, y }))
-    .digest('base64url');
-  return { kty: 'EC', crv: 'P-256', x, y, kid, alg: ALGORITHM, use: 'sig' };
+  return { kty: 'EC', crv: 'P-256', x, y, kid: thumbprint({ x, y }), alg: ALGORITHM, use: 'sig' };
 }
 
 /**

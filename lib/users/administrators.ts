@@ -9,7 +9,7 @@ import type { User } from './user.ts';
  */
 
 /** Whether a user administers: holds ROLE_ADMIN and is activated: a deactivated administrator is none. */
-function administers(user: User | undefined): boolean {
+export function administers(user: Pick<User, 'activated' | 'authorities'> | undefined): boolean {
   return user?.activated === true && user.authorities.includes('ROLE_ADMIN');
 }
 
@@ -21,7 +21,7 @@ export function membership(before: User | undefined, after: User | undefined): W
 }
 
 /** Protects the last administrator, whether against deletion, demotion or deactivation. */
-function leaveRoster(id: number): Write {
+export function leaveRoster(id: number): Write {
   return {
     act: 'Update',
     key: rosterKey,
@@ -33,7 +33,8 @@ function leaveRoster(id: number): Write {
   };
 }
 
-function joinRoster(id: number): Write {
+/** Puts an administrator on the roster. */
+export function joinRoster(id: number): Write {
   return {
     act: 'Update',
     key: rosterKey,

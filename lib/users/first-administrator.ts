@@ -31,6 +31,6 @@ export async function createFirstAdministrator(
   return change(
     table,
     () => table.get(rosterKey),
-    (roster) => (roster ? { writes: [], result: undefined } : { writes, result: user }),
+    (roster) => (roster?.ids ? { writes: [], result: undefined } : { writes, result: user }),
   );
 }

@@ -8,6 +8,7 @@ import type { FailureCode } from '../../lib/failure.ts';
 import { shownAs } from '../../lib/http/problem.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { type Route, routes } from '../../routes.ts';
+import { expectIntact } from './intact.ts';
 import { beyondItsRow } from './rights.ts';
 
 /** What a test sends, beyond method and path. */
@@ -45,15 +46,17 @@ export interface Gatehouse {
   stop(): Promise<void>;
 }
 
-/** Which stack, what stands around its calls, and whether they are held to the rows: those of mutants are not. */
+/** Which stack, what stands around its calls, and whether it is held to the rows and to an intact table: mutants are not. */
 export interface Launch
   extends Pick<CloudOptions, 'assembly'>,
     Partial<Pick<CloudOptions, 'around' | 'holdTransactions'>> {
   readonly heldToRows?: boolean;
+  /** Its tests write what no function would: the table need not be intact at the end. */
+  readonly breaksData?: boolean;
 }
 
 /** Starts Gatehouse. Without vitest, so that a long run can do without it too. */
-export async function launch({ heldToRows = true, ...options }: Launch): Promise<Gatehouse> {
+export async function launch({ heldToRows = true, breaksData = false, ...options }: Launch): Promise<Gatehouse> {
   const lines: string[] = [];
   const state = openMemoryState();
   const beyond: string[] = [];
@@ -100,7 +103,8 @@ export async function launch({ heldToRows = true, ...options }: Launch): Promise
     },
     async stop() {
       agent.destroy();
-      await cloud.stop();
+      const intact = heldToRows && !breaksData ? expectIntact(gatehouse) : Promise.resolve();
+      await intact.finally(cloud.stop);
       assert.deepEqual(cloud.lateCalls, [], 'calls after the answer');
       if (heldToRows) assert.deepEqual(beyond, [], 'calls that the row of the function does not allow');
     },

@@ -1,9 +1,5 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { beforeAll, expect } from 'vitest';
-import { OPERATOR } from '../../infra/local/cloud.ts';
-import { entityKey, rosterKey } from '../../lib/table/keys.ts';
-import { emailKey } from '../../lib/users/email-key.ts';
+import { beforeAll } from 'vitest';
+import { entityKey } from '../../lib/table/keys.ts';
 import type { Gatehouse } from './gatehouse.ts';
 
 /** What an administrator does with users: as admin, unless a token is given. */
@@ -22,30 +18,4 @@ export function useUsers(gatehouse: Gatehouse) {
     total: async () => Number((await gatehouse.call('GET', '/api/users', { token: admin })).headers['x-total-count']),
     stored: (id: number) => gatehouse.table.get(entityKey('USER', id)),
   };
-}
-
-/** Every user has a guard of login and one of e-mail, the roster names who administers, the total counts: no more, no less. */
-export async function expectIntactUsers({ cloud, table }: Gatehouse): Promise<void> {
-  const users = await table.query('USER');
-  const { endpoint, region, tableName: TableName } = cloud;
-  const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
-  const { Items = [], LastEvaluatedKey } = await DynamoDBDocumentClient.from(client).send(
-    new ScanCommand({ TableName }),
-  );
-  client.destroy();
-
-  const guards = Items.filter(({ sk }) => sk === 'GUARD').map(({ pk, id }) => `${pk} -> ${id}`);
-  const owed = users.flatMap(({ id, login, email }) => [
-    `LOGIN#${login} -> ${id}`,
-    `EMAIL#${emailKey(email as string)} -> ${id}`,
-  ]);
-  const administrators = users.filter(
-    ({ activated, authorities }) => activated && (authorities as string[]).includes('ROLE_ADMIN'),
-  );
-  const roster = (await table.get(rosterKey))?.ids as Set<number>;
-
-  expect(LastEvaluatedKey, 'the whole table in one scan').toBeUndefined();
-  expect(guards.sort()).toEqual(owed.sort());
-  expect([...roster].sort()).toEqual(administrators.map(({ id }) => id).sort());
-  expect(await table.total('USER')).toBe(users.length);
 }

@@ -1,0 +1,107 @@
+import * as v from 'valibot';
+import { entityKey, type Key, type Kind } from '../table/keys.ts';
+import type { Item } from '../table/table.ts';
+import { thumbprint } from '../tokens/thumbprint.ts';
+import { type Finding, nameOf } from './finding.ts';
+
+const whole = v.pipe(v.number(), v.safeInteger());
+const id = v.pipe(whole, v.minValue(1));
+const count = v.pipe(whole, v.minValue(0));
+const text = v.string();
+const audit = { createdBy: text, createdDate: text, lastModifiedBy: text, lastModifiedDate: text };
+
+interface ItemKind {
+  owns(key: Key): boolean;
+  /** What every item of the kind has. Attributes that are not named here are never read. */
+  readonly attributes: v.ObjectEntries;
+}
+
+const collection = (kind: Kind) => (key: Key) =>
+  key.pk === kind &&
+  Number(key.sk) > 0 &&
+  Number.isSafeInteger(Number(key.sk)) &&
+  isSame(key, entityKey(kind, Number(key.sk)));
+const beside = (prefix: string, sk: string) => (key: Key) =>
+  key.pk.startsWith(prefix) && key.pk.length > prefix.length && key.sk === sk;
+const numberOf = (pk: string, kinds: readonly Kind[]) => (key: Key) => key.pk === pk && kinds.includes(key.sk as Kind);
+const isSame = (one: Key, other: Key): boolean => one.pk === other.pk && one.sk === other.sk;
+
+/** Every kind of item that lib/table/keys.ts draws. */
+const ITEM_KINDS: readonly ItemKind[] = [
+  {
+    owns: collection('USER'),
+    attributes: {
+      ...{ id, login: text, email: text, activated: v.boolean(), langKey: text, authorities: v.array(text) },
+      ...{ ...audit, version: count, passwordChanges: count },
+    },
+  },
+  { owns: beside('LOGIN#', 'GUARD'), attributes: { id } },
+  { owns: beside('EMAIL#', 'GUARD'), attributes: { id } },
+  { owns: (key) => key.pk === 'ADMINS' && key.sk === 'ROSTER', attributes: { ids: v.optional(v.set(id)) } },
+  {
+    owns: collection('INTEGRATION'),
+    attributes: {
+      ...{ id, name: text, shortName: text, integrationType: text, active: v.boolean() },
+      ...{ parameterCount: whole, parametersEver: whole, version: count, revision: count },
+    },
+  },
+  { owns: collection('CONF'), attributes: { id, confName: text, version: count } },
+  { owns: numberOf('SEQUENCE', ['USER', 'INTEGRATION']), attributes: { n: whole } },
+  { owns: numberOf('TOTAL', ['USER', 'INTEGRATION', 'CONF']), attributes: { n: whole } },
+  {
+    owns: (key) => key.pk === 'JWKS',
+    attributes: { jwk: v.object({ kid: text, kty: text, crv: text, x: text, y: text }) },
+  },
+  { owns: beside('RESET#', 'RESET'), attributes: { userId: id, passwordChanges: count, expires: count } },
+];
+
+/** All attributes that the verification reads: no password, no value, nothing that is not needed. */
+export const VERIFIED_ATTRIBUTES: readonly string[] = [
+  ...new Set(ITEM_KINDS.flatMap(({ attributes }) => Object.keys(attributes))),
+];
+
+/** The collection that an item is one of, by its key. */
+export function collectionOf({ pk }: Key): Kind | undefined {
+  return pk === 'USER' || pk === 'INTEGRATION' || pk === 'CONF' ? pk : undefined;
+}
+
+const BACKUP = 'compare the item with a backup of the table and put it right by hand';
+
+/** What is wrong with an item by itself; undefined when nothing is. Whoever reads it as its kind must ask this first. */
+export function flawOf(item: Item): Finding | undefined {
+  const flaw = (kind: Finding['kind'], says: string, advice: string): Finding => ({
+    kind,
+    keys: [{ pk: item.pk, sk: item.sk }],
+    says: `${nameOf(item)} ${says}.`,
+    remedy: { advice },
+  });
+  const kind = ITEM_KINDS.find(({ owns }) => owns(item));
+  if (!kind) {
+    return flaw(
+      'unknown-item',
+      'is of no kind that this version knows',
+      'nothing says what it is; if a newer version has written it, verify with that one, else delete it by hand',
+    );
+  }
+  const { success, issues } = v.safeParse(v.object(kind.attributes), item);
+  if (!success) {
+    const wrong = [...new Set(issues.map((issue) => v.getDotPath(issue)))];
+    return flaw('damaged-item', `lacks or has wrong: ${wrong.join(', ')}`, `nothing else holds that; ${BACKUP}`);
+  }
+  const collected = collectionOf(item);
+  if (collected && item.id !== Number(item.sk)) {
+    return flaw('wrong-id', `says that its id is ${item.id}`, `either can be the right one; ${BACKUP}`);
+  }
+  if (item.pk === 'JWKS') {
+    const jwk = item.jwk as { kid: string; x: string; y: string };
+    const kid = thumbprint(jwk);
+    if (item.sk !== kid || jwk.kid !== kid) {
+      return flaw(
+        'wrong-signing-key',
+        `holds a key whose id is ${kid}`,
+        'nothing says where the key is from; delete the item: at its next cold start the login publishes the keys that the stack names',
+      );
+    }
+  }
+  return undefined;
+}

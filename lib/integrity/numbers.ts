@@ -1,0 +1,160 @@
+import { randomInt } from 'node:crypto';
+import type { Integration } from '../integrations/integration.ts';
+import { untouched } from '../integrations/integration-table.ts';
+import {
+  entityKey,
+  type Kind,
+  PARAMETERS_PER_INTEGRATION_EVER,
+  parameterId,
+  parametersRange,
+  sequenceKey,
+  totalKey,
+} from '../table/keys.ts';
+import type { WholeTable } from '../table/whole-table.ts';
+import { add, also, set } from '../table/write.ts';
+import { type Finding, nameOf } from './finding.ts';
+import { flawOf } from './item-kinds.ts';
+import type { Survey } from './survey.ts';
+
+/** What a rule found; undecided where the table did not stand still for long enough. */
+export interface Verdict {
+  readonly findings: readonly Finding[];
+  readonly undecided?: string;
+}
+
+/** How often something that moves is looked at, how often in a row it must look wrong, and the longest wait between; milliseconds. */
+const TRIES = 40;
+const TIMES_WRONG = 3;
+const LONGEST_WAIT = 100;
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, randomInt(LONGEST_WAIT)));
+const NONE: Verdict = { findings: [] };
+
+/** The total of a kind is the number of its items. */
+export async function verifyTotal(table: WholeTable, seen: Survey, kind: Kind): Promise<Verdict> {
+  if (seen.totals[kind] === seen.counts[kind]) return NONE;
+  const key = totalKey(kind);
+  let wrong: { total: number | undefined; count: number; times: number } | undefined;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const [before] = await table.snapshot([key]);
+    const count = (await table.sortKeys(kind)).length;
+    const [after] = await table.snapshot([key]);
+    if (after && flawOf(after)) return NONE;
+    const total = after?.n as number | undefined;
+    if (before?.n !== total) wrong = undefined;
+    else if ((total ?? 0) === count) return NONE;
+    else wrong = { total, count, times: wrong?.total === total && wrong?.count === count ? wrong.times + 1 : 1 };
+    if (wrong?.times === TIMES_WRONG) return { findings: [wrongTotal(kind, wrong.total, count)] };
+    await pause();
+  }
+  return { findings: [], undecided: `${nameOf(key)} could not be compared: it changed all the time` };
+}
+
+function wrongTotal(kind: Kind, total: number | undefined, count: number): Finding {
+  const key = totalKey(kind);
+  const difference = count - (total ?? 0);
+  // Every change moves count and total together, so that the difference stays right whatever came between.
+  const asSeen =
+    total === undefined
+      ? ({ condition: 'attribute_not_exists(#n)', otherwise: 'reload' } as const)
+      : ({ condition: '#n = :seen', values: { ':seen': total }, otherwise: 'reload' } as const);
+  return {
+    kind: 'wrong-total',
+    keys: [key],
+    says: `${nameOf(key)} is ${total ?? 'absent'}, and there are ${count}.`,
+    remedy: { does: `adds ${difference} to ${nameOf(key)}`, writes: [also(add(key, difference), asSeen)] },
+  };
+}
+
+/** The sequence of a kind has given every id that there is. Read after the scan, because it moves before an item comes to be. */
+export async function verifySequence(table: WholeTable, seen: Survey, kind: 'USER' | 'INTEGRATION'): Promise<Verdict> {
+  const key = sequenceKey(kind);
+  const highest = seen.highestIds[kind];
+  const [item] = await table.snapshot([key]);
+  if ((item && flawOf(item)) || ((item?.n as number | undefined) ?? 0) >= highest) return NONE;
+  const behind = {
+    condition: 'attribute_not_exists(#n) OR #n < :highest',
+    names: { '#n': 'n' },
+    values: { ':highest': highest },
+    otherwise: 'reload',
+  } as const;
+  const finding: Finding = {
+    kind: 'sequence-behind',
+    keys: [key],
+    says: `${nameOf(key)} is ${item?.n ?? 'absent'}, and there is the id ${highest}: it would give ids again.`,
+    remedy: { does: `sets ${nameOf(key)} to ${highest}`, writes: [set(key, { n: highest }, behind)] },
+  };
+  return { findings: [finding] };
+}
+
+/** Each parameter belongs to an integration that exists, and each integration counts its own. */
+export async function verifyParameters(table: WholeTable, seen: Survey): Promise<Verdict> {
+  const findings: Finding[] = [];
+  const undecided: string[] = [];
+  for (const id of new Set([...seen.integrations.keys(), ...seen.parameters.keys()])) {
+    const integration = seen.integrations.get(id);
+    const { count, highest } = seen.parameters.get(id) ?? { count: 0, highest: 0 };
+    if (integration?.parameterCount === count && integration.parametersEver >= highest) continue;
+    const verdict = await verifyParametersOf(table, id);
+    findings.push(...verdict.findings);
+    if (verdict.undecided) undecided.push(verdict.undecided);
+  }
+  return { findings, ...(undecided.length > 0 && { undecided: undecided.join('; ') }) };
+}
+
+/** Every change of an integration or its parameters moves the revision: between two reads of the same, nothing has changed. */
+async function verifyParametersOf(table: WholeTable, id: number): Promise<Verdict> {
+  const key = entityKey('INTEGRATION', id);
+  const canHaveParameters = Number.isSafeInteger(parameterId(id, 0));
+  for (let tries = 0; tries < TRIES; tries++) {
+    const [before] = await table.snapshot([key]);
+    const parameters = canHaveParameters ? await table.sortKeys('CONF', parametersRange(id)) : [];
+    const [after] = await table.snapshot([key]);
+    if (after && flawOf(after)) return NONE;
+    if (before?.revision === after?.revision) {
+      const findings = after
+        ? wrongCounters(after as unknown as Integration, parameters)
+        : parameters.map((sk) => withoutIntegration(id, sk));
+      return { findings };
+    }
+    await pause();
+  }
+  return {
+    findings: [],
+    undecided: `the parameters of integration ${id} could not be counted: they changed all the time`,
+  };
+}
+
+function wrongCounters(integration: Integration, parameters: readonly string[]): Finding[] {
+  const { id, parameterCount, parametersEver, revision } = integration;
+  const count = parameters.length;
+  const highest = Number(parameters.at(-1) ?? 0) % PARAMETERS_PER_INTEGRATION_EVER;
+  if (parameterCount === count && parametersEver >= highest) return [];
+  const key = entityKey('INTEGRATION', id);
+  const ever = Math.max(parametersEver, highest);
+  const counters = { parameterCount: count, parametersEver: ever, revision: revision + 1 };
+  return [
+    {
+      kind: 'wrong-parameter-counters',
+      keys: [key],
+      says: `Integration ${id} counts ${parameterCount} parameters, ${parametersEver} ever, and has ${count}, the highest number ${highest}.`,
+      remedy: {
+        does: `sets the counters of integration ${id} to ${count} parameters, ${ever} ever`,
+        writes: [set(key, counters, untouched(integration))],
+      },
+    },
+  ];
+}
+
+function withoutIntegration(id: number, sk: string): Finding {
+  const key = { pk: 'CONF', sk };
+  return {
+    kind: 'parameter-without-integration',
+    keys: [key, entityKey('INTEGRATION', id)],
+    says: `Parameter ${nameOf(key)} belongs to integration ${id}, which does not exist.`,
+    remedy: {
+      advice:
+        'nothing else holds the integration; restore it from a backup, or delete the parameter by hand and repair the total',
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import type { Integration } from '../integrations/integration.ts';
+import { integrationIdOf, type Key, type Kind, PARAMETERS_PER_INTEGRATION_EVER } from '../table/keys.ts';
+import type { Item } from '../table/table.ts';
+import type { WholeTable } from '../table/whole-table.ts';
+import type { User } from '../users/user.ts';
+import { collectionOf, flawOf } from './item-kinds.ts';
+
+/** The part of a user that the verification reads. */
+export type VerifiedUser = Pick<User, 'id' | 'login' | 'email' | 'activated' | 'authorities' | 'version'>;
+
+/**
+ * What a scan has seen. It reads items one after the other while they change: what does not fit in it may have been
+ * right at every moment, and is only a reason to read those items again together.
+ */
+export interface Survey {
+  items: number;
+  /** The items of each collection. */
+  readonly counts: Record<Kind, number>;
+  readonly highestIds: Record<Kind, number>;
+  readonly totals: Record<Kind, number>;
+  /** What is wrong with an item by itself. */
+  readonly flawed: Key[];
+  /** Users, guards and integrations without a flaw. */
+  readonly users: Map<number, VerifiedUser>;
+  readonly guards: Map<string, number>;
+  readonly integrations: Map<number, { readonly parameterCount: number; readonly parametersEver: number }>;
+  roster: ReadonlySet<number>;
+  /** By integration: how many parameters there are, and the highest number of one. */
+  readonly parameters: Map<number, { count: number; highest: number }>;
+}
+
+/** Reads the whole table; `onProgress` is told how many items have been read. */
+export async function survey(table: WholeTable, onProgress: (items: number) => void): Promise<Survey> {
+  const seen: Survey = {
+    items: 0,
+    counts: { USER: 0, INTEGRATION: 0, CONF: 0 },
+    highestIds: { USER: 0, INTEGRATION: 0, CONF: 0 },
+    totals: { USER: 0, INTEGRATION: 0, CONF: 0 },
+    flawed: [],
+    users: new Map(),
+    guards: new Map(),
+    integrations: new Map(),
+    roster: new Set(),
+    parameters: new Map(),
+  };
+  for await (const page of table.scan()) {
+    for (const item of page) {
+      if (typeof item.pk !== 'string' || typeof item.sk !== 'string') throw new NoGatehouseTable();
+      note(seen, item);
+    }
+    onProgress(seen.items);
+  }
+  return seen;
+}
+
+/** The table is of another design. */
+export class NoGatehouseTable extends Error {}
+
+function note(seen: Survey, item: Item): void {
+  seen.items++;
+  const kind = collectionOf(item);
+  if (kind) {
+    seen.counts[kind]++;
+    const id = Number(item.sk);
+    if (Number.isSafeInteger(id)) seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);
+  }
+  if (flawOf(item)) {
+    seen.flawed.push({ pk: item.pk, sk: item.sk });
+    return;
+  }
+  if (kind === 'USER') seen.users.set(item.id as number, userIn(item));
+  else if (kind === 'INTEGRATION') noteIntegration(seen, item);
+  else if (kind === 'CONF') noteParameter(seen, item.id as number);
+  else if (item.sk === 'GUARD') seen.guards.set(item.pk, item.id as number);
+  else if (item.sk === 'ROSTER') seen.roster = rosterIn(item);
+  else if (item.pk === 'TOTAL') seen.totals[item.sk as Kind] = item.n as number;
+}
+
+function noteIntegration({ integrations }: Survey, item: Item): void {
+  const { id, parameterCount, parametersEver } = item as unknown as Integration;
+  integrations.set(id, { parameterCount, parametersEver });
+}
+
+function noteParameter({ parameters }: Survey, id: number): void {
+  const integrationId = integrationIdOf(id);
+  const { count, highest } = parameters.get(integrationId) ?? { count: 0, highest: 0 };
+  const number = id % PARAMETERS_PER_INTEGRATION_EVER;
+  parameters.set(integrationId, { count: count + 1, highest: Math.max(highest, number) });
+}
+
+/** The verified part of a user without a flaw. */
+export function userIn(item: Item): VerifiedUser {
+  const { id, login, email, activated, authorities, version } = item as unknown as VerifiedUser;
+  return { id, login, email, activated, authorities, version };
+}
+
+/** The ids on the roster. */
+export const rosterIn = (item: Item | undefined): ReadonlySet<number> =>
+  (item?.ids as Set<number> | undefined) ?? new Set();

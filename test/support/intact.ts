@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { OPERATOR } from '../../infra/local/cloud.ts';
+import { VERIFIED_ATTRIBUTES } from '../../lib/integrity/item-kinds.ts';
+import { type Verification, verifyTable } from '../../lib/integrity/verify-table.ts';
+import { openWholeTable, patientClient } from '../../lib/table/whole-table.ts';
+import type { Gatehouse } from './launch.ts';
+
+/** What `npm run verify` finds in the table of a Gatehouse. */
+export async function verify({
+  cloud: { endpoint, region, tableName },
+}: Pick<Gatehouse, 'cloud'>): Promise<Verification> {
+  const client = patientClient({ endpoint, region, credentials: OPERATOR });
+  try {
+    return await verifyTable(openWholeTable(VERIFIED_ATTRIBUTES, tableName, client));
+  } finally {
+    client.destroy();
+  }
+}
+
+/** Every rule that spans items holds. */
+export async function expectIntact(gatehouse: Pick<Gatehouse, 'cloud'>): Promise<void> {
+  const { findings, undecided } = await verify(gatehouse);
+  assert.deepEqual([...findings.map(({ says }) => says), ...undecided], [], 'what verify finds');
+}
