@@ -2,6 +2,7 @@ import { CfnOutput, Stack, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { routes } from '../routes.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
+import { DailyVerification } from './constructs/daily-verification.ts';
 import { EndpointFunction } from './constructs/endpoint-function.ts';
 import { HttpEntrance } from './constructs/http-entrance.ts';
 import { Keys } from './constructs/keys.ts';
@@ -36,6 +37,9 @@ export class GatehouseStack extends Stack {
       mail.giveTo(served, route);
       entrance.lead(route, served);
     }
+
+    const daily = settings.dailyVerification;
+    if (daily) new DailyVerification(this, 'DailyVerification', { table, bundles, settings, daily });
 
     new CfnOutput(this, 'Url', { value: entrance.url });
     new CfnOutput(this, 'TableName', { value: table.name });

@@ -39,6 +39,13 @@ const settings = v.strictObject({
       v.check((origin) => new URL(origin).origin === origin, 'An origin has no path and no slash at its end'),
     ),
   ),
+  /** Whether a function reads the whole table once a day to verify it; without this, no function can. */
+  dailyVerification: v.optional(
+    v.strictObject({
+      /** The topic that is told when the table is not intact: its ARN. */
+      alarmTopic: v.optional(v.pipe(v.string(), v.regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]+$/))),
+    }),
+  ),
 });
 
 /** What differs from one environment to the next. */

@@ -4,17 +4,21 @@ import { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, inject, it } from 'vitest';
 import { GatehouseStack } from '../infra/gatehouse-stack.ts';
-import { readSettings } from '../infra/settings.ts';
+import { readTemplate } from '../infra/local/template.ts';
+import { readSettings, type Settings } from '../infra/settings.ts';
 import { routes } from '../routes.ts';
 
 /* Facts about the template of an environment. The bundles are those of this run. */
 
-function synthesize(name: string): Template {
+const assemblyOf = (name: string, changes: object): string =>
+  join(inject('assembly'), `../template-of-${[name, ...Object.keys(changes)].join('-')}`);
+
+function synthesize(name: string, changes: Partial<Settings> = {}): Template {
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
   // Beside the assembly of this run, which is removed with it.
-  const outdir = join(inject('assembly'), `../template-of-${name}`);
+  const outdir = assemblyOf(name, changes);
   const app = new App({ outdir, context: { ...context, env: name, 'aws:cdk:disable-asset-staging': true } });
-  const { settings } = readSettings(app.node);
+  const settings = { ...readSettings(app.node).settings, ...changes };
   const bundles = join(inject('assembly'), 'bundles');
   return Template.fromStack(new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles }));
 }
@@ -182,6 +186,63 @@ it('the stage throttles all routes, those that strangers could abuse more, and l
     },
     // A throttle names a route that must be there first.
     DependsOn: Match.arrayWith([Match.stringLikeRegexp('Entranceauthenticate')]),
+  });
+});
+
+describe('the daily verification', () => {
+  const alarmTopic = 'arn:aws:sns:eu-central-1:123456789012:operators';
+  const changes = { dailyVerification: { alarmTopic } };
+  const verified = synthesize('prod', changes);
+
+  it('is off unless the environment wants it: then no function can scan, and nothing is scheduled', () => {
+    expect(JSON.stringify(prod.toJSON())).not.toContain('dynamodb:Scan');
+    prod.resourceCountIs('AWS::Events::Rule', 0);
+    prod.resourceCountIs('AWS::CloudWatch::Alarm', 0);
+  });
+
+  it('runs once a day, once, with the time that a long table takes', () => {
+    verified.hasResourceProperties('AWS::Events::Rule', {
+      ScheduleExpression: 'rate(1 day)',
+      Targets: [{ Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^DailyVerificationFunction'), 'Arn'] } }],
+    });
+    verified.hasResourceProperties('AWS::Lambda::Function', {
+      Description: 'verifies the table once a day',
+      Timeout: 900,
+      Environment: { Variables: { TABLE_NAME: { Ref: 'Table' } } },
+    });
+    verified.hasResourceProperties('AWS::Lambda::EventInvokeConfig', { MaximumRetryAttempts: 0 });
+  });
+
+  it('may read the table and nothing else', () => {
+    const [policy, ...others] = Object.entries(verified.findResources('AWS::IAM::Policy'))
+      .filter(([id]) => id.startsWith('DailyVerification'))
+      .map(([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[]);
+
+    expect(others).toEqual([]);
+    expect(policy?.map(({ Action }) => Action)).toEqual([
+      ['logs:CreateLogStream', 'logs:PutLogEvents'],
+      ['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem'],
+      'kms:Decrypt',
+    ]);
+    expect(policy?.[1]?.Resource).toEqual({ 'Fn::GetAtt': ['Table', 'Arn'] });
+    expect(policy?.[2]?.Condition).toEqual({
+      StringEquals: { 'kms:ViaService': 'dynamodb.eu-central-1.amazonaws.com' },
+    });
+  });
+
+  it('rings an alarm at its first error, at the topic that the environment names', () => {
+    verified.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'Errors',
+      Namespace: 'AWS/Lambda',
+      Threshold: 1,
+      EvaluationPeriods: 1,
+      ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+      AlarmActions: [alarmTopic],
+    });
+  });
+
+  it('does not keep the local cloud from reading the template', () => {
+    expect(readTemplate(assemblyOf('prod', changes)).ofType('AWS::Events::Rule')).toHaveLength(1);
   });
 });
 

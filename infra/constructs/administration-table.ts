@@ -63,8 +63,24 @@ export class AdministrationTable extends Construct {
         }),
       );
     }
-    // Whoever touches a table under a key of ours needs the key as well, and only through the table.
-    served.addToRolePolicy(
+    this.giveKeyTo(served);
+  }
+
+  /** Names the table to the function that verifies it, and allows to read all of it: the one function that may scan. */
+  giveWholeTo(verification: LambdaFunction): void {
+    verification.addEnvironment('TABLE_NAME', this.name);
+    verification.addToRolePolicy(
+      new PolicyStatement({
+        actions: ['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem'],
+        resources: [this.table.tableArn],
+      }),
+    );
+    this.giveKeyTo(verification);
+  }
+
+  /** Whoever touches a table under a key of ours needs the key as well, and only through the table. */
+  private giveKeyTo(reader: LambdaFunction): void {
+    reader.addToRolePolicy(
       new PolicyStatement({
         actions: ['kms:Decrypt'],
         resources: [this.key.keyArn],

@@ -1,0 +1,60 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as Target } from 'aws-cdk-lib/aws-events-targets';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
+import { bundleOf } from '../bundle.ts';
+import type { Settings } from '../settings.ts';
+import type { AdministrationTable } from './administration-table.ts';
+
+interface Props {
+  readonly table: AdministrationTable;
+  /** The folder of all bundles. */
+  readonly bundles: string;
+  readonly settings: Settings;
+  readonly daily: NonNullable<Settings['dailyVerification']>;
+}
+
+/** Verifies the whole table once a day, and rings an alarm when it is not intact or could not be read. */
+export class DailyVerification extends Construct {
+  constructor(scope: Construct, id: string, { table, bundles, settings, daily }: Props) {
+    super(scope, id);
+    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    const logGroup = new LogGroup(this, 'Log', {
+      retention: settings.logRetentionDays,
+      removalPolicy: settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    logGroup.grantWrite(role);
+    const verification = new LambdaFunction(this, 'Function', {
+      role,
+      logGroup,
+      description: 'verifies the table once a day',
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      handler: 'index.handler',
+      code: Code.fromAsset(bundleOf(bundles, 'verify-table')),
+      // It keeps a line of every user in memory, and a million items take minutes: the most that Lambda gives.
+      memorySize: 1024,
+      timeout: Duration.minutes(15),
+      // A table that is not intact is not so the second time either.
+      retryAttempts: 0,
+    });
+    table.giveWholeTo(verification);
+    new Rule(this, 'Daily', { schedule: Schedule.rate(Duration.days(1)), targets: [new Target(verification)] });
+
+    const alarm = new Alarm(this, 'Alarm', {
+      alarmDescription: 'Gatehouse: the table is not intact, or could not be verified. npm run verify tells more.',
+      metric: verification.metricErrors({ period: Duration.days(1), statistic: 'Sum' }),
+      threshold: 1,
+      evaluationPeriods: 1,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    });
+    if (daily.alarmTopic) alarm.addAlarmAction(new SnsAction(Topic.fromTopicArn(this, 'Topic', daily.alarmTopic)));
+  }
+}
