@@ -1,0 +1,431 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { BatchWriteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { OPERATOR } from '../infra/local/cloud.ts';
+import type { Call } from '../infra/local/front.ts';
+import type { Finding, FindingKind } from '../lib/integrity/finding.ts';
+import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
+import { repairTable } from '../lib/integrity/repair-table.ts';
+import { verifyTable } from '../lib/integrity/verify-table.ts';
+import * as keys from '../lib/table/keys.ts';
+import type { Item } from '../lib/table/table.ts';
+import { openWholeTable, patientClient, type WholeTable } from '../lib/table/whole-table.ts';
+import { useGatehouse } from './support/gatehouse.ts';
+
+const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey, signingKeyKey } = keys;
+
+const calls: Call[] = [];
+let conflicts = 0;
+const gatehouse = useGatehouse({
+  breaksData: true,
+  async around(call, make) {
+    if (call.by === undefined) calls.push(call);
+    if (call.operation !== 'TransactGetItems' || conflicts === 0) return make();
+    conflicts--;
+    const CancellationReasons = [{ Code: 'TransactionConflict' }];
+    return { status: 400, body: { __type: 'TransactionCanceledException', message: 'busy', CancellationReasons } };
+  },
+});
+
+let documents: DynamoDBDocumentClient;
+let whole: WholeTable;
+let intact: Item[];
+let admin: string;
+
+/** Pages of two, as of a long table, make a scan see many moments. */
+let pageSize = 100;
+
+const USER = 2;
+const ALICE = 3;
+const GATE = 1;
+const PARAMETER = keys.parameterId(GATE, 1);
+
+beforeAll(async () => {
+  const { endpoint, region, tableName } = gatehouse.cloud;
+  const client = patientClient({ endpoint, region, credentials: OPERATOR });
+  documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      (args) =>
+        next(commandName === 'ScanCommand' ? { ...args, input: { ...args.input, Limit: pageSize } } : args),
+    { step: 'initialize' },
+  );
+  whole = openWholeTable(VERIFIED_ATTRIBUTES, tableName, client);
+
+  admin = await gatehouse.logIn('admin');
+  await gatehouse.makeUser('alice', { email: 'Älice@Example.com', password: undefined });
+  const body = { name: 'Gate', shortName: 'gate', integrationType: 'API' };
+  await gatehouse.call('POST', '/api/utm-integrations', { token: admin, body });
+  for (const confName of ['url', 'key']) {
+    const parameter = { integration: { id: GATE }, confName, confValue: 'secret' };
+    await gatehouse.call('POST', '/api/utm-integration-confs', { token: admin, body: parameter });
+  }
+  intact = await everything();
+});
+afterEach(async () => {
+  const kept = new Set(intact.map(({ pk, sk }) => `${pk} ${sk}`));
+  const added = (await everything()).filter(({ pk, sk }) => !kept.has(`${pk} ${sk}`));
+  await write([
+    ...intact.map((Item) => ({ PutRequest: { Item } })),
+    ...added.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })),
+  ]);
+});
+afterAll(() => documents.destroy());
+
+async function everything(): Promise<Item[]> {
+  const items: Item[] = [];
+  let next: Record<string, unknown> | undefined;
+  do {
+    const input = { TableName: gatehouse.cloud.tableName, ...(next && { ExclusiveStartKey: next }) };
+    const page = await documents.send(new ScanCommand(input));
+    items.push(...((page.Items ?? []) as Item[]));
+    next = page.LastEvaluatedKey;
+  } while (next);
+  return items;
+}
+
+type Request = { PutRequest: { Item: Item } } | { DeleteRequest: { Key: keys.Key } };
+async function write(requests: Request[]): Promise<void> {
+  for (let start = 0; start < requests.length; start += 25) {
+    const RequestItems = { [gatehouse.cloud.tableName]: requests.slice(start, start + 25) };
+    await documents.send(new BatchWriteCommand({ RequestItems }));
+  }
+}
+
+/** What somebody's hand does to the table: an item that gets other attributes, or that goes. */
+type Harm = readonly [key: keys.Key, attributes: Record<string, unknown> | 'goes'];
+
+async function harm(...harms: readonly Harm[]): Promise<void> {
+  const itemAt = (key: keys.Key) => intact.find(({ pk, sk }) => pk === key.pk && sk === key.sk);
+  await write(
+    harms.map(([key, attributes]) =>
+      attributes === 'goes'
+        ? { DeleteRequest: { Key: key } }
+        : { PutRequest: { Item: { ...itemAt(key), ...attributes, ...key } } },
+    ),
+  );
+}
+
+const verify = async (): Promise<readonly Finding[]> => (await verifyTable(whole)).findings;
+const kindsOf = (findings: readonly Finding[]): FindingKind[] => [...new Set(findings.map(({ kind }) => kind))];
+
+/** For each kind of finding: what makes it, and whether it can be repaired. */
+const SEEDS: Record<FindingKind, { harms: readonly (readonly Harm[])[]; repairable: boolean }> = {
+  'unknown-item': {
+    harms: [
+      [[{ pk: 'GHOST', sk: 'x' }, {}]],
+      [[{ pk: 'SEQUENCE', sk: 'CONF' }, { n: 1 }]],
+      [[{ pk: 'LOGIN#alice', sk: 'Guard' }, { id: ALICE }]],
+    ],
+    repairable: false,
+  },
+  'damaged-item': {
+    harms: [
+      [[entityKey('USER', ALICE), { email: undefined }]],
+      [[entityKey('USER', ALICE), { authorities: 'ROLE_ADMIN' }]],
+      [[entityKey('INTEGRATION', GATE), { parameterCount: undefined }]],
+      [[loginGuardKey('alice'), { id: '3' }]],
+      [[rosterKey, { ids: [1] }]],
+      [[totalKey('USER'), { n: undefined }]],
+    ],
+    repairable: false,
+  },
+  'wrong-id': {
+    harms: [[[entityKey('USER', ALICE), { id: USER }]], [[entityKey('CONF', PARAMETER), { id: PARAMETER + 1 }]]],
+    repairable: false,
+  },
+  'wrong-signing-key': {
+    harms: [[[signingKeyKey('forged'), { jwk: { kid: 'forged', kty: 'EC', crv: 'P-256', x: 'x', y: 'y' } }]]],
+    repairable: false,
+  },
+  'login-guard-missing': { harms: [[[loginGuardKey('alice'), 'goes']]], repairable: true },
+  'login-guard-wrong': {
+    harms: [[[loginGuardKey('alice'), { id: USER }]], [[loginGuardKey('alice'), { id: 999 }]]],
+    repairable: true,
+  },
+  'login-guard-orphan': {
+    harms: [[[loginGuardKey('former'), { id: 999 }]], [[loginGuardKey('former'), { id: ALICE }]]],
+    repairable: true,
+  },
+  'login-shared': {
+    harms: [
+      [
+        [entityKey('USER', ALICE), { login: 'user' }],
+        [loginGuardKey('alice'), 'goes'],
+      ],
+    ],
+    repairable: false,
+  },
+  'email-guard-missing': { harms: [[[emailGuardKey('älice@example.com'), 'goes']]], repairable: true },
+  'email-guard-wrong': { harms: [[[emailGuardKey('älice@example.com'), { id: USER }]]], repairable: true },
+  'email-guard-orphan': {
+    // The address as it is written is not the key.
+    harms: [[[emailGuardKey('Älice@Example.com'), { id: ALICE }]]],
+    repairable: true,
+  },
+  'email-shared': {
+    harms: [
+      [
+        [entityKey('USER', ALICE), { email: 'USER@example.com' }],
+        [emailGuardKey('älice@example.com'), 'goes'],
+      ],
+    ],
+    repairable: false,
+  },
+  'not-on-roster': {
+    harms: [[[entityKey('USER', ALICE), { authorities: ['ROLE_ADMIN'] }]], [[rosterKey, 'goes']]],
+    repairable: true,
+  },
+  'wrongly-on-roster': {
+    harms: [[[rosterKey, { ids: new Set([1, USER]) }]], [[rosterKey, { ids: new Set([1, 999]) }]]],
+    repairable: true,
+  },
+  'nobody-administers': {
+    harms: [
+      [
+        [entityKey('USER', 1), { activated: false }],
+        [rosterKey, { ids: undefined }],
+      ],
+    ],
+    repairable: false,
+  },
+  'wrong-total': {
+    harms: [
+      [[totalKey('USER'), { n: 2 }]],
+      [[totalKey('INTEGRATION'), { n: 2 }]],
+      [[totalKey('CONF'), { n: 0 }]],
+      [[totalKey('CONF'), 'goes']],
+    ],
+    repairable: true,
+  },
+  'sequence-behind': {
+    harms: [[[sequenceKey('USER'), { n: 2 }]], [[sequenceKey('INTEGRATION'), 'goes']]],
+    repairable: true,
+  },
+  'parameter-without-integration': {
+    harms: [
+      [
+        [entityKey('INTEGRATION', GATE), 'goes'],
+        [totalKey('INTEGRATION'), { n: 0 }],
+      ],
+    ],
+    repairable: false,
+  },
+  'wrong-parameter-counters': {
+    harms: [
+      [[entityKey('INTEGRATION', GATE), { parameterCount: 3 }]],
+      [[entityKey('INTEGRATION', GATE), { parametersEver: 1 }]],
+    ],
+    repairable: true,
+  },
+};
+
+const CASES = Object.entries(SEEDS).flatMap(([kind, { harms, repairable }]) =>
+  harms.map((each, index) => ({ kind: kind as FindingKind, harms: each, repairable, way: index + 1 })),
+);
+
+describe('a table that somebody has harmed', () => {
+  it.each(CASES.filter(({ repairable }) => repairable))(
+    '$kind, way $way, is found and repaired',
+    async ({ kind, harms }) => {
+      await harm(...harms);
+
+      const found = await verify();
+      await repairTable(gatehouse.table, found, () => undefined);
+
+      expect(kindsOf(found)).toEqual([kind]);
+      expect(await verify()).toEqual([]);
+    },
+  );
+
+  it.each(CASES.filter(({ repairable }) => !repairable))(
+    '$kind, way $way, is found, and left to the operator',
+    async ({ kind, harms }) => {
+      await harm(...harms);
+      const before = await everything();
+
+      const found = await verify();
+      await repairTable(gatehouse.table, found, () => undefined);
+
+      expect(kindsOf(found)).toEqual([kind]);
+      expect(found[0]?.remedy).toEqual({ advice: expect.any(String) });
+      expect(await everything()).toEqual(before);
+    },
+  );
+
+  it('says which item, what was expected and what was found', async () => {
+    await harm([loginGuardKey('alice'), { id: USER }]);
+
+    expect((await verify()).map(({ says }) => says)).toEqual([
+      'LOGIN#alice / GUARD names user 2, and should name user 3, whose login it guards.',
+    ]);
+  });
+});
+
+describe('a repair', () => {
+  it('lets the last one on the roster go only for one who administers', async () => {
+    await harm([rosterKey, { ids: new Set([999]) }]);
+
+    await repairTable(gatehouse.table, await verify(), () => undefined);
+
+    expect((await gatehouse.table.get(rosterKey))?.ids).toEqual(new Set([1]));
+  });
+
+  it('leaves a roster without anybody where nobody administers, so that first-admin can help', async () => {
+    await harm([rosterKey, { ids: new Set([1]) }], [entityKey('USER', 1), { activated: false }]);
+
+    const found = await verify();
+    await repairTable(gatehouse.table, found, () => undefined);
+
+    expect(kindsOf(found)).toEqual(['wrongly-on-roster', 'nobody-administers']);
+    expect(kindsOf(await verify())).toEqual(['nobody-administers']);
+    expect((await gatehouse.table.get(rosterKey))?.ids).toBeUndefined();
+  });
+
+  it.each([
+    ['a guard', [loginGuardKey('alice'), 'goes'], [entityKey('USER', ALICE), { login: 'elsewhere', version: 9 }]],
+    [
+      'the roster',
+      [rosterKey, { ids: new Set([1, USER]) }],
+      [entityKey('USER', USER), { authorities: ['ROLE_ADMIN'], version: 9 }],
+    ],
+    ['a total', [totalKey('USER'), { n: 2 }], [totalKey('USER'), { n: 7 }]],
+    [
+      'a counter',
+      [entityKey('INTEGRATION', GATE), { parameterCount: 3 }],
+      [entityKey('INTEGRATION', GATE), { revision: 99 }],
+    ],
+    ['a sequence', [sequenceKey('USER'), { n: 2 }], [sequenceKey('USER'), { n: 50 }]],
+  ] satisfies [string, Harm, Harm][])('of %s is not made when its reason is gone', async (_, damage, meanwhile) => {
+    await harm(damage);
+    const found = await verify();
+    await harm(meanwhile);
+    const before = await everything();
+
+    await repairTable(gatehouse.table, found, () => undefined);
+
+    expect(found).toHaveLength(1);
+    expect(await everything()).toEqual(before);
+  });
+});
+
+describe('a verification', () => {
+  it('only reads, and never a password, a value or a whole item', async () => {
+    await harm([rosterKey, 'goes'], [loginGuardKey('alice'), 'goes'], [totalKey('CONF'), { n: 0 }]);
+    calls.length = 0;
+
+    await verify();
+
+    expect([...new Set(calls.map(({ operation }) => operation))].sort()).toEqual([
+      'GetItem',
+      'Query',
+      'Scan',
+      'TransactGetItems',
+    ]);
+    const reads = calls.flatMap(({ input }) =>
+      input.TransactItems ? (input.TransactItems as { Get: Call['input'] }[]).map(({ Get }) => Get) : [input],
+    );
+    for (const read of reads) {
+      expect(read.ProjectionExpression).toMatch(/^#/);
+      expect(JSON.stringify(read)).not.toMatch(/passwordHash|confValue|tokenExcepted/);
+    }
+  });
+
+  it('waits for the transactions that it meets', async () => {
+    await harm([loginGuardKey('alice'), 'goes']);
+    conflicts = 3;
+
+    expect(kindsOf(await verify())).toEqual(['login-guard-missing']);
+    expect(conflicts).toBe(0);
+  });
+
+  it('finds nothing in a table that a busy service is changing', { timeout: 30_000 }, async () => {
+    let over = false;
+    let changes = 0;
+    const busy = [users(0), users(1), integrations(0), integrations(1)];
+    const found: unknown[] = [];
+    const giveUpAt = Date.now() + 20_000;
+    pageSize = 2;
+    for (let verifications = 0; (verifications < 10 || changes < 60) && Date.now() < giveUpAt; verifications++) {
+      const { findings, undecided } = await verifyTable(whole);
+      found.push(...findings.map(({ says }) => says), ...undecided);
+    }
+    pageSize = 100;
+    over = true;
+    await Promise.all(busy);
+
+    expect(found).toEqual([]);
+    expect(changes).toBeGreaterThanOrEqual(60);
+
+    async function send(method: string, path: string, body?: object): Promise<{ id: number }> {
+      const answer = await gatehouse.call(method, path, { token: admin, body });
+      expect(answer.status, answer.text).toBeLessThan(300);
+      changes++;
+      return answer.body;
+    }
+
+    /** Somebody comes, is renamed, moves, is promoted, is deactivated and goes. */
+    async function users(worker: number): Promise<void> {
+      for (let round = 0; !over; round++) {
+        const login = `busy-${worker}-${round}`;
+        const made = await send('POST', '/api/users', { login, email: `${login}@example.com` });
+        const renamed = { ...made, login: `${login}-renamed` };
+        await send('PUT', '/api/users', renamed);
+        const promoted = { ...renamed, email: `${login}@elsewhere.com`, authorities: ['ROLE_ADMIN'] };
+        await send('PUT', '/api/users', promoted);
+        await send('PUT', '/api/users', { ...promoted, activated: false });
+        await send('DELETE', `/api/users/${renamed.login}`);
+      }
+    }
+
+    async function integrations(worker: number): Promise<void> {
+      while (!over) {
+        const body = { name: `busy ${worker}`, shortName: 'busy', integrationType: 'API' };
+        const { id } = await send('POST', '/api/utm-integrations', body);
+        const parameter = { integration: { id }, confName: 'name', confValue: 'value' };
+        const { id: first } = await send('POST', '/api/utm-integration-confs', parameter);
+        await send('POST', '/api/utm-integration-confs', parameter);
+        await send('DELETE', `/api/utm-integration-confs/${first}`);
+        await send('DELETE', `/api/utm-integrations/${id}`);
+      }
+    }
+  });
+});
+
+describe('the daily verification', () => {
+  async function runDaily(): Promise<{ code: number; stdout: string; stderr: string }> {
+    const { endpoint, region, tableName } = gatehouse.cloud;
+    const bundle = pathToFileURL(join(inject('assembly'), 'bundles/verify-table/index.mjs')).href;
+    const script = `const { handler } = await import(${JSON.stringify(bundle)}); await handler({});`;
+    const env = {
+      ...process.env,
+      TABLE_NAME: tableName,
+      AWS_ENDPOINT_URL: endpoint,
+      AWS_REGION: region,
+      AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
+    };
+    return promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env })
+      .then((output) => ({ code: 0, ...output }))
+      .catch((error) => error);
+  }
+
+  it('logs how much it has read', async () => {
+    const { code, stdout } = await runDaily();
+
+    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, verified: intact.length, findings: 0, undecided: 0 });
+  });
+
+  it('fails when the table is not intact, and logs kinds and numbers only', async () => {
+    await harm([loginGuardKey('alice'), 'goes'], [emailGuardKey('someone@example.com'), { id: ALICE }]);
+
+    const { code, stdout, stderr } = await runDaily();
+
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ findings: 2, 'login-guard-missing': 1, 'email-guard-orphan': 1 });
+    expect(stdout + stderr).not.toMatch(/alice|someone/);
+  });
+});
