@@ -73,7 +73,7 @@ function report({ items, users, integrations, parameters, findings, undecided }:
   for (const sentence of undecided) say(`Undecided: ${sentence}. Verify again at a quieter time.`);
   say(
     `${items} items, ${users} users, ${integrations} integrations, ${parameters} parameters: ` +
-      `${findings.length === 0 ? 'no' : findings.length} findings`,
+      (findings.length === 1 ? '1 finding' : `${findings.length || 'no'} findings`),
   );
 }
 

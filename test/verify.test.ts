@@ -1,0 +1,191 @@
+import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Cloud, OPERATOR, startCloud } from '../infra/local/cloud.ts';
+import { makeFirstAccounts, operatorsTable } from '../infra/local/first-accounts.ts';
+import { openLocalTable } from '../infra/local/local-table.ts';
+import { openState } from '../infra/local/state.ts';
+import { commit } from '../lib/table/change.ts';
+import { loginGuardKey } from '../lib/table/keys.ts';
+import { remove } from '../lib/table/write.ts';
+
+/* `npm run verify` as an operator uses it: a process, beside a service that keeps its data in a folder. */
+
+const ROOT = join(import.meta.dirname, '..');
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-verify-'));
+const nowhere = join(folder, 'nothing-yet');
+const lock = join(folder, 'processes.json');
+let cloud: Cloud | undefined;
+
+beforeAll(async () => {
+  const state = await openState(folder);
+  const quiet = () => undefined;
+  cloud = await startCloud({ assembly: inject('assembly'), state, port: 0, onLine: quiet, onEnd: quiet });
+  await makeFirstAccounts(cloud, state);
+});
+afterAll(async () => {
+  await cloud?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const { AWS_ENDPOINT_URL_DYNAMODB: _, ...environment } = process.env;
+
+/** `npm run verify`, for this folder unless the environment says another. */
+async function verify(options: readonly string[] = [], more: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/verify.ts', ...options], {
+    cwd: ROOT,
+    env: { ...environment, STATE_DIR: folder, ...more },
+  })
+    .then((output) => ({ code: 0, ...output }))
+    .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+  return { code, lines: stdout.trim().split('\n'), stderr };
+}
+
+/** What names the service to whoever has AWS credentials. */
+const asOnAws = () => ({
+  AWS_ENDPOINT_URL: cloud?.endpoint ?? '',
+  AWS_REGION: cloud?.region ?? '',
+  AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
+});
+
+const SUMMARY = '9 items, 2 users, 0 integrations, 0 parameters: no findings';
+
+async function loseGuard(): Promise<void> {
+  const once = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+  await commit(operatorsTable(cloud as Cloud), [remove(loginGuardKey('user'), once)]);
+}
+
+describe('beside a running service', () => {
+  it('verifies its table, found by the folder or by name', async () => {
+    const [byFolder, byName] = await Promise.all([verify(), verify(['--table', cloud?.tableName ?? ''], asOnAws())]);
+
+    const intact = { code: 0, lines: [`Verifying ${cloud?.tableName}`, expect.stringMatching(SUMMARY)], stderr: '' };
+    expect([byFolder, byName]).toEqual([intact, intact]);
+  });
+
+  it('says what it finds, and what --repair would do', async () => {
+    await loseGuard();
+
+    const { code, lines } = await verify();
+
+    expect(code).toBe(1);
+    expect(lines.slice(1)).toEqual([
+      'login-guard-missing: User 2 has a login whose guard LOGIN#user / GUARD does not exist.',
+      '  --repair claims LOGIN#user / GUARD for user 2',
+      expect.stringMatching(/: 1 finding$/),
+    ]);
+  });
+
+  it('with --repair shows each repair, makes it, and verifies again', async () => {
+    const { code, lines } = await verify(['--repair']);
+
+    expect(code).toBe(0);
+    expect(lines).toContain('Repairing: claims LOGIN#user / GUARD for user 2');
+    expect(lines.at(-1)).toContain('no findings');
+  });
+});
+
+describe('what cannot be verified', () => {
+  it.each([
+    ['an unknown option', ['--nonsense'], {}, 'npm run verify -- [--table NAME] [--repair]'],
+    ['a table without a name', ['--table'], {}, 'npm run verify -- [--table NAME] [--repair]'],
+    ['a folder without data', [], { STATE_DIR: nowhere }, `There is no table in ${nowhere} yet`],
+    ['a state in memory', [], { STATE_DIR: ':memory:' }, 'STATE_DIR=:memory: keeps no table'],
+    [
+      'no credentials',
+      ['--table', 'any'],
+      { AWS_EC2_METADATA_DISABLED: 'true', HOME: nowhere, AWS_REGION: 'eu-central-1' },
+      'There are no AWS credentials',
+    ],
+  ] as [string, string[], Record<string, string>, string][])(
+    '%s ends with 2 and a sentence',
+    async (_, options, more, says) => {
+      const { code, stderr } = await verify(options, more);
+
+      expect(code).toBe(2);
+      expect(stderr).toContain(says);
+      expect(stderr).not.toContain('    at ');
+      expect(existsSync(nowhere)).toBe(false);
+    },
+  );
+
+  it('a table that does not exist ends with 2 and a sentence', async () => {
+    const { code, stderr } = await verify(['--table', 'elsewhere'], asOnAws());
+
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'There is no table elsewhere in this account and region.\n' });
+  });
+});
+
+describe('without a service', () => {
+  beforeAll(async () => {
+    await cloud?.stop();
+    cloud = undefined;
+  });
+
+  it('verifies what the service has left, and leaves nothing running', async () => {
+    const before = readdirSync(folder).sort();
+
+    const { code, lines, stderr } = await verify();
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(lines.at(-1)).toContain(SUMMARY);
+    expect(readdirSync(folder).sort()).toEqual(before);
+  });
+
+  it('keeps a service from starting on the same data meanwhile', async () => {
+    const table = await openLocalTable(folder);
+
+    await expect(openState(folder)).rejects.toThrow('is in use by');
+    const second = await verify();
+    await table.close();
+
+    expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining('Try again') });
+    (await openState(folder)).close();
+  });
+
+  it('takes its engine along when it is interrupted', async () => {
+    const child = spawn(process.execPath, ['infra/verify.ts'], {
+      cwd: ROOT,
+      env: { ...environment, STATE_DIR: folder },
+    });
+    const ended = once(child, 'exit');
+    const engineIn = () => /"engine":"(\d+):/.exec(existsSync(lock) ? readFileSync(lock, 'utf8') : '')?.[1];
+    while (!engineIn() && child.exitCode === null) await wait(5);
+    const engine = Number(engineIn());
+    once(child.stdout, 'data').then(
+      () => child.kill('SIGINT'),
+      () => undefined,
+    );
+
+    await ended;
+    for (let tries = 0; isAlive(engine) && tries < 100; tries++) await wait(10);
+
+    expect(engine).toBeGreaterThan(0);
+    expect(isAlive(engine)).toBe(false);
+    expect(existsSync(lock)).toBe(false);
+  });
+
+  it('says so when the service has gone meanwhile', async () => {
+    const state = await openState(folder);
+    state.tableServed({ endpoint: 'http://127.0.0.1:9', region: 'eu-central-1', tableName: 'any' });
+
+    const { code, stderr } = await verify();
+    state.close();
+
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('cannot be reached') });
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
