@@ -8,7 +8,9 @@ import { OPERATOR } from '../infra/local/cloud.ts';
 import type { Call } from '../infra/local/front.ts';
 import type { Finding, FindingKind } from '../lib/integrity/finding.ts';
 import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
+import { verifyParameters, verifyTotal } from '../lib/integrity/numbers.ts';
 import { repairTable } from '../lib/integrity/repair-table.ts';
+import { survey } from '../lib/integrity/survey.ts';
 import { verifyTable } from '../lib/integrity/verify-table.ts';
 import * as keys from '../lib/table/keys.ts';
 import type { Item } from '../lib/table/table.ts';
@@ -19,10 +21,19 @@ const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKe
 
 const calls: Call[] = [];
 let conflicts = 0;
+/** Happens once, after the next Query of a verification. */
+let meanwhile: (() => Promise<unknown>) | undefined;
 const gatehouse = useGatehouse({
   breaksData: true,
   async around(call, make) {
     if (call.by === undefined) calls.push(call);
+    if (call.operation === 'Query' && call.by === undefined) {
+      const answer = await make();
+      const happen = meanwhile;
+      meanwhile = undefined;
+      await happen?.();
+      return answer;
+    }
     if (call.operation !== 'TransactGetItems' || conflicts === 0) return make();
     conflicts--;
     const CancellationReasons = [{ Code: 'TransactionConflict' }];
@@ -299,10 +310,10 @@ describe('a repair', () => {
       [entityKey('INTEGRATION', GATE), { revision: 99 }],
     ],
     ['a sequence', [sequenceKey('USER'), { n: 2 }], [sequenceKey('USER'), { n: 50 }]],
-  ] satisfies [string, Harm, Harm][])('of %s is not made when its reason is gone', async (_, damage, meanwhile) => {
+  ] satisfies [string, Harm, Harm][])('of %s is not made when its reason is gone', async (_, damage, change) => {
     await harm(damage);
     const found = await verify();
-    await harm(meanwhile);
+    await harm(change);
     const before = await everything();
 
     await repairTable(gatehouse.table, found, () => undefined);
@@ -340,6 +351,32 @@ describe('a verification', () => {
 
     expect(kindsOf(await verify())).toEqual(['login-guard-missing']);
     expect(conflicts).toBe(0);
+  });
+
+  it('counts parameters anew when one comes while it counts', async () => {
+    const seen = await survey(whole, () => undefined);
+    seen.parameters.set(GATE, { count: 1, highest: 1 });
+    const body = { integration: { id: GATE }, confName: 'late', confValue: 'secret' };
+    meanwhile = () => gatehouse.call('POST', '/api/utm-integration-confs', { token: admin, body });
+
+    expect(await verifyParameters(whole, seen)).toEqual({ findings: [] });
+    expect(meanwhile).toBeUndefined();
+  });
+
+  it('calls a total undecided that never stands still', async () => {
+    const seen = await survey(whole, () => undefined);
+    seen.totals.USER = 99;
+    let n = 3;
+    const move = async () => {
+      meanwhile = move;
+      await harm([totalKey('USER'), { n: ++n }]);
+    };
+    meanwhile = move;
+
+    const verdict = await verifyTotal(whole, seen, 'USER');
+    meanwhile = undefined;
+
+    expect(verdict).toEqual({ findings: [], undecided: expect.stringContaining('TOTAL / USER') });
   });
 
   it('finds nothing in a table that a busy service is changing', { timeout: 30_000 }, async () => {

@@ -23,7 +23,7 @@ export interface Verdict {
 }
 
 /** How often something that moves is looked at, how often in a row it must look wrong, and the longest wait between; milliseconds. */
-const TRIES = 40;
+const TRIES = 20;
 const TIMES_WRONG = 3;
 const LONGEST_WAIT = 100;
 
