@@ -38,8 +38,8 @@ export class DailyVerification extends Construct {
       architecture: Architecture.ARM_64,
       handler: 'index.handler',
       code: Code.fromAsset(bundleOf(bundles, 'verify-table')),
-      // It keeps a line of every user in memory, and a million items take minutes: the most that Lambda gives.
-      memorySize: 1024,
+      // It keeps about 3 KB of every user in memory, and a million items take minutes.
+      memorySize: 2048,
       timeout: Duration.minutes(15),
       // A table that is not intact is not so the second time either.
       retryAttempts: 0,

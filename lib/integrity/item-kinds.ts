@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { entityKey, type Key, type Kind } from '../table/keys.ts';
+import { idText, type Key, type Kind } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import { thumbprint } from '../tokens/thumbprint.ts';
 import { type Finding, nameOf } from './finding.ts';
@@ -13,51 +13,49 @@ const audit = { createdBy: text, createdDate: text, lastModifiedBy: text, lastMo
 interface ItemKind {
   owns(key: Key): boolean;
   /** What every item of the kind has. Attributes that are not named here are never read. */
-  readonly attributes: v.ObjectEntries;
+  readonly attributes: v.ObjectSchema<v.ObjectEntries, undefined>;
 }
 
-const collection = (kind: Kind) => (key: Key) =>
-  key.pk === kind &&
-  Number(key.sk) > 0 &&
-  Number.isSafeInteger(Number(key.sk)) &&
-  isSame(key, entityKey(kind, Number(key.sk)));
+const collection = (kind: Kind) => (key: Key) => {
+  const id = Number(key.sk);
+  return key.pk === kind && Number.isSafeInteger(id) && id > 0 && key.sk === idText(id);
+};
 const beside = (prefix: string, sk: string) => (key: Key) =>
   key.pk.startsWith(prefix) && key.pk.length > prefix.length && key.sk === sk;
 const numberOf = (pk: string, kinds: readonly Kind[]) => (key: Key) => key.pk === pk && kinds.includes(key.sk as Kind);
-const isSame = (one: Key, other: Key): boolean => one.pk === other.pk && one.sk === other.sk;
 
 /** Every kind of item that lib/table/keys.ts draws. */
 const ITEM_KINDS: readonly ItemKind[] = [
   {
     owns: collection('USER'),
-    attributes: {
+    attributes: v.object({
       ...{ id, login: text, email: text, activated: v.boolean(), langKey: text, authorities: v.array(text) },
       ...{ ...audit, version: count, passwordChanges: count },
-    },
+    }),
   },
-  { owns: beside('LOGIN#', 'GUARD'), attributes: { id } },
-  { owns: beside('EMAIL#', 'GUARD'), attributes: { id } },
-  { owns: (key) => key.pk === 'ADMINS' && key.sk === 'ROSTER', attributes: { ids: v.optional(v.set(id)) } },
+  { owns: beside('LOGIN#', 'GUARD'), attributes: v.object({ id }) },
+  { owns: beside('EMAIL#', 'GUARD'), attributes: v.object({ id }) },
+  { owns: (key) => key.pk === 'ADMINS' && key.sk === 'ROSTER', attributes: v.object({ ids: v.optional(v.set(id)) }) },
   {
     owns: collection('INTEGRATION'),
-    attributes: {
+    attributes: v.object({
       ...{ id, name: text, shortName: text, integrationType: text, active: v.boolean() },
       ...{ parameterCount: whole, parametersEver: whole, version: count, revision: count },
-    },
+    }),
   },
-  { owns: collection('CONF'), attributes: { id, confName: text, version: count } },
-  { owns: numberOf('SEQUENCE', ['USER', 'INTEGRATION']), attributes: { n: whole } },
-  { owns: numberOf('TOTAL', ['USER', 'INTEGRATION', 'CONF']), attributes: { n: whole } },
+  { owns: collection('CONF'), attributes: v.object({ id, confName: text, version: count }) },
+  { owns: numberOf('SEQUENCE', ['USER', 'INTEGRATION']), attributes: v.object({ n: whole }) },
+  { owns: numberOf('TOTAL', ['USER', 'INTEGRATION', 'CONF']), attributes: v.object({ n: whole }) },
   {
     owns: (key) => key.pk === 'JWKS',
-    attributes: { jwk: v.object({ kid: text, kty: text, crv: text, x: text, y: text }) },
+    attributes: v.object({ jwk: v.object({ kid: text, kty: text, crv: text, x: text, y: text }) }),
   },
-  { owns: beside('RESET#', 'RESET'), attributes: { userId: id, passwordChanges: count, expires: count } },
+  { owns: beside('RESET#', 'RESET'), attributes: v.object({ userId: id, passwordChanges: count, expires: count }) },
 ];
 
 /** All attributes that the verification reads: no password, no value, nothing that is not needed. */
 export const VERIFIED_ATTRIBUTES: readonly string[] = [
-  ...new Set(ITEM_KINDS.flatMap(({ attributes }) => Object.keys(attributes))),
+  ...new Set(ITEM_KINDS.flatMap(({ attributes }) => Object.keys(attributes.entries))),
 ];
 
 /** The collection that an item is one of, by its key. */
@@ -83,7 +81,7 @@ export function flawOf(item: Item): Finding | undefined {
       'nothing says what it is; if a newer version has written it, verify with that one, else delete it by hand',
     );
   }
-  const { success, issues } = v.safeParse(v.object(kind.attributes), item);
+  const { success, issues } = v.safeParse(kind.attributes, item);
   if (!success) {
     const wrong = [...new Set(issues.map((issue) => v.getDotPath(issue)))];
     return flaw('damaged-item', `lacks or has wrong: ${wrong.join(', ')}`, `nothing else holds that; ${BACKUP}`);
