@@ -3,7 +3,7 @@ import { type Faults, openFaults } from '../infra/local/faults.ts';
 import { rightsOf, routes } from '../routes.ts';
 import { CHANGES, openStage, type Stage } from './support/changes.ts';
 import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
-import { expectIntactUsers } from './support/users.ts';
+import { expectIntact } from './support/intact.ts';
 
 /*
  * A function can end at any moment. Here it does after each of its calls to AWS in turn: what is left behind is all of
@@ -59,4 +59,4 @@ it('is tried on every row that changes something', () => {
   expect(CHANGES.map(({ on }) => on).sort()).toEqual(changing.map(({ on }) => on).sort());
 });
 
-it('leaves an intact table', () => expectIntactUsers(gatehouse));
+it('leaves an intact table', () => expectIntact(gatehouse));
