@@ -6,7 +6,7 @@ import { createIntegration } from '../../lib/integrations/create-integration.ts'
 import { integrationChanged } from '../../lib/integrations/integration-table.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
 import { commit } from '../../lib/table/change.ts';
-import { entityKey, loginGuardKey, parameterId, totalKey } from '../../lib/table/keys.ts';
+import { entityKey, loginGuardKey, parameterId, signingKeyKey, totalKey } from '../../lib/table/keys.ts';
 import { add, claim } from '../../lib/table/write.ts';
 import { newAccount } from '../../lib/users/create-user.ts';
 import type { User } from '../../lib/users/user.ts';
@@ -59,8 +59,8 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
   const { cloud, table } = gatehouse;
   const { endpoint, region, pepperKey } = cloud;
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
-  const key = makeKey('stage');
-  await commit(table, [claim({ pk: 'JWKS', sk: 'stage' }, { jwk: key.jwk }, 'reload')]);
+  const key = makeKey();
+  await commit(table, [claim(signingKeyKey(key.jwk.kid), { jwk: key.jwk }, 'reload')]);
   const passwordHash = await openPasswords(pepperKey, kms).hash('pass');
 
   const stage: Stage = {

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { beforeEach, expect, vi } from 'vitest';
 import type { Table } from '../../lib/table/table.ts';
+import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import { openVerifier, type Verifier } from '../../lib/tokens/verify-token.ts';
 
 /** The header or the claims of a token. */
@@ -15,9 +16,11 @@ export interface Key {
   readonly privateKey: KeyObject;
 }
 
-export function makeKey(kid: string): Key {
+/** A new key, by its thumbprint unless it is to have another id. */
+export function makeKey(kid?: string): Key {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return { jwk: { ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' }, privateKey };
+  const jwk = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
+  return { jwk: { ...jwk, kid: kid ?? thumbprint(jwk), alg: 'ES256', use: 'sig' }, privateKey };
 }
 
 /** The signature that ES256 wants. */
