@@ -106,5 +106,7 @@ function messageOf(error: unknown): string {
   if (error.name === 'CredentialsProviderError') return `There are no AWS credentials: ${error.message}`;
   if (code === 'ECONNREFUSED' || code === 'ECONNRESET')
     return 'The table cannot be reached: perhaps the service was stopped meanwhile.';
+  // Our own say all there is to say.
+  if (error.name === 'Error' && code === undefined) return error.message;
   return `The table could not be verified: ${error.message || error.name}`;
 }

@@ -12,7 +12,7 @@ import {
   type Stage,
 } from './support/changes.ts';
 import { type Gatehouse, type Received, startGatehouse } from './support/gatehouse.ts';
-import { expectIntactUsers } from './support/users.ts';
+import { expectIntact } from './support/intact.ts';
 
 /*
  * What each row answers to each fault. docs/faults.md is written from what is seen here, and must say it:
@@ -197,7 +197,7 @@ describe('in time and never wrongly', { timeout: 120_000 }, () => {
     ]);
   });
 
-  it('leaves an intact table', () => expectIntactUsers(gatehouse));
+  it('leaves an intact table', () => expectIntact(gatehouse));
 });
 
 it('as docs/faults.md tells', () => expect(documentOf()).toMatchFileSnapshot('../docs/faults.md'));
