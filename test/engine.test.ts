@@ -3,7 +3,7 @@ import { ENGINE_RULES } from './support/engine-rules.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
 describe('the engine below all races', () => {
-  const gatehouse = useGatehouse({ breaksData: true });
+  const gatehouse = useGatehouse();
 
   it.each(Object.entries(ENGINE_RULES))('%s', (_, demand) => demand(gatehouse.table));
 });

@@ -60,6 +60,7 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
       1,
       undefined,
     ]);
+    await forget(table, taken);
   },
 
   async 'of 50 that add to a number at once, none is lost'(table) {
