@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useGatehouse } from './support/gatehouse.ts';
-import { expectIntactUsers } from './support/users.ts';
+import { expectIntact } from './support/intact.ts';
 
 describe('many creations at once', () => {
   const gatehouse = useGatehouse();
@@ -38,5 +38,5 @@ describe('many creations at once', () => {
     expect(refusals).toEqual(Array(39).fill('error.emailexists'));
   });
 
-  it('leave an intact table', () => expectIntactUsers(gatehouse));
+  it('leave an intact table', () => expectIntact(gatehouse));
 });
