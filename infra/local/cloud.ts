@@ -34,7 +34,7 @@ export interface Cloud {
   readonly tableName: string;
   readonly pepperKey: string;
   /** Calls that came from a function after it had answered. */
-  readonly lateCalls: readonly string[];
+  readonly lateCalls: string[];
   /** Runs the functions as they are bundled now. */
   recycle(): void;
   /** Runs the stack as it was synthesized to this folder. */

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, inject } from 'vitest';
+import type { Around } from '../../infra/local/front.ts';
+import { type Items, itemsOf, putBack } from './items.ts';
 import { type Gatehouse, type Launch, launch } from './launch.ts';
 
 export type { Gatehouse, Received } from './launch.ts';
@@ -10,14 +12,42 @@ export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
   return launch({ assembly: inject('assembly'), ...options, heldToRows: options.assembly === undefined });
 }
 
-/** Gatehouse for all tests of a file. */
-export function useGatehouse(options?: Options): Gatehouse {
-  let started: Gatehouse | undefined;
-  beforeAll(async () => {
-    started = await startGatehouse(options);
+/** Serves one test file after the other: most of what a file would cost is the start. */
+interface Shared {
+  readonly gatehouse: Gatehouse;
+  /** The table before the first test. */
+  readonly start: Items;
+  /** What the file that it serves wants around its calls. */
+  around: Around | undefined;
+}
+const worker = globalThis as { shared?: Promise<Shared> };
+
+async function share(): Promise<Shared> {
+  let shared: Shared | undefined;
+  const gatehouse = await startGatehouse({
+    around: (call, make) => (shared?.around ? shared.around(call, make) : make()),
   });
-  afterAll(() => started?.stop());
+  shared = { gatehouse, start: await itemsOf(gatehouse.cloud), around: undefined };
+  return shared;
+}
+
+/** Gatehouse for all tests of a file, with the accounts admin and user and nothing else in its table. */
+export function useGatehouse({ around, breaksData }: Pick<Options, 'around' | 'breaksData'> = {}): Gatehouse {
+  let shared: Shared | undefined;
+  beforeAll(async () => {
+    worker.shared ??= share();
+    shared = await worker.shared;
+    shared.around = around;
+  });
+  afterAll(async () => {
+    if (!shared) return;
+    const { gatehouse, start } = shared;
+    shared.around = undefined;
+    const clear = () => putBack(gatehouse.cloud, start);
+    if (breaksData) await clear();
+    await gatehouse.judge().finally(clear);
+  });
   return new Proxy({} as Gatehouse, {
-    get: (_, name) => started?.[name as keyof Gatehouse],
+    get: (_, name) => shared?.gatehouse[name as keyof Gatehouse],
   });
 }

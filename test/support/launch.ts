@@ -43,6 +43,9 @@ export interface Gatehouse {
   logIn(login: string, password?: string): Promise<string>;
   /** A new account made by admin, its password its login, filled up with dots to four. */
   makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
+  /** Fails unless the table is intact and all went as it must since the last time. */
+  judge(): Promise<void>;
+  /** Judges, and ends it. */
   stop(): Promise<void>;
 }
 
@@ -101,12 +104,16 @@ export async function launch({ heldToRows = true, breaksData = false, ...options
       assert.equal(created.status, 201, created.text);
       return created.body;
     },
+    async judge() {
+      lines.length = 0;
+      const [late, excess] = [cloud.lateCalls.splice(0), beyond.splice(0)];
+      if (heldToRows && !breaksData) await expectIntact(gatehouse);
+      assert.deepEqual(late, [], 'calls after the answer');
+      if (heldToRows) assert.deepEqual(excess, [], 'calls that the row of the function does not allow');
+    },
     async stop() {
       agent.destroy();
-      const intact = heldToRows && !breaksData ? expectIntact(gatehouse) : Promise.resolve();
-      await intact.finally(cloud.stop);
-      assert.deepEqual(cloud.lateCalls, [], 'calls after the answer');
-      if (heldToRows) assert.deepEqual(beyond, [], 'calls that the row of the function does not allow');
+      await gatehouse.judge().finally(cloud.stop);
     },
   };
   return gatehouse;
