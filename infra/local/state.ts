@@ -51,6 +51,8 @@ const DATABASE = 'gatehouse.db';
 export function openMemoryState(): State {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   const files = new Map<string, string>();
+  const close = () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', close);
   return {
     database: undefined,
     assemblies: folder,
@@ -58,7 +60,10 @@ export function openMemoryState(): State {
     tableServed: () => undefined,
     read: (name) => files.get(name),
     write: (name, content) => void files.set(name, content),
-    close: () => rmSync(folder, { recursive: true, force: true }),
+    close() {
+      process.off('exit', close);
+      close();
+    },
   };
 }
 
