@@ -1,4 +1,5 @@
 import * as Accounts from './lib/accounts/account-contracts.ts';
+import { ListAudits } from './lib/audit/audit-contracts.ts';
 import type { Contract } from './lib/contract.ts';
 import { GetHealth } from './lib/health.ts';
 import { GetInfo } from './lib/info.ts';
@@ -11,7 +12,7 @@ import * as Users from './lib/users/user-contracts.ts';
 
 // The partition keys of lib/table/keys.ts.
 const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
-const [SEQUENCE, TOTAL, JWKS, RESET] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*'];
+const [SEQUENCE, TOTAL, JWKS, RESET, AUDIT] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*', 'AUDIT#*'];
 
 const mail = true;
 const guarded = true;
@@ -30,18 +31,18 @@ export const routes: readonly Route[] = [
   { on: 'GET /api/account',                        file: 'get-account',         contract: Accounts.GetAccount,
     may: { get: [USER] } },
   { on: 'POST /api/account',                       file: 'update-account',      contract: Accounts.UpdateAccount,
-    may: { get: [USER], put: [EMAIL], update: [USER], remove: [EMAIL] } },
+    may: { get: [USER], put: [EMAIL, AUDIT], update: [USER], remove: [EMAIL] } },
   { on: 'POST /api/account/change-password',       file: 'change-password',     contract: Accounts.ChangePassword,
-    may: { get: [USER], update: [USER], keys: ['pepper'] } },
+    may: { get: [USER], put: [AUDIT], update: [USER], keys: ['pepper'] } },
   { on: 'POST /api/account/reset-password/init',   file: 'request-reset',       contract: Accounts.RequestReset,
     may: { get: [EMAIL, USER], put: [RESET], mail }, guarded },
   { on: 'POST /api/account/reset-password/finish', file: 'finish-reset',        contract: Accounts.FinishReset,
-    may: { get: [RESET, USER], update: [USER], remove: [RESET], keys: ['pepper'] }, guarded },
+    may: { get: [RESET, USER], put: [AUDIT], update: [USER], remove: [RESET], keys: ['pepper'] }, guarded },
 
   { on: 'POST /api/users',                         file: 'create-user',         contract: Users.CreateUser,
-    may: { get: [USER], put: [USER, LOGIN, EMAIL, RESET], update: [ADMINS, SEQUENCE, TOTAL], check: [USER], keys: ['pepper'], mail } },
+    may: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, SEQUENCE, TOTAL], check: [USER], keys: ['pepper'], mail } },
   { on: 'PUT /api/users',                          file: 'update-user',         contract: Users.UpdateUser,
-    may: { get: [USER], put: [LOGIN, EMAIL], update: [USER, ADMINS], remove: [LOGIN, EMAIL], check: [USER] } },
+    may: { get: [USER], put: [LOGIN, EMAIL, AUDIT], update: [USER, ADMINS], remove: [LOGIN, EMAIL], check: [USER] } },
   { on: 'GET /api/users',                          file: 'list-users',          contract: Users.ListUsers,
     may: { get: [TOTAL], query: [USER] } },
   { on: 'GET /api/users/authorities',              file: 'list-authorities',    contract: Users.ListAuthorities,
@@ -49,12 +50,12 @@ export const routes: readonly Route[] = [
   { on: 'GET /api/users/{login}',                  file: 'get-user',            contract: Users.GetUser,
     may: { get: [LOGIN, USER] } },
   { on: 'DELETE /api/users/{login}',               file: 'delete-user',         contract: Users.DeleteUser,
-    may: { get: [LOGIN, USER], update: [ADMINS, TOTAL], remove: [USER, LOGIN, EMAIL], check: [USER] } },
+    may: { get: [LOGIN, USER], put: [AUDIT], update: [ADMINS, TOTAL], remove: [USER, LOGIN, EMAIL], check: [USER] } },
 
   { on: 'POST /api/utm-integrations',              file: 'create-integration',  contract: Integrations.CreateIntegration,
-    may: { get: [USER], put: [INTEGRATION], update: [SEQUENCE, TOTAL], check: [USER] } },
+    may: { get: [USER], put: [INTEGRATION, AUDIT], update: [SEQUENCE, TOTAL], check: [USER] } },
   { on: 'PUT /api/utm-integrations',               file: 'update-integration',  contract: Integrations.UpdateIntegration,
-    may: { get: [USER, INTEGRATION], update: [INTEGRATION], check: [USER] } },
+    may: { get: [USER, INTEGRATION], put: [AUDIT], update: [INTEGRATION], check: [USER] } },
   { on: 'GET /api/utm-integrations',               file: 'list-integrations',   contract: Integrations.ListIntegrations,
     may: { get: [TOTAL], query: [INTEGRATION] } },
   { on: 'GET /api/utm-integrations/count',         file: 'count-integrations',  contract: Integrations.CountIntegrations,
@@ -62,14 +63,14 @@ export const routes: readonly Route[] = [
   { on: 'GET /api/utm-integrations/{id}',          file: 'get-integration',     contract: Integrations.GetIntegration,
     may: { get: [INTEGRATION] } },
   { on: 'DELETE /api/utm-integrations/{id}',       file: 'delete-integration',  contract: Integrations.DeleteIntegration,
-    may: { get: [USER, INTEGRATION], query: [CONF], update: [TOTAL], remove: [INTEGRATION, CONF], check: [USER] } },
+    may: { get: [USER, INTEGRATION], query: [CONF], put: [AUDIT], update: [TOTAL], remove: [INTEGRATION, CONF], check: [USER] } },
   { on: 'POST /api/utm-integrations/{id}/module/restarted', file: 'report-restart', contract: Integrations.ReportRestart,
-    may: { get: [USER, INTEGRATION], update: [INTEGRATION], check: [USER] } },
+    may: { get: [USER, INTEGRATION], put: [AUDIT], update: [INTEGRATION], check: [USER] } },
 
   { on: 'POST /api/utm-integration-confs',         file: 'create-parameter',    contract: Parameters.CreateParameter,
-    may: { get: [USER, INTEGRATION], put: [CONF], update: [INTEGRATION, TOTAL], check: [USER], keys: ['seal'] } },
+    may: { get: [USER, INTEGRATION], put: [CONF, AUDIT], update: [INTEGRATION, TOTAL], check: [USER], keys: ['seal'] } },
   { on: 'PUT /api/utm-integration-confs',          file: 'update-parameter',    contract: Parameters.UpdateParameter,
-    may: { get: [USER, INTEGRATION, CONF], update: [INTEGRATION, CONF], check: [USER], keys: ['seal'] } },
+    may: { get: [USER, INTEGRATION, CONF], put: [AUDIT], update: [INTEGRATION, CONF], check: [USER], keys: ['seal'] } },
   { on: 'GET /api/utm-integration-confs',          file: 'list-parameters',     contract: Parameters.ListParameters,
     may: { get: [USER, TOTAL], batchGet: [INTEGRATION], query: [CONF], keys: ['unseal'] } },
   { on: 'GET /api/utm-integration-confs/count',    file: 'count-parameters',    contract: Parameters.CountParameters,
@@ -77,7 +78,10 @@ export const routes: readonly Route[] = [
   { on: 'GET /api/utm-integration-confs/{id}',     file: 'get-parameter',       contract: Parameters.GetParameter,
     may: { get: [USER, INTEGRATION, CONF], keys: ['unseal'] } },
   { on: 'DELETE /api/utm-integration-confs/{id}',  file: 'delete-parameter',    contract: Parameters.DeleteParameter,
-    may: { get: [USER, INTEGRATION, CONF], update: [INTEGRATION, TOTAL], remove: [CONF], check: [USER] } },
+    may: { get: [USER, INTEGRATION, CONF], put: [AUDIT], update: [INTEGRATION, TOTAL], remove: [CONF], check: [USER] } },
+
+  { on: 'GET /api/audits',                         file: 'list-audits',         contract: ListAudits,
+    may: { get: [USER], query: [AUDIT] } },
 ];
 
 /** One endpoint: the request, the file in functions/ that serves it, its contract, and all that its function may do. */

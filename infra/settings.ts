@@ -19,6 +19,8 @@ const settings = v.strictObject({
   /** Whether the table is protected against deletion, kept when the stack goes, and restorable to any second. */
   keepData: v.boolean(),
   logRetentionDays: v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number')),
+  /** How long the audit trail is kept. */
+  auditDays: count,
   /** What a second of the table can cost at most, in request units. */
   tableMaximum: v.strictObject({ readUnits: count, writeUnits: count }),
   /** Requests a second, for all routes together and for the login. */

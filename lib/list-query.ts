@@ -41,7 +41,13 @@ type Values = Record<string, string[]>;
  * `cursor`, any number of `sort=field,asc|desc` and `field.operator=value`. What it does not know is nobody's business;
  * a field that cannot be sorted by and a value that cannot be read are refused.
  */
-export function listQuery(fields: Readonly<Record<string, FieldKind>>, largestPage = LARGEST_PAGE) {
+export function listQuery(
+  fields: Readonly<Record<string, FieldKind>>,
+  {
+    largestPage = LARGEST_PAGE,
+    sortable = Object.keys(fields),
+  }: { largestPage?: number; sortable?: readonly string[] } = {},
+) {
   return v.pipe(
     v.custom<Values>(() => true),
     v.rawTransform(({ dataset: { value: values }, addIssue, NEVER }): ListQuery => {
@@ -57,7 +63,7 @@ export function listQuery(fields: Readonly<Record<string, FieldKind>>, largestPa
         }),
         after: cursorId(values.cursor?.[0]),
       };
-      if (query.sort.some(({ field }) => !Object.hasOwn(fields, field))) wrong.add('sort');
+      if (query.sort.some(({ field }) => !sortable.includes(field))) wrong.add('sort');
       const byId = query.filters.length === 0 && (query.sort[0]?.field ?? 'id') === 'id';
       if (values.cursor && (query.after === undefined || !byId)) wrong.add('cursor');
       for (const key of wrong) {

@@ -111,6 +111,7 @@ describe('the rights of a function', () => {
   it('are exactly those of its row', () => {
     expect(tableRights('DELETE /api/users/{login}')).toEqual({
       'dynamodb:GetItem': ['LOGIN#*', 'USER'],
+      'dynamodb:PutItem': ['AUDIT#*'],
       'dynamodb:UpdateItem': ['ADMINS', 'TOTAL'],
       'dynamodb:DeleteItem': ['USER', 'LOGIN#*', 'EMAIL#*'],
       'dynamodb:ConditionCheckItem': ['USER'],

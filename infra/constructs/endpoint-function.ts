@@ -43,6 +43,7 @@ export class EndpointFunction extends LambdaFunction {
       environment: {
         TOKEN_ISSUER: `gatehouse-${environment}`,
         TOKEN_SECONDS: String(settings.tokenLife.minutes * 60),
+        AUDIT_DAYS: String(settings.auditDays),
         REMEMBERED_TOKEN_SECONDS: String(settings.tokenLife.rememberedMinutes * 60),
       },
     });

@@ -3,7 +3,7 @@ import type { Passwords } from '../passwords/passwords.ts';
 import type { Table } from '../table/table.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
-import { passwordChange } from '../users/user-table.ts';
+import { deedOn, passwordChange } from '../users/user-table.ts';
 import { ChangePassword } from './account-contracts.ts';
 
 /**
@@ -22,6 +22,10 @@ export async function changePassword(
 
   await changeAs(table, caller, ChangePassword.who, load, (passwordHash, self) => {
     if (!passwordHash) throw new Failure('wrong-password');
-    return { writes: [passwordChange(self, passwordHash, caller.jti)], result: undefined };
+    return {
+      writes: [passwordChange(self, passwordHash, caller.jti)],
+      result: undefined,
+      deed: deedOn('password.changed', self),
+    };
   });
 }

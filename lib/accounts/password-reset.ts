@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { auditEntry } from '../audit/audit-entry.ts';
 import { RESERVE } from '../aws.ts';
 import { Failure } from '../failure.ts';
 import { logError } from '../log.ts';
@@ -11,7 +12,7 @@ import { also, claim, remove, unchanged, type Write } from '../table/write.ts';
 import { startClock } from '../time-left.ts';
 import { emailKey } from '../users/email-key.ts';
 import type { User } from '../users/user.ts';
-import { findUser, passwordChange } from '../users/user-table.ts';
+import { deedOn, findUser, passwordChange } from '../users/user-table.ts';
 
 /** How long a key can be used, in seconds. */
 const LIFE = 24 * 60 * 60;
@@ -94,7 +95,12 @@ export async function finishReset(table: Table, passwords: Passwords, key: strin
     if (!loaded) throw new Failure('unknown-key');
     const { user, passwordHash } = loaded;
     const once = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
-    return { writes: [also(passwordChange(user, passwordHash), unchanged(user)), remove(at, once)], result: undefined };
+    const writes = [
+      also(passwordChange(user, passwordHash), unchanged(user)),
+      remove(at, once),
+      auditEntry(user, deedOn('password.reset', user)),
+    ];
+    return { writes, result: undefined };
   });
 }
 

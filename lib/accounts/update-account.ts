@@ -14,6 +14,6 @@ export async function updateAccount(table: Table, caller: Caller, wanted: OwnAcc
     caller,
     UpdateAccount.who,
     async () => undefined,
-    (_, self) => modify(self, wanted, self.login),
+    (_, self) => modify('account.updated', self, wanted, self.login),
   );
 }

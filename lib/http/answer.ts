@@ -53,16 +53,19 @@ export function listed<E>(
   return {
     status: 200,
     body,
-    headers: { 'X-Total-Count': String(total), Link: links(query, { total, more, cursor }, url) },
+    headers: {
+      ...(total !== undefined && { 'X-Total-Count': String(total) }),
+      Link: links(query, { total, more, cursor }, url),
+    },
   };
 }
 
 /** RFC 8288, in the order that clients know. The commas of a sort are encoded: clients split the header at commas. */
 function links({ page, size }: ListQuery, { total, more, cursor }: Omit<Page<unknown>, 'entities'>, url: Url): string {
-  const last = Math.max(0, Math.ceil(total / size) - 1);
-  const pages = { next: more ? page + 1 : -1, prev: page - 1 <= last ? page - 1 : -1, last, first: 0 };
+  const last = total === undefined ? undefined : Math.max(0, Math.ceil(total / size) - 1);
+  const pages = { next: more ? page + 1 : -1, prev: page - 1 <= (last ?? page) ? page - 1 : -1, last, first: 0 };
   return Object.entries(pages)
-    .filter(([, target]) => target >= 0)
+    .filter((entry): entry is [string, number] => entry[1] !== undefined && entry[1] >= 0)
     .map(([relation, target]) => {
       const parameters = new URLSearchParams(url.searchParams);
       parameters.set('page', String(target));

@@ -4,6 +4,7 @@ import { add, claim } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { CreateIntegration, type NewIntegration } from './integration-contracts.ts';
+import { deedOnIntegration } from './integration-table.ts';
 
 /** Registers an integration. Fails with forbidden. */
 export async function createIntegration(table: Table, caller: Caller, wanted: NewIntegration): Promise<Integration> {
@@ -26,6 +27,6 @@ export async function createIntegration(table: Table, caller: Caller, wanted: Ne
     caller,
     CreateIntegration.who,
     async () => undefined,
-    () => ({ writes, result: integration }),
+    () => ({ writes, result: integration, deed: deedOnIntegration('integration.created', integration) }),
   );
 }

@@ -8,7 +8,7 @@ import { MOST_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
 import { CreateParameter, type NewParameter } from './parameter-contracts.ts';
-import type { StoredParameter } from './parameter-table.ts';
+import { deedOnParameter, type StoredParameter } from './parameter-table.ts';
 import { openSeal } from './sealed-value.ts';
 
 /** Attaches a parameter to an integration. Fails with unknown-id, too-many-parameters, forbidden. */
@@ -32,6 +32,7 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
         add(totalKey('CONF'), 1),
       ],
       result: { id, integration, confName, confValue, confDescription, version: parameter.version },
+      deed: deedOnParameter('parameter.created', parameter),
     };
   });
 }

@@ -5,7 +5,7 @@ import type { Table } from '../table/table.ts';
 import { add, remove, type Write } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import { DeleteIntegration } from './integration-contracts.ts';
-import { findIntegration, untouched } from './integration-table.ts';
+import { deedOnIntegration, findIntegration, untouched } from './integration-table.ts';
 import { parameterRemoved, parametersOf } from './parameter-table.ts';
 
 /** Deletes an integration with all its parameters, in one transaction. Fails with not-found, version-changed, forbidden. */
@@ -30,6 +30,6 @@ export async function deleteIntegration(
       ...parameters.map(parameterRemoved),
       ...(parameters.length > 0 ? [add(totalKey('CONF'), -parameters.length)] : []),
     ];
-    return { writes, result: undefined };
+    return { writes, result: undefined, deed: deedOnIntegration('integration.deleted', integration) };
   });
 }

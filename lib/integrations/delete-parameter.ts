@@ -7,7 +7,7 @@ import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import { DeleteParameter } from './parameter-contracts.ts';
-import { findParameter, parameterRemoved } from './parameter-table.ts';
+import { deedOnParameter, findParameter, parameterRemoved } from './parameter-table.ts';
 
 /** Removes a parameter from its integration. Fails with not-found, version-changed, forbidden. */
 export async function deleteParameter(
@@ -28,6 +28,7 @@ export async function deleteParameter(
         add(totalKey('CONF'), -1),
       ],
       result: undefined,
+      deed: deedOnParameter('parameter.deleted', parameter),
     };
   });
 }

@@ -1,3 +1,4 @@
+import type { Deed } from '../audit/audit-entry.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Condition, set, type Write } from '../table/write.ts';
@@ -13,6 +14,18 @@ export async function findIntegration(table: Table, id: number): Promise<Integra
   const item = await table.get(entityKey('INTEGRATION', id));
   return item && integrationOf(item);
 }
+
+/** What is done to an integration, for the audit trail. */
+export const deedOnIntegration = (
+  action: Deed['action'],
+  { id, name }: Integration,
+  fields?: readonly string[],
+): Deed => ({
+  action,
+  target: `integration/${id}`,
+  targetName: name,
+  ...(fields && { fields }),
+});
 
 /** Nothing about the integration or its parameters has changed since it was read. */
 export function untouched(integration: Integration): Condition {

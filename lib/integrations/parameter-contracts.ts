@@ -82,7 +82,7 @@ export const GetParameter = {
 /** Values are secrets: nobody finds one by filters, or learns of it from an order. */
 const query = listQuery(
   { id: 'number', confName: 'text', confDescription: 'text', integrationId: 'number' },
-  LARGEST_PAGE,
+  { largestPage: LARGEST_PAGE },
 );
 
 /** GET /api/utm-integration-confs/count */

@@ -1,3 +1,4 @@
+import type { Deed } from '../audit/audit-entry.ts';
 import { entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { remove, unchanged, type Write } from '../table/write.ts';
@@ -34,6 +35,13 @@ export async function findParameter(table: Table, id: number): Promise<Parameter
 export async function parametersOf(table: Table, integrationId: number): Promise<Parameter[]> {
   return (await table.query('CONF', parametersRange(integrationId))).map(parameterOf);
 }
+
+/** What is done to a parameter, for the audit trail. */
+export const deedOnParameter = (
+  action: Deed['action'],
+  { id, confName }: StoredParameter,
+  fields?: readonly string[],
+): Deed => ({ action, target: `parameter/${id}`, targetName: confName, ...(fields && { fields }) });
 
 /** A parameter goes. */
 export function parameterRemoved(parameter: Parameter): Write {

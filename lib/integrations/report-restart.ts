@@ -3,7 +3,7 @@ import type { Table } from '../table/table.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { ReportRestart } from './integration-contracts.ts';
-import { findIntegration, integrationChanged } from './integration-table.ts';
+import { deedOnIntegration, findIntegration, integrationChanged } from './integration-table.ts';
 
 /**
  * A module says that it has restarted with the parameters of change n. It need not restart again, unless a parameter has
@@ -20,9 +20,10 @@ export function reportRestart(table: Table, caller: Caller, id: number, changes:
       if (!before) throw new Failure('not-found');
       const { module } = before;
       if (changes > (module?.changes ?? 0)) throw new Failure('invalid', [{ field: 'changes', message: 'Size' }]);
-      if (!module?.needsRestart || changes < module.changes) return { writes: [], result: before };
+      const deed = deedOnIntegration('integration.restarted', before);
+      if (!module?.needsRestart || changes < module.changes) return { writes: [], result: before, deed };
       const after: Integration = { ...before, module: { ...module, needsRestart: false }, version: before.version + 1 };
-      return { writes: [integrationChanged(before, after)], result: after };
+      return { writes: [integrationChanged(before, after)], result: after, deed };
     },
   );
 }

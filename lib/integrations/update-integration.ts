@@ -1,10 +1,14 @@
+import { changedFields } from '../audit/audit-entry.ts';
 import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import type { Table } from '../table/table.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { type IntegrationChange, UpdateIntegration } from './integration-contracts.ts';
-import { findIntegration, integrationChanged } from './integration-table.ts';
+import { deedOnIntegration, findIntegration, integrationChanged } from './integration-table.ts';
+
+/** What a request can change of an integration. */
+const SHOWN = ['name', 'shortName', 'description', 'integrationType', 'active'] as const;
 
 /** Changes an integration; a description left out stays. Fails with unknown-id, version-changed, forbidden. */
 export function updateIntegration(
@@ -30,7 +34,8 @@ export function updateIntegration(
         active: wanted.active,
         version: before.version + 1,
       };
-      return { writes: [integrationChanged(before, after)], result: after };
+      const deed = deedOnIntegration('integration.updated', before, changedFields(before, after, SHOWN));
+      return { writes: [integrationChanged(before, after)], result: after, deed };
     },
   );
 }

@@ -1,3 +1,4 @@
+import { changedFields } from '../audit/audit-entry.ts';
 import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
@@ -9,7 +10,7 @@ import type { Integration } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
 import { type ParameterChange, UpdateParameter } from './parameter-contracts.ts';
-import { findParameter } from './parameter-table.ts';
+import { deedOnParameter, findParameter } from './parameter-table.ts';
 import { openSeal } from './sealed-value.ts';
 
 /**
@@ -38,6 +39,11 @@ export async function updateParameter(
     return {
       writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), changes, unchanged(parameter))],
       result: { id, integration: flagged, confName, confValue, confDescription, version: changes.version },
+      // Whether the value is another one, nobody can tell who may not read it.
+      deed: deedOnParameter('parameter.updated', parameter, [
+        ...changedFields(parameter, { ...parameter, confName, confDescription }, ['confName', 'confDescription']),
+        'confValue',
+      ]),
     };
   });
 }

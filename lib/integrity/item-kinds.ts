@@ -50,6 +50,10 @@ const ITEM_KINDS: readonly ItemKind[] = [
     owns: (key) => key.pk === 'JWKS',
     attributes: v.object({ jwk: v.object({ kid: text, kty: text, crv: text, x: text, y: text }) }),
   },
+  {
+    owns: (key) => /^AUDIT#\d{4}-\d{2}$/.test(key.pk) && key.sk.startsWith(key.pk.slice('AUDIT#'.length)),
+    attributes: v.object({ time: text, actor: text, actorId: count, action: text, target: text, targetName: text }),
+  },
   { owns: beside('RESET#', 'RESET'), attributes: v.object({ userId: id, passwordChanges: count, expires: count }) },
 ];
 

@@ -14,6 +14,7 @@
  *   total of a kind          TOTAL                  <kind>
  *   public signing key       JWKS                   <kid>
  *   password reset (TTL)     RESET#<hash of key>    RESET
+ *   audit entry (TTL)        AUDIT#<yyyy-mm>        time (ISO 8601, UTC), #, id
  */
 
 /** The collections. */
@@ -34,6 +35,11 @@ export const rosterKey: Key = { pk: 'ADMINS', sk: 'ROSTER' };
 export const sequenceKey = (kind: Kind): Key => ({ pk: 'SEQUENCE', sk: kind });
 export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
 export const resetKey = (hash: string): Key => ({ pk: `RESET#${hash}`, sk: 'RESET' });
+export const auditPartition = (month: string): string => `AUDIT#${month}`;
+export const auditKey = (time: string, id: string): Key => ({
+  pk: auditPartition(time.slice(0, 7)),
+  sk: `${time}#${id}`,
+});
 export const signingKeyKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
 
 /** An integration's parameters are one range of ids: they read off their owner, and lie side by side. */

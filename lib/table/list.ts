@@ -3,10 +3,10 @@ import { together } from '../together.ts';
 import { canOwnParameters, idText, type Kind, parametersRange } from './keys.ts';
 import type { Item, Range, Table } from './table.ts';
 
-/** A page of entities, how many there are in all, and whether more follow: after this cursor, in the order of ids. */
+/** A page of entities, how many there are in all if that is known, and whether more follow: after this cursor, in the order of ids. */
 export interface Page<E> {
   readonly entities: readonly E[];
-  readonly total: number;
+  readonly total: number | undefined;
   readonly more: boolean;
   readonly cursor: string | undefined;
 }

@@ -1,3 +1,4 @@
+import { auditEntry, type Deed } from '../audit/audit-entry.ts';
 import type { Role, Who } from '../contract.ts';
 import { Failure, type FailureCode } from '../failure.ts';
 import { change, type Decision } from '../table/change.ts';
@@ -65,7 +66,8 @@ function rolesOf(who: Who): readonly Role[] {
 
 /**
  * A change that somebody makes: load, decide, commit, with the caller among what is loaded and the caller's right among
- * what must still hold when it is committed. So a stale token changes nothing, whatever the rule forgot.
+ * what must still hold when it is committed. So a stale token changes nothing, whatever the rule forgot. The entry of
+ * the audit trail is part of it.
  *
  * Both get the caller's own account: `load` while it is still being read, so that it can read beside. Fails with `forbidden`, for the own account of a caller
  * who is gone with `unauthorized`, and as `change` does.
@@ -75,7 +77,7 @@ export function changeAs<L, R>(
   caller: Caller,
   who: Who,
   load: (self: Promise<User | undefined>) => Promise<L>,
-  decide: (loaded: L, self: User) => Decision<R>,
+  decide: (loaded: L, self: User) => Decision<R> & { readonly deed: Deed },
 ): Promise<R> {
   return change(
     table,
@@ -86,8 +88,10 @@ export function changeAs<L, R>(
     ([self, loaded]) => {
       const refused = refusal(self, caller, who);
       if (refused || !self) throw new Failure(refused ?? 'forbidden');
-      const { writes, result } = decide(loaded, self);
-      return { writes: underCaller(writes, caller, who), result };
+      const { writes, result, deed } = decide(loaded, self);
+      // What changes nothing leaves no trace.
+      if (writes.length === 0) return { writes, result };
+      return { writes: [...underCaller(writes, caller, who), auditEntry(self, deed)], result };
     },
   );
 }

@@ -6,7 +6,7 @@ import { type Caller, changeAs, demandEntitled } from './caller.ts';
 import type { User } from './user.ts';
 import { CreateUser } from './user-contracts.ts';
 import type { NewUser } from './user-schema.ts';
-import { creation } from './user-table.ts';
+import { creation, deedOn } from './user-table.ts';
 
 /**
  * Creates an account; one without a password comes with a key by which its user can set the first one.
@@ -30,7 +30,7 @@ export async function createUser(
     const user = newAccount({ ...fields, id, passwordHash }, self.login);
     const invitation = passwordHash === undefined && user.activated ? newResetKey(user) : undefined;
     const writes = [...creation(user), ...(invitation ? [invitation.write] : [])];
-    return { writes, result: { user, key: invitation?.key } };
+    return { writes, result: { user, key: invitation?.key }, deed: deedOn('user.created', user) };
   });
 }
 

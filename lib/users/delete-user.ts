@@ -3,7 +3,7 @@ import { Failure } from '../failure.ts';
 import type { Table } from '../table/table.ts';
 import { type Caller, changeAs } from './caller.ts';
 import { DeleteUser } from './user-contracts.ts';
-import { deletion, findUserByLogin } from './user-table.ts';
+import { deedOn, deletion, findUserByLogin } from './user-table.ts';
 
 /** Deletes an account for good. Fails with not-found, version-changed, last-administrator, forbidden. Its tokens can still read until they expire. */
 export async function deleteUser(
@@ -20,7 +20,7 @@ export async function deleteUser(
     (target) => {
       if (!target) throw new Failure('not-found');
       demandVersion(target, expected);
-      return { writes: deletion(target), result: undefined };
+      return { writes: deletion(target), result: undefined, deed: deedOn('user.deleted', target) };
     },
   );
 }

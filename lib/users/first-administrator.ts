@@ -1,3 +1,4 @@
+import { auditEntry, OPERATOR } from '../audit/audit-entry.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { change } from '../table/change.ts';
 import { rosterKey } from '../table/keys.ts';
@@ -6,7 +7,7 @@ import { also, type Condition } from '../table/write.ts';
 import { together } from '../together.ts';
 import { newAccount } from './create-user.ts';
 import type { User } from './user.ts';
-import { creation } from './user-table.ts';
+import { creation, deedOn } from './user-table.ts';
 
 const noAdministrators: Condition = {
   condition: 'attribute_not_exists(#ids)',
@@ -27,7 +28,10 @@ export async function createFirstAdministrator(
   const authorities = ['ROLE_ADMIN', 'ROLE_USER'] as const;
   const fields = { ...person, id, passwordHash, authorities, activated: true, langKey: 'en' };
   const user = newAccount(fields, 'system');
-  const writes = creation(user).map((write) => (write.key === rosterKey ? also(write, noAdministrators) : write));
+  const writes = [
+    ...creation(user).map((write) => (write.key === rosterKey ? also(write, noAdministrators) : write)),
+    auditEntry(OPERATOR, deedOn('user.created', user)),
+  ];
   return change(
     table,
     () => table.get(rosterKey),

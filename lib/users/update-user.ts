@@ -1,3 +1,4 @@
+import { changedFields, type Deed } from '../audit/audit-entry.ts';
 import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import type { Decision } from '../table/change.ts';
@@ -6,7 +7,10 @@ import { type Caller, changeAs } from './caller.ts';
 import type { User } from './user.ts';
 import { UpdateUser } from './user-contracts.ts';
 import type { UserChange } from './user-schema.ts';
-import { findUser, modification } from './user-table.ts';
+import { deedOn, findUser, modification } from './user-table.ts';
+
+/** What users and administrators can change of an account. */
+const SHOWN = ['login', 'email', 'firstName', 'lastName', 'imageUrl', 'activated', 'langKey', 'authorities'] as const;
 
 /**
  * Changes an account; what the change leaves out stays.
@@ -26,13 +30,18 @@ export function updateUser(
     (target, self) => {
       if (!target) throw new Failure('unknown-id');
       demandVersion(target, expected);
-      return modify(target, wanted, self.login);
+      return modify('user.updated', target, wanted, self.login);
     },
   );
 }
 
 /** The decision to change a user's visible fields, on whose behalf and when. */
-export function modify(target: User, fields: Partial<User>, modifiedBy: string): Decision<User> {
+export function modify(
+  action: 'user.updated' | 'account.updated',
+  target: User,
+  fields: Partial<User>,
+  modifiedBy: string,
+): Decision<User> & { deed: Deed } {
   const after: User = {
     ...target,
     ...fields,
@@ -41,5 +50,6 @@ export function modify(target: User, fields: Partial<User>, modifiedBy: string):
     lastModifiedBy: modifiedBy,
     lastModifiedDate: new Date().toISOString(),
   };
-  return { writes: modification(target, after), result: after };
+  const deed = deedOn(action, target, changedFields(target, after, SHOWN));
+  return { writes: modification(target, after), result: after, deed };
 }

@@ -1,3 +1,4 @@
+import type { Deed } from '../audit/audit-entry.ts';
 import { emailGuardKey, entityKey, loginGuardKey, totalKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { add, type Condition, claim, remove, set, unchanged, type Write } from '../table/write.ts';
@@ -26,6 +27,14 @@ export async function findUserByLogin(table: Table, login: string): Promise<User
   }
   return undefined;
 }
+
+/** What is done to a user, for the audit trail. */
+export const deedOn = (action: Deed['action'], user: User, fields?: readonly string[]): Deed => ({
+  action,
+  target: `user/${user.id}`,
+  targetName: user.login,
+  ...(fields && { fields }),
+});
 
 const owns = (user: User): Condition => ({
   condition: '#id = :id',

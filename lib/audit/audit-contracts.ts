@@ -1,0 +1,34 @@
+import * as v from 'valibot';
+import type { Contract } from '../contract.ts';
+import { listQuery } from '../list-query.ts';
+import { AUDITED_ACTIONS } from './audit-entry.ts';
+
+/** GET /api/audits: who did what to which entity when, the newest first. */
+export const ListAudits = {
+  who: { oneOf: ['ROLE_ADMIN'], asToldBy: 'table' },
+  about: 'userManagement',
+  query: listQuery(
+    {
+      time: 'date',
+      actor: 'text',
+      actorId: 'number',
+      action: { oneOf: AUDITED_ACTIONS },
+      target: 'text',
+      targetName: 'text',
+    },
+    { sortable: ['time'] },
+  ),
+  answer: v.array(
+    v.strictObject({
+      id: v.pipe(v.string(), v.uuid()),
+      time: v.pipe(v.string(), v.isoTimestamp()),
+      actor: v.string(),
+      actorId: v.number(),
+      action: v.picklist(AUDITED_ACTIONS),
+      target: v.string(),
+      targetName: v.string(),
+      fields: v.array(v.string()),
+    }),
+  ),
+  failures: ['list-too-long', 'page-too-large'],
+} satisfies Contract;

@@ -1,0 +1,96 @@
+import { Failure } from '../failure.ts';
+import { type Filter, fulfils, type ListQuery } from '../list-query.ts';
+import { setting } from '../setting.ts';
+import { auditPartition } from '../table/keys.ts';
+import type { Page } from '../table/list.ts';
+import type { Item, Table } from '../table/table.ts';
+import { together } from '../together.ts';
+import { type Caller, demandEntitled } from '../users/caller.ts';
+import { ListAudits } from './audit-contracts.ts';
+import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
+
+/** Entries read at once where filters decide which are wanted, and how many are read at most for one page. */
+const CHUNK = 1000;
+const MOST_READ = 10_000;
+
+/**
+ * A page of the audit trail, the newest entries first unless asked otherwise. There is no total: it would cost the whole
+ * trail. Fails with forbidden, and with list-too-long when too many entries lie before the page.
+ */
+export async function readAudits(table: Table, caller: Caller, query: ListQuery): Promise<Page<AuditEntry>> {
+  const [, page] = await together([demandEntitled(table, caller, ListAudits.who), pageOf(table, query)]);
+  return page;
+}
+
+async function pageOf(table: Table, query: ListQuery): Promise<Page<AuditEntry>> {
+  const { page, size, filters } = query;
+  const [start, end] = [page * size, (page + 1) * size];
+  const found: AuditEntry[] = [];
+  let read = 0;
+  const now = Date.now() / 1000;
+  for await (const items of chunks(table, query, filters.length > 0 ? CHUNK : Math.min(CHUNK, end + 1))) {
+    read += items.length;
+    if (read > MOST_READ) throw new Failure('list-too-long');
+    const entries = items.map(entryOf).filter(({ expires }) => expires === undefined || expires > now);
+    found.push(...entries.filter((entry) => filters.every((filter) => fulfils({ ...entry }, filter))));
+    if (found.length > end) break;
+  }
+  return { total: undefined, entities: found.slice(start, end), more: found.length > end, cursor: undefined };
+}
+
+/** The entries of the time that is asked for, month by month, at most so many at once. */
+async function* chunks(table: Table, { filters, sort }: ListQuery, limit: number): AsyncGenerator<Item[]> {
+  const backwards = sort[0]?.descending ?? true;
+  const stretch = stretchOf(filters);
+  if (stretch.from > stretch.to) return;
+  const months = monthsOf(stretch);
+  for (const month of backwards ? months.reverse() : months) {
+    let range = stretch;
+    let last: string | undefined;
+    for (;;) {
+      const items = await table.query(auditPartition(month), { ...range, backwards, limit: limit + 1 });
+      // Each chunk begins with the last item of the one before.
+      yield items.filter(({ sk }) => sk !== last);
+      if (items.length <= limit) break;
+      last = items.at(-1)?.sk as string;
+      range = backwards ? { ...range, to: last } : { ...range, from: last };
+    }
+  }
+}
+
+interface Stretch {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The sort keys between which all entries lie that there can be and that the filters of time leave. */
+function stretchOf(filters: readonly Filter[]): Stretch {
+  const bounds = (...operators: string[]) =>
+    filters
+      .filter(({ field, operator }) => field === 'time' && operators.includes(operator))
+      .flatMap(({ operands }) => operands.map(String));
+  const oldest = new Date(Date.now() - Number(setting('AUDIT_DAYS')) * MILLISECONDS_PER_DAY).toISOString();
+  const newest = new Date().toISOString();
+  const from = [oldest, ...bounds('greaterThan', 'greaterThanOrEqual', 'equals')].sort().at(-1) as string;
+  const to = [newest, ...bounds('lessThan', 'lessThanOrEqual', 'equals')].sort()[0] as string;
+  // An id stands behind the time.
+  return { from, to: `${to}~` };
+}
+
+/** `2026-11` and so on, in order. */
+function monthsOf({ from, to }: Stretch): string[] {
+  const months: string[] = [];
+  for (let at = new Date(`${from.slice(0, 7)}-01`); at.toISOString() < to; at.setUTCMonth(at.getUTCMonth() + 1)) {
+    months.push(at.toISOString().slice(0, 7));
+  }
+  return months;
+}
+
+function entryOf({ pk: _pk, sk: _sk, ...entry }: Item): AuditEntry {
+  return entry as unknown as AuditEntry;
+}
+
+/** What an administrator may see of an entry: all of it. */
+export function auditView({ id, time, actor, actorId, action, target, targetName, fields }: AuditEntry) {
+  return { id, time, actor, actorId, action, target, targetName, fields };
+}
