@@ -99,6 +99,30 @@ describe('two requests at the same moment', () => {
   });
 });
 
+describe('who is renamed while changing another user', () => {
+  it('is named in the audit fields as at the moment of the change', async () => {
+    const token = await rivals.administrator();
+    const name = 'renamed';
+    const body = { login: name, email: 'renamed@example.com', password: name, authorities: ['ROLE_ADMIN'] };
+    const { body: caller } = await rivals.gatehouse.call('POST', '/api/users', { token, body });
+    const own = await rivals.gatehouse.logIn(name);
+    const { body: target } = await create(rivals, token, 'target', 'target@example.com');
+    const names: string[] = [];
+
+    for (let round = 0; round < ROUNDS; round++) {
+      // Only after the rename is the name free for the other.
+      const rename = () => put(rivals, token, { ...caller, login: `now-${round}` });
+      const takeName = () => put(rivals, own, { ...target, login: name });
+      const [, taken] = await rivals.race(true, rename, takeName);
+      names.push(taken?.status === 200 ? taken.body.lastModifiedBy : `now-${round}`);
+      await put(rivals, token, target);
+      await put(rivals, token, caller);
+    }
+
+    expect(names).toEqual(names.map((_, round) => `now-${round}`));
+  });
+});
+
 describe('a mutant that checks before it writes', () => {
   it('loses the last administrator in these rounds', { timeout: 60_000 }, async () => {
     const left: number[] = [];

@@ -29,23 +29,28 @@ export function refusal(user: User | undefined, caller: Caller, who: Who): Failu
   return user.activated && !stale && entitled ? undefined : 'forbidden';
 }
 
-/** The same rule as a condition on the caller's item, to hold at the moment of the change. */
-function stillEntitled(caller: Caller, who: Who): Condition {
+/**
+ * The same rule as a condition on the caller's item, to hold at the moment of the change. The login must be the same too:
+ * it goes into the audit fields, and by then it may be another user's.
+ */
+function stillEntitled({ login }: User, caller: Caller, who: Who): Condition {
   const roles = rolesOf(who).map((role, index) => ({ name: `:role${index}`, role }));
   const holds = roles.map(({ name }) => `contains(#callerRoles, ${name})`).join(' OR ');
   return {
     condition:
-      '#callerActivated = :activated AND ' +
+      '#callerActivated = :activated AND #callerLogin = :callerLogin AND ' +
       '(#passwordChanges = :passwordChanges OR #tokenExcepted = :jti)' +
       (holds && ` AND (${holds})`),
     names: {
       '#callerActivated': 'activated',
+      '#callerLogin': 'login',
       '#passwordChanges': 'passwordChanges',
       '#tokenExcepted': 'tokenExcepted',
       ...(holds && { '#callerRoles': 'authorities' }),
     },
     values: {
       ':activated': true,
+      ':callerLogin': login,
       ':passwordChanges': caller.passwordChanges,
       ':jti': caller.jti,
       ...Object.fromEntries(roles.map(({ name, role }) => [name, role])),
@@ -91,15 +96,15 @@ export function changeAs<L, R>(
       const { writes, result, deed } = decide(loaded, self);
       // What changes nothing leaves no trace.
       if (writes.length === 0) return { writes, result };
-      return { writes: [...underCaller(writes, caller, who), auditEntry(self, deed)], result };
+      return { writes: [...underCaller(writes, self, caller, who), auditEntry(self, deed)], result };
     },
   );
 }
 
 /** Puts the caller's condition first; on the caller's own item it joins the write that is there. */
-function underCaller(writes: readonly Write[], caller: Caller, who: Who): Write[] {
+function underCaller(writes: readonly Write[], self: User, caller: Caller, who: Who): Write[] {
   const { pk, sk } = entityKey('USER', caller.id);
-  const entitled = stillEntitled(caller, who);
+  const entitled = stillEntitled(self, caller, who);
   const own = writes.findIndex(({ key }) => key.pk === pk && key.sk === sk);
   return own < 0
     ? [check({ pk, sk }, entitled), ...writes]

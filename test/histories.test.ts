@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { type Bench, openBench } from './support/bench.ts';
+import { runHistory } from './support/histories.ts';
+import { seed } from './support/seed.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench({ assembly: inject('assembly') });
+});
+afterAll(() => bench.gatehouse.stop());
+
+it('what eight clients do at once with the same users, faults included, could have been done in one order', {
+  timeout: 120_000,
+}, async () => {
+  const found = await runHistory(bench, { seed, clients: 8, operations: 15, faults: true });
+
+  expect(found, found).toBeUndefined();
+});

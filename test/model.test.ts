@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { type Bench, openBench } from './support/bench.ts';
+import { seed } from './support/seed.ts';
+import { runSequences } from './support/sequences.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench({ assembly: inject('assembly') });
+});
+afterAll(() => bench.gatehouse.stop());
+
+it('whatever is asked in whatever order, answers, lists and table are as the contract says', {
+  timeout: 120_000,
+}, async () => {
+  const found = await runSequences(bench, { seed, runs: 6 });
+
+  expect(found, found).toBeUndefined();
+});

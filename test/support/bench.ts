@@ -1,0 +1,106 @@
+import { type Faults, openFaults } from '../../infra/local/faults.ts';
+import type { Around } from '../../infra/local/front.ts';
+import { type Barrier, barrier } from './barrier.ts';
+import { itemsOf, putBack } from './items.ts';
+import { type Gatehouse, type Launch, launch } from './launch.ts';
+import { makeTokens } from './mint.ts';
+import type { State } from './model.ts';
+
+/** Gatehouse where searches for counterexamples take place: it can be put back, disturbed, and called by anyone. */
+export interface Bench {
+  readonly gatehouse: Gatehouse;
+  readonly faults: Faults;
+  readonly gate: Barrier;
+  /** From now on, each transaction of a function waits for this before it is made. */
+  delay(wait: () => Promise<unknown>): void;
+  /** A token of this user, as a login would have given it after so many changes of the password. */
+  token(id: number, passwordChanges?: number): string;
+  /** Puts the table back to how it was when the bench was opened. */
+  putBack(): Promise<void>;
+}
+
+/** Starts it with the accounts admin and user, ann, who administers too, and an integration with a parameter. */
+export async function openBench(options: Omit<Launch, 'around'>): Promise<Bench> {
+  const faults = openFaults();
+  const gate = barrier();
+  let wait: () => Promise<unknown> = async () => undefined;
+  const delayed: Around = async (call, make) => {
+    if (call.operation === 'TransactWriteItems' && call.by !== undefined) await wait();
+    return make();
+  };
+  const gatehouse = await launch({
+    ...options,
+    around: (call, make) => gate.around(call, () => delayed(call, () => faults.around(call, make))),
+  });
+  const tokens = makeTokens(await gatehouse.logIn('admin'));
+  await putBack(gatehouse.cloud, new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]));
+  await gatehouse.makeUser('ann', { firstName: 'Ann', authorities: ['ROLE_ADMIN'] });
+  const token = tokens.of(1);
+  const first = { name: 'First', shortName: 'short', integrationType: 'API' };
+  await gatehouse.call('POST', '/api/utm-integrations', { token, body: first });
+  const parameter = { integration: { id: 1 }, confName: 'First', confValue: 'value' };
+  await gatehouse.call('POST', '/api/utm-integration-confs', { token, body: parameter });
+
+  const start = await itemsOf(gatehouse.cloud);
+
+  return {
+    gatehouse,
+    faults,
+    gate,
+    delay: (next) => {
+      wait = next;
+    },
+    token: tokens.of,
+    putBack: () => putBack(gatehouse.cloud, start),
+  };
+}
+
+const person = (login: string, fields: object) => ({
+  login,
+  email: `${login}@example.com`,
+  activated: true,
+  lastModifiedBy: 'admin',
+  createdBy: 'admin',
+  password: login.padEnd(4, '.'),
+  passwordChanges: 0,
+  version: 1,
+  lastName: null,
+  firstName: null,
+  authorities: ['ROLE_ADMIN'],
+  ...fields,
+});
+
+/** What a bench starts with, as the model sees it; those who administer first. */
+export const START: State = {
+  users: {
+    admin: person('admin', {
+      firstName: 'Administrator',
+      lastName: 'Administrator',
+      authorities: ['ROLE_ADMIN', 'ROLE_USER'],
+      createdBy: 'system',
+      lastModifiedBy: 'system',
+    }),
+    ann: person('ann', { firstName: 'Ann' }),
+    user: person('user', { firstName: 'User', lastName: 'User', authorities: ['ROLE_USER'] }),
+  },
+  sessions: {
+    admin: { user: 'admin', stale: false },
+    ann: { user: 'ann', stale: false },
+    user: { user: 'user', stale: false },
+  },
+  integrations: { first: { name: 'First', description: null, active: true, module: null, version: 1 } },
+  parameters: { parameter: { integration: 'first', confName: 'First', confValue: 'value', version: 1 } },
+  keys: {},
+};
+
+/** The ids of that. */
+export const IDS: readonly (readonly [handle: string, id: number])[] = [
+  ['admin', 1],
+  ['user', 2],
+  ['ann', 3],
+  ['first', 1],
+  ['parameter', 1_000_001],
+];
+
+/** An id that nothing has. */
+export const NONE = 999_999_999;

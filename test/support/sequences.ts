@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { type Bench, IDS, NONE, START } from './bench.ts';
+import { actOf, type Step, steps } from './commands.ts';
+import { expectIntact } from './intact.ts';
+import type { Received } from './launch.ts';
+import { type Act, perform, type State, shown } from './model.ts';
+import { answered, requestOf, withoutDates } from './requests.ts';
+
+/** How long to search, and whether the first finding will do as it is. */
+export interface Search {
+  readonly seed: number;
+  /** Where to begin among the sequences of this seed, as a finding names it. */
+  readonly path?: string;
+  /** How many sequences. */
+  readonly runs: number;
+  /** Milliseconds. */
+  readonly atMost?: number;
+  readonly shrink?: boolean;
+}
+
+/**
+ * Random sequences of all changes, each from the same start, against the model: every answer, what the lists show after
+ * each step, and whether the table is intact. Undefined, or the shortest sequence that was found to differ, with its seed.
+ */
+export async function runSequences(
+  bench: Bench,
+  { seed, path, runs, atMost, shrink = true }: Search,
+): Promise<string | undefined> {
+  const property = fc.asyncProperty(steps, (sequence) => runSequence(bench, sequence));
+  const details = await fc.check(property, {
+    seed,
+    numRuns: runs,
+    endOnFailure: !shrink,
+    ...(path !== undefined && { path }),
+    ...(atMost !== undefined && { interruptAfterTimeLimit: atMost }),
+  });
+  if (!details.failed) return undefined;
+  const why = details.errorInstance instanceof Error ? details.errorInstance.message : '';
+  return `${fc.defaultReportMessage(details)}\n${why}`;
+}
+
+/** One sequence. Fails where Gatehouse and the model part. */
+async function runSequence(bench: Bench, sequence: readonly Step[]): Promise<void> {
+  await bench.putBack();
+  const run = startRun(bench);
+  let state = START;
+  for (const [index, step] of sequence.entries()) state = await run(state, step, `${index + 1}`);
+}
+
+function startRun(bench: Bench) {
+  const { gatehouse, gate, faults } = bench;
+  /** The ids, tokens and keys of the service, by the handles of the model. */
+  const ids = new Map(IDS);
+  const tokens = new Map(Object.keys(START.sessions).map((name) => [name, bench.token(ids.get(name) as number)]));
+  const keys = new Map<string, string>();
+  const idOf = (handle: string): number => ids.get(handle) ?? NONE;
+
+  /** The same with ids for handles. */
+  function real(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(real);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [name, name === 'id' ? idOf(each as string) : real(each)]),
+    );
+  }
+
+  async function send(act: Act): Promise<Received> {
+    const [method, path, body] = requestOf(act, idOf, (key) => keys.get(key) ?? 'none');
+    const version = 'version' in act ? act.version : undefined;
+    const received = await gatehouse.call(method, path, {
+      token: tokens.get('by' in act ? act.by : 'admin'),
+      body,
+      ...(version !== undefined && { headers: { 'If-Match': `"${version}"` } }),
+    });
+    if (received.status === 201 && 'as' in act) ids.set(act.as, received.body.id);
+    if (act.do === 'log in' && received.status === 200) tokens.set(act.as, received.body.id_token);
+    return received;
+  }
+
+  /** The key of the last mail to this user. */
+  async function readKey(handle: string, { users, keys: known }: State): Promise<void> {
+    const mailbox = await fetch(`${gatehouse.cloud.endpoint}/mailbox.json`);
+    const mails = (await mailbox.json()) as { to: string[]; text: string }[];
+    const email = users[known[handle]?.user ?? '']?.email ?? '';
+    const mail = mails.findLast(({ to }) => to.includes(email));
+    keys.set(handle, /key=([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? 'none');
+  }
+
+  /** What the lists show to somebody who may read them all. */
+  async function look(state: State) {
+    const [reader, { passwordChanges }] = Object.entries(state.users).find(
+      ([, { activated, authorities }]) => activated && authorities.includes('ROLE_ADMIN'),
+    ) as [string, State['users'][string]];
+    const token = bench.token(idOf(reader), passwordChanges);
+    const list = async (path: string) => {
+      const { body } = await gatehouse.call('GET', path, { token });
+      return body.map(withoutDates);
+    };
+    const [users, integrations, parameters] = await Promise.all([
+      list('/api/users?size=2000'),
+      list('/api/utm-integrations?size=2000'),
+      list('/api/utm-integration-confs?size=100'),
+    ]);
+    return { users, integrations, parameters };
+  }
+
+  return async function run(state: State, { commands, inTurn, trouble }: Step, name: string): Promise<State> {
+    const acts = commands.map((command, index) => actOf(command, state, `${name}${'ab'[index]}`));
+    faults.inject(trouble ? rulesOf(trouble) : []);
+    if (acts.length > 1) gate.raise(acts.length, inTurn);
+    const answers = await Promise.all(acts.map((act) => send(act).finally(gate.lift)));
+    faults.inject([]);
+
+    const asked = acts.map((act, index) => [act, answers[index] as Received] as const);
+    const orders = asked.length > 1 ? [asked, asked.toReversed()] : [asked];
+    const failures: unknown[] = [];
+    for (const order of orders) {
+      try {
+        let after = state;
+        for (const [act, received] of order) {
+          const expected = perform(after, act);
+          assert.deepEqual(answered(received, expected.answer), real(expected.answer), sentenceOf(act));
+          after = expected.state;
+        }
+        assert.deepEqual(byId(await look(after)), byId(real(shown(after)) as Lists), 'what the lists show');
+        await expectIntact(gatehouse);
+        for (const handle of Object.keys(after.keys)) if (!keys.has(handle)) await readKey(handle, after);
+        return after;
+      } catch (failure) {
+        failures.push(failure);
+      }
+    }
+    const all = failures.map((failure) => (failure as Error).message).join('\nand in the other order\n');
+    throw new Error(`Step ${name}: ${acts.map(sentenceOf).join(' and ')}\n${all}`);
+  };
+}
+
+type Lists = Record<string, { id: number }[]>;
+const byId = (lists: Lists) =>
+  Object.fromEntries(Object.entries(lists).map(([kind, list]) => [kind, list.toSorted((a, b) => a.id - b.id)]));
+
+const sentenceOf = (act: Act): string => JSON.stringify(act);
+
+function rulesOf({ fault, item, times }: NonNullable<Step['trouble']>) {
+  return Array.from({ length: times }, (_, index) => ({
+    operation: 'TransactWriteItems',
+    fault,
+    nth: index + 1,
+    ...(item && { item }),
+  }));
+}
