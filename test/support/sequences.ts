@@ -43,12 +43,13 @@ export async function runSequences(
 /** One sequence. Fails where Gatehouse and the model part. */
 async function runSequence(bench: Bench, sequence: readonly Step[]): Promise<void> {
   await bench.putBack();
-  const run = startRun(bench);
+  const { run } = startRun(bench);
   let state = START;
   for (const [index, step] of sequence.entries()) state = await run(state, step, `${index + 1}`);
 }
 
-function startRun(bench: Bench) {
+/** What comes next from the start: step by step, or several acts at once. */
+export function startRun(bench: Bench) {
   const { gatehouse, gate, faults } = bench;
   /** The ids, tokens and keys of the service, by the handles of the model. */
   const ids = new Map(IDS);
@@ -105,8 +106,18 @@ function startRun(bench: Bench) {
     return { users, integrations, parameters };
   }
 
-  return async function run(state: State, { commands, inTurn, trouble }: Step, name: string): Promise<State> {
+  async function run(state: State, { commands, ...how }: Step, name: string): Promise<State> {
     const acts = commands.map((command, index) => actOf(command, state, `${name}${'ab'[index]}`));
+    return atOnce(state, acts, how, name);
+  }
+
+  /** Does all of this at once. What came of it must be what one order of them brings. */
+  async function atOnce(
+    state: State,
+    acts: readonly Act[],
+    { inTurn, trouble }: Pick<Step, 'inTurn' | 'trouble'>,
+    name: string,
+  ): Promise<State> {
     faults.inject(trouble ? rulesOf(trouble) : []);
     if (acts.length > 1) gate.raise(acts.length, inTurn);
     const answers = await Promise.all(acts.map((act) => send(act).finally(gate.lift)));
@@ -133,7 +144,9 @@ function startRun(bench: Bench) {
     }
     const all = failures.map((failure) => (failure as Error).message).join('\nand in the other order\n');
     throw new Error(`Step ${name}: ${acts.map(sentenceOf).join(' and ')}\n${all}`);
-  };
+  }
+
+  return { run, atOnce };
 }
 
 type Lists = Record<string, { id: number }[]>;
