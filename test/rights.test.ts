@@ -95,7 +95,7 @@ describe('a function that lacks a right', () => {
   it('sends no mail, and its log says why', async () => {
     const before = gatehouse.lines.length;
 
-    await request('POST', '/api/account/reset-password/init', { mail: 'admin@example.com' });
+    await request('POST', '/api/account/reset-password/init', { email: 'admin@example.com' });
 
     const refused = 'POST /api/account/reset-password/init may not ses:SendEmail on';
     const lines = gatehouse.lines.slice(before);
