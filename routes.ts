@@ -40,7 +40,7 @@ export const routes: readonly Route[] = [
     may: { get: [RESET, USER], put: [AUDIT], update: [USER], remove: [RESET], keys: ['pepper'] }, guarded },
 
   { on: 'POST /api/users',                         file: 'create-user',         contract: Users.CreateUser,
-    may: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, SEQUENCE, TOTAL], check: [USER], keys: ['pepper'], mail } },
+    may: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, TOTAL], updateAlone: [SEQUENCE], check: [USER], keys: ['pepper'], mail } },
   { on: 'PUT /api/users',                          file: 'update-user',         contract: Users.UpdateUser,
     may: { get: [USER], put: [LOGIN, EMAIL, AUDIT], update: [USER, ADMINS], remove: [LOGIN, EMAIL], check: [USER] } },
   { on: 'GET /api/users',                          file: 'list-users',          contract: Users.ListUsers,
@@ -53,7 +53,7 @@ export const routes: readonly Route[] = [
     may: { get: [LOGIN, USER], put: [AUDIT], update: [ADMINS, TOTAL], remove: [USER, LOGIN, EMAIL], check: [USER] } },
 
   { on: 'POST /api/utm-integrations',              file: 'create-integration',  contract: Integrations.CreateIntegration,
-    may: { get: [USER], put: [INTEGRATION, AUDIT], update: [SEQUENCE, TOTAL], check: [USER] } },
+    may: { get: [USER], put: [INTEGRATION, AUDIT], update: [TOTAL], updateAlone: [SEQUENCE], check: [USER] } },
   { on: 'PUT /api/utm-integrations',               file: 'update-integration',  contract: Integrations.UpdateIntegration,
     may: { get: [USER, INTEGRATION], put: [AUDIT], update: [INTEGRATION], check: [USER] } },
   { on: 'GET /api/utm-integrations',               file: 'list-integrations',   contract: Integrations.ListIntegrations,
@@ -101,6 +101,8 @@ export interface Rights {
   readonly query?: readonly string[];
   readonly put?: readonly string[];
   readonly update?: readonly string[];
+  /** Outside of a transaction; put, update and remove are for transactions only. */
+  readonly updateAlone?: readonly string[];
   readonly remove?: readonly string[];
   readonly check?: readonly string[];
   /** Whether it sends mail to users. */

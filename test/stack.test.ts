@@ -96,6 +96,13 @@ function statementsOf(on: string): Statement[] {
     .flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
 }
 
+const isOf = (logicalId: string, resource: unknown): boolean =>
+  JSON.stringify(resource) === JSON.stringify({ 'Fn::GetAtt': [logicalId, 'Arn'] });
+
+const ONLY_IN_TRANSACTIONS = {
+  'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
+};
+
 /** Action → the partition keys that it is allowed on. */
 function tableRights(on: string): Record<string, unknown> {
   const statements = statementsOf(on).filter(({ Action }) => String(Action).startsWith('dynamodb:'));
@@ -130,30 +137,55 @@ describe('the rights of a function', () => {
           if (action.startsWith('dynamodb:')) {
             expect(Resource).toEqual({ 'Fn::GetAtt': ['Table', 'Arn'] });
             expect(Condition?.Null).toEqual({ 'dynamodb:LeadingKeys': 'false' });
+            if (/Put|Delete/.test(action)) expect(Condition).toMatchObject(ONLY_IN_TRANSACTIONS);
           }
         }
         expect(Resource).not.toBe('*');
       }
-      expect(statementsOf(on)).toContainEqual(
-        expect.objectContaining({
+      const touchesTheTable = Object.keys(tableRights(on)).length > 0;
+      expect(statementsOf(on).filter(({ Resource }) => isOf('TableKey', Resource))).toEqual(
+        [touchesTheTable].filter(Boolean).map(() => ({
+          Effect: 'Allow',
           Action: 'kms:Decrypt',
           Resource: { 'Fn::GetAtt': ['TableKey', 'Arn'] },
           Condition: { StringEquals: { 'kms:ViaService': 'dynamodb.eu-central-1.amazonaws.com' } },
-        }),
+        })),
       );
     },
   );
+
+  it('to update are for transactions, except for drawing a number', () => {
+    const updates = statementsOf('POST /api/users').filter(({ Action }) => Action === 'dynamodb:UpdateItem');
+
+    expect(updates).toHaveLength(2);
+    for (const { Condition } of updates) {
+      const [key] = (Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] as string[]) ?? [];
+      if (key === 'SEQUENCE') expect(Condition).not.toMatchObject(ONLY_IN_TRANSACTIONS);
+      else expect(Condition).toMatchObject(ONLY_IN_TRANSACTIONS);
+    }
+  });
+
+  it('to a key of values hold in the context of an integration, and to send mail as the sender', () => {
+    const conditionOf = (on: string, action: string, key?: string) =>
+      statementsOf(on).find(({ Action, Resource }) => Action === action && (!key || isOf(key, Resource)))?.Condition;
+    const context = {
+      StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },
+      Null: { 'kms:EncryptionContext:integration': 'false' },
+    };
+
+    expect(conditionOf('POST /api/utm-integration-confs', 'kms:GenerateDataKey')).toEqual(context);
+    expect(conditionOf('GET /api/utm-integration-confs', 'kms:Decrypt', 'ValuesKey')).toEqual(context);
+    expect(conditionOf('POST /api/users', 'ses:SendEmail')).toEqual({
+      StringEquals: { 'ses:FromAddress': 'gatehouse@example.com' },
+    });
+  });
 
   it('to sign belong to the login alone, and what only writes secrets cannot read them', () => {
     const holders = (action: string, key: string) =>
       routes
         .map(({ on }) => on)
         .filter((on) =>
-          statementsOf(on).some(
-            ({ Action, Resource }) =>
-              [Action].flat().includes(action) &&
-              JSON.stringify(Resource) === JSON.stringify({ 'Fn::GetAtt': [key, 'Arn'] }),
-          ),
+          statementsOf(on).some(({ Action, Resource }) => [Action].flat().includes(action) && isOf(key, Resource)),
         );
 
     expect(holders('kms:Sign', 'SigningKey')).toEqual(['POST /api/authenticate']);

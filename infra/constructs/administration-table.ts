@@ -14,9 +14,13 @@ const ACTIONS = {
   query: 'dynamodb:Query',
   put: 'dynamodb:PutItem',
   update: 'dynamodb:UpdateItem',
+  updateAlone: 'dynamodb:UpdateItem',
   remove: 'dynamodb:DeleteItem',
   check: 'dynamodb:ConditionCheckItem',
 } satisfies Record<Exclude<keyof Rights, 'keys' | 'mail'>, string>;
+
+/** A rule is the conditions of a transaction, so these are nothing outside of one. A check cannot be anywhere else. */
+const ONLY_IN_TRANSACTIONS = new Set<keyof typeof ACTIONS>(['put', 'update', 'remove']);
 
 /** The one table, and for each row its name together with exactly the rights that the row says. */
 export class AdministrationTable extends Construct {
@@ -46,10 +50,11 @@ export class AdministrationTable extends Construct {
     this.name = this.table.tableName;
   }
 
-  /** Names the table to a function, and allows what its row says on the partition keys that it says. */
+  /** Names the table to a function whose row has rights to it, and allows what the row says on the partition keys that it says. */
   giveTo(served: LambdaFunction, route: Route): void {
-    served.addEnvironment('TABLE_NAME', this.name);
     const { keys: _keys, mail: _mail, ...rights } = rightsOf(route);
+    if (Object.keys(rights).length === 0) return;
+    served.addEnvironment('TABLE_NAME', this.name);
     for (const [right, keys] of Object.entries(rights) as [keyof typeof ACTIONS, string[]][]) {
       served.addToRolePolicy(
         new PolicyStatement({
@@ -59,6 +64,9 @@ export class AdministrationTable extends Construct {
             'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },
             // A request that names no key would fulfil "for all values".
             Null: { 'dynamodb:LeadingKeys': 'false' },
+            ...(ONLY_IN_TRANSACTIONS.has(right) && {
+              'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
+            }),
           },
         }),
       );

@@ -50,7 +50,19 @@ export class Keys extends Construct {
     for (const use of may.keys ?? []) {
       const { setting, key, actions } = uses[use];
       served.addEnvironment(setting, key.keyArn);
-      served.addToRolePolicy(new PolicyStatement({ actions, resources: [key.keyArn] }));
+      served.addToRolePolicy(
+        new PolicyStatement({
+          actions,
+          resources: [key.keyArn],
+          // Without the context a value would be bound to nothing but its key.
+          ...(key === this.values && {
+            conditions: {
+              StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },
+              Null: { 'kms:EncryptionContext:integration': 'false' },
+            },
+          }),
+        }),
+      );
     }
   }
 }

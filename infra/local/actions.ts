@@ -3,6 +3,8 @@ import type { Call } from './front.ts';
 /** What a call does to one item, as IAM names it; a query has a partition and no sort key. */
 export interface Action {
   readonly action: string;
+  /** Its name, with that of the index where one is read. */
+  readonly table: string;
   readonly pk: string;
   readonly sk?: string | undefined;
 }
@@ -19,9 +21,9 @@ const MEMBERS: Record<string, string> = {
 
 /** What a call to the table does, item by item: a transaction and a batch do several things. Nothing for a call that names no item. */
 export function actionsOf({ operation, input }: Pick<Call, 'operation' | 'input'>): Action[] {
-  const one = (action: string, { Key, Item }: Input): Action => {
+  const one = (action: string, { TableName, Key, Item }: Input): Action => {
     const { pk, sk } = (Key ?? Item) as Attributes;
-    return { action, pk: pk?.S ?? '', sk: sk?.S };
+    return { action, table: String(TableName), pk: pk?.S ?? '', sk: sk?.S };
   };
   switch (operation) {
     case 'GetItem':
@@ -30,8 +32,8 @@ export function actionsOf({ operation, input }: Pick<Call, 'operation' | 'input'
     case 'DeleteItem':
       return [one(`dynamodb:${operation}`, input)];
     case 'BatchGetItem':
-      return Object.values(input.RequestItems as Record<string, { Keys: Input[] }>).flatMap(({ Keys }) =>
-        Keys.map((Key) => one('dynamodb:BatchGetItem', { Key })),
+      return Object.entries(input.RequestItems as Record<string, { Keys: Input[] }>).flatMap(([TableName, { Keys }]) =>
+        Keys.map((Key) => one('dynamodb:BatchGetItem', { TableName, Key })),
       );
     case 'TransactWriteItems':
       return (input.TransactItems as Record<string, Input>[]).flatMap((member) =>
@@ -41,7 +43,8 @@ export function actionsOf({ operation, input }: Pick<Call, 'operation' | 'input'
       return (input.TransactItems as { Get: Input }[]).map(({ Get }) => one('dynamodb:GetItem', Get));
     case 'Query': {
       const [, value = ''] = /\bpk = (:\w+)/.exec(String(input.KeyConditionExpression)) ?? [];
-      return [{ action: 'dynamodb:Query', pk: (input.ExpressionAttributeValues as Attributes)[value]?.S ?? '' }];
+      const table = `${input.TableName}${input.IndexName ? `/index/${input.IndexName}` : ''}`;
+      return [{ action: 'dynamodb:Query', table, pk: (input.ExpressionAttributeValues as Attributes)[value]?.S ?? '' }];
     }
     default:
       return [];

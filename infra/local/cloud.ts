@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type Authorization, openAuthorization, readPolicies } from './authorization.ts';
 import { startEngine } from './engine.ts';
 import { type Around, startFront } from './front.ts';
 import { type FunctionConfig, type Functions, runFunctions } from './functions.ts';
@@ -35,6 +36,10 @@ export interface Cloud {
   readonly pepperKey: string;
   /** Calls that came from a function after it had answered. */
   readonly lateCalls: string[];
+  /** Calls of functions that their policies do not allow, one sentence for each. */
+  readonly refusedCalls: string[];
+  /** What functions may do and have not done since they were deployed, one sentence for each. */
+  unusedRights(): string[];
   /** Runs the functions as they are bundled now. */
   recycle(): void;
   /** Runs the stack as it was synthesized to this folder. */
@@ -70,6 +75,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     stops.push(engine.stop);
 
     const lateCalls: string[] = [];
+    const refusedCalls: string[] = [];
     let functions: Functions | undefined;
     const front = await startFront({
       engineUrl: engine.url,
@@ -77,11 +83,16 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       identify: (accessKey) => functions?.identify(accessKey),
       kill: (accessKey) => functions?.kill(accessKey),
       mailbox: localMailbox(state),
+      refuses: (by, call) => deployed.authorization.refuses(by, call),
       tableTags: () => deployed.table.Tags ?? [],
       around: options.around,
       onLateCall(name, operation) {
         lateCalls.push(`${name} ${operation}`);
         onLine(`${name} called ${operation} after it had answered: Lambda would have frozen it`);
+      },
+      onRefusal(sentence) {
+        refusedCalls.push(sentence);
+        onLine(sentence);
       },
       holdTransactions: options.holdTransactions,
     });
@@ -106,6 +117,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       tableName: deployed.table.TableName,
       pepperKey: deployed.table.Tags?.find(({ Key }) => Key === 'gatehouse:pepper-key')?.Value ?? '',
       lateCalls,
+      refusedCalls,
+      unusedRights: () => deployed.authorization.unused(),
       recycle: () => functions?.recycle(),
       async redeploy(assembly) {
         const changed = readTemplate(assembly);
@@ -122,11 +135,13 @@ interface TableProperties {
   readonly TableName: string;
   readonly KeySchema: { AttributeName: string; KeyType: 'HASH' | 'RANGE' }[];
   readonly AttributeDefinitions: { AttributeName: string; AttributeType: 'S' | 'N' | 'B' }[];
+  readonly SSESpecification?: { KMSMasterKeyId?: string };
   readonly Tags?: { Key: string; Value: string }[];
 }
 
 interface Deployed {
   readonly kms: ReturnType<typeof localKms>;
+  readonly authorization: Authorization;
   readonly table: TableProperties;
   readonly functions: FunctionConfig[];
   readonly api: Api;
@@ -152,7 +167,12 @@ function deploy(template: Template, state: State): Deployed {
   if (!tableId) throw new Error('The stack has no table');
   const tableName = `${stack}-${tableId}`;
   made.set(tableId, { ref: tableName, attributes: { Arn: arn('dynamodb', `table/${tableName}`) } });
-  for (const [logicalId] of template.ofType('AWS::Logs::LogGroup')) made.set(logicalId, { ref: logicalId });
+  for (const [logicalId] of template.ofType('AWS::Logs::LogGroup')) {
+    made.set(logicalId, { ref: logicalId, attributes: { Arn: arn('logs', `log-group:${logicalId}:*`) } });
+  }
+  for (const [logicalId] of template.ofType('AWS::IAM::Role')) {
+    made.set(logicalId, { ref: logicalId, attributes: { Arn: `arn:aws:iam::${ACCOUNT}:role/${logicalId}` } });
+  }
 
   const code = new Map<string, string>();
   const functions = template.ofType('AWS::Lambda::Function').map(([logicalId, properties]): FunctionConfig => {
@@ -184,8 +204,14 @@ function deploy(template: Template, state: State): Deployed {
   const [[, api] = []] = template.ofType('AWS::ApiGatewayV2::Api');
 
   const table = { ...find<TableProperties>(tableProperties), TableName: tableName };
+  const names = new Map([...made].map(([logicalId, { attributes }]) => [attributes?.Arn, logicalId]));
   return {
     kms: localKms(region, Object.values(stored)),
+    authorization: openAuthorization(readPolicies(template, find), {
+      region,
+      tableKey: table.SSESpecification?.KMSMasterKeyId,
+      nameOf: (of) => names.get(of) ?? of,
+    }),
     table,
     functions,
     api: { routes, cors: api?.CorsConfiguration as Cors | undefined },

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Authorization } from './authorization.ts';
 import type { Identity } from './functions.ts';
 import { transactionsInFlight } from './in-flight.ts';
 import type { ServiceAnswer } from './kms.ts';
@@ -26,12 +27,16 @@ export interface FrontOptions {
   /** Ends the instance that holds this access key. */
   readonly kill: (accessKey: string) => void;
   readonly mailbox: ReturnType<typeof localMailbox>;
+  /** Says what a function lacks that makes a call; undefined when it may. */
+  readonly refuses: Authorization['refuses'];
   /** The tags of the table: the engine keeps none. */
   readonly tableTags: () => { Key: string; Value: string }[];
   /** Stands around every call: may hold it up, count it, or answer in its place. */
   readonly around?: Around | undefined;
   /** A function has called after it had answered: Lambda would have frozen it. */
   readonly onLateCall: (name: string, operation: string) => void;
+  /** A function has tried what its policies do not allow. */
+  readonly onRefusal: (sentence: string) => void;
   /** For how long every transaction is under way at least; milliseconds. */
   readonly holdTransactions?: number | undefined;
 }
@@ -62,6 +67,11 @@ export async function startFront(options: FrontOptions) {
       return unknown(`${identity.name} has already answered`);
     }
     const input = JSON.parse(text);
+    const refusal = identity && options.refuses(identity.name, { service, operation, input });
+    if (refusal) {
+      options.onRefusal(refusal);
+      return { status: service === 'SES' ? 403 : 400, body: { __type: 'AccessDeniedException', message: refusal } };
+    }
     const make = async (): Promise<ServiceAnswer> => {
       if (service === 'KMS') return options.kms(operation, input);
       if (service === 'SES') return options.mailbox.send(input);

@@ -2,14 +2,17 @@ import { afterAll, beforeAll, inject } from 'vitest';
 import type { Around } from '../../infra/local/front.ts';
 import { type Items, itemsOf, putBack } from './items.ts';
 import { type Gatehouse, type Launch, launch } from './launch.ts';
+import { recordUnused } from './unused-rights.ts';
 
 export type { Gatehouse, Received } from './launch.ts';
 
 type Options = Partial<Omit<Launch, 'heldToRows'>>;
 
-/** Gatehouse on the stack of this run, or on a mutant. */
+/** Gatehouse on the stack of this run, whose rights it helps to justify; or on a mutant. */
 export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
-  return launch({ assembly: inject('assembly'), ...options, heldToRows: options.assembly === undefined });
+  const assembly = inject('assembly');
+  if (options.assembly !== undefined) return launch({ ...options, assembly: options.assembly, heldToRows: false });
+  return launch({ ...options, assembly, onUnusedRights: (rights) => recordUnused(assembly, rights) });
 }
 
 /** Serves one test file after the other: most of what a file would cost is the start. */

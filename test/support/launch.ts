@@ -9,7 +9,6 @@ import { shownAs } from '../../lib/http/problem.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { type Route, routes } from '../../routes.ts';
 import { expectIntact } from './intact.ts';
-import { beyondItsRow } from './rights.ts';
 
 /** What a test sends, beyond method and path. */
 export interface Sent {
@@ -49,29 +48,30 @@ export interface Gatehouse {
   stop(): Promise<void>;
 }
 
-/** Which stack, what stands around its calls, and whether it is held to the rows and to an intact table: mutants are not. */
+/** Which stack, what stands around its calls, and whether it is held to its rights and to an intact table: mutants are not. */
 export interface Launch
   extends Pick<CloudOptions, 'assembly'>,
     Partial<Pick<CloudOptions, 'around' | 'holdTransactions'>> {
   readonly heldToRows?: boolean;
   /** Its tests write what no function would: the table need not be intact at the end. */
   readonly breaksData?: boolean;
+  /** Told, whenever it is judged, what its functions may do and have not done so far. */
+  readonly onUnusedRights?: (rights: readonly string[]) => void;
 }
 
 /** Starts Gatehouse. Without vitest, so that a long run can do without it too. */
-export async function launch({ heldToRows = true, breaksData = false, ...options }: Launch): Promise<Gatehouse> {
+export async function launch({
+  heldToRows = true,
+  breaksData = false,
+  onUnusedRights,
+  ...options
+}: Launch): Promise<Gatehouse> {
   const lines: string[] = [];
   const state = openMemoryState();
-  const beyond: string[] = [];
   const cloud = await startCloud({
     port: 0,
     onEnd: (reason) => lines.push(`The engine has ended. ${reason}`),
     ...options,
-    async around(call, make) {
-      const excess = beyondItsRow(call);
-      if (excess) beyond.push(excess);
-      return options.around ? options.around(call, make) : make();
-    },
     state,
     onLine: (line) => lines.push(line),
   });
@@ -106,10 +106,11 @@ export async function launch({ heldToRows = true, breaksData = false, ...options
     },
     async judge() {
       lines.length = 0;
-      const [late, excess] = [cloud.lateCalls.splice(0), beyond.splice(0)];
+      const [late, refused] = [cloud.lateCalls.splice(0), cloud.refusedCalls.splice(0)];
+      onUnusedRights?.(cloud.unusedRights());
       if (heldToRows && !breaksData) await expectIntact(gatehouse);
       assert.deepEqual(late, [], 'calls after the answer');
-      if (heldToRows) assert.deepEqual(excess, [], 'calls that the row of the function does not allow');
+      if (heldToRows) assert.deepEqual(refused, [], 'calls that the policies of the function do not allow');
     },
     async stop() {
       agent.destroy();

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { synthesize } from '../../infra/local/synthesize.ts';
+import { neverUsed } from './unused-rights.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -11,11 +12,24 @@ declare module 'vitest' {
   }
 }
 
-/** All tests of a run share one synthesized stack. */
+/** All tests of a run share one synthesized stack. When all of them have run, and passed, its functions must have used all their rights. */
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const assembly = join(folder, 'assembly');
   await synthesize(assembly);
   project.provide('assembly', assembly);
-  return () => rmSync(folder, { recursive: true, force: true });
+  return async () => {
+    const idle = (await isWholeSuite(project)) ? neverUsed(assembly) : [];
+    rmSync(folder, { recursive: true, force: true });
+    if (idle.length > 0) throw new Error(`No request of any test needed these rights:\n  ${idle.join('\n  ')}`);
+  };
+}
+
+/** Whether every test of every file has passed: with filters, or after a failure, requests are missing that need a right. */
+async function isWholeSuite(project: TestProject): Promise<boolean> {
+  const files = await project.globTestFiles();
+  const modules = project.vitest.state.getTestModules();
+  const passed = modules.filter((module) => module.state() === 'passed');
+  const skipped = modules.flatMap((module) => [...module.children.allTests('skipped')]);
+  return passed.length === files.testFiles.length && skipped.length === 0;
 }

@@ -1,0 +1,276 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { openAuthorization, readPolicies } from '../infra/local/authorization.ts';
+import type { Call } from '../infra/local/front.ts';
+import { readPolicy } from '../infra/local/policy.ts';
+import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
+
+interface Statement {
+  Action: string | string[];
+  Resource: { 'Fn::GetAtt'?: [string, string] };
+  Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': string[] } };
+}
+
+/** The stack of this run with other rights; the source stays as it is. */
+function stackWith(change: (functionFile: string, statement: Statement) => boolean) {
+  const original = inject('assembly');
+  const assembly = mkdtempSync(join(tmpdir(), 'gatehouse-rights-'));
+  for (const file of readdirSync(original).filter((name) => name.endsWith('.json'))) {
+    cpSync(join(original, file), join(assembly, file));
+  }
+  const file = join(assembly, 'Gatehouse-dev.template.json');
+  const template = JSON.parse(readFileSync(file, 'utf8'));
+  // biome-ignore lint/suspicious/noExplicitAny: the template is whatever it is
+  for (const [logicalId, { Type, Properties }] of Object.entries<any>(template.Resources)) {
+    if (Type !== 'AWS::IAM::Policy') continue;
+    const [name = ''] = logicalId.split('role');
+    const { PolicyDocument } = Properties;
+    PolicyDocument.Statement = PolicyDocument.Statement.filter((statement: Statement) => change(name, statement));
+  }
+  writeFileSync(file, JSON.stringify(template));
+  return { assembly, remove: () => rmSync(assembly, { recursive: true, force: true }) };
+}
+
+const MISSING: Record<string, (statement: Statement) => boolean> = {
+  gethealth: ({ Action }) => Action === 'dynamodb:GetItem',
+  changepassword: ({ Action }) => Action === 'kms:GenerateMac',
+  createintegration: ({ Action }) => Action === 'dynamodb:ConditionCheckItem',
+  publishkeys: ({ Resource }) => Resource['Fn::GetAtt']?.[0] === 'TableKey',
+  listauthorities: ({ Action }) => Action === 'dynamodb:Query',
+  requestreset: ({ Action }) => Action === 'ses:SendEmail',
+};
+
+describe('a function that lacks a right', () => {
+  const stack = stackWith((file, statement) => !MISSING[file]?.(statement));
+  let gatehouse: Gatehouse;
+  let token: string;
+  beforeAll(async () => {
+    gatehouse = await startGatehouse({ assembly: stack.assembly });
+    token = await gatehouse.logIn('admin');
+  });
+  afterAll(async () => {
+    await gatehouse.stop();
+    stack.remove();
+  });
+
+  async function request(method: string, path: string, body?: object): Promise<number> {
+    const { status } = await fetch(`${gatehouse.cloud.url}${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return status;
+  }
+
+  it.each([
+    ['GET', '/api/health', undefined, 'may not dynamodb:GetItem on Table for ADMINS'],
+    [
+      'POST',
+      '/api/account/change-password',
+      { currentPassword: 'admin', newPassword: 'another' },
+      'may not kms:GenerateMac on PepperKey',
+    ],
+    [
+      'POST',
+      '/api/utm-integrations',
+      { name: 'Gate logs', shortName: 'gate', integrationType: 'API' },
+      'may not dynamodb:ConditionCheckItem on Table for USER',
+    ],
+    ['GET', '/.well-known/jwks.json', undefined, 'may not kms:Decrypt on TableKey'],
+    ['GET', '/api/users/authorities', undefined, 'may not dynamodb:Query on Table for JWKS'],
+  ])('%s %s: it is a defect, logged once, and nobody is told to come back', async (method, path, body, sentence) => {
+    const before = gatehouse.lines.length;
+
+    expect(await request(method, path, body)).toBe(500);
+
+    const refused = `${method} ${path} ${sentence}`;
+    expect(gatehouse.cloud.refusedCalls).toContain(refused);
+    const lines = gatehouse.lines.slice(before);
+    expect(lines).toContain(refused);
+    expect(lines.filter((line) => line.includes('AccessDeniedException'))).toHaveLength(1);
+  });
+
+  it('sends no mail, and its log says why', async () => {
+    const before = gatehouse.lines.length;
+
+    await request('POST', '/api/account/reset-password/init', { email: 'admin@example.com' });
+
+    const refused = 'POST /api/account/reset-password/init may not ses:SendEmail on';
+    const lines = gatehouse.lines.slice(before);
+    expect(lines.find((line) => line.startsWith(refused))).toContain('identity/gatehouse@example.com');
+    expect(lines.filter((line) => line.includes('AccessDeniedException'))).toHaveLength(1);
+  });
+});
+
+describe('a right that is not needed', () => {
+  const HEALTH = 'GET /api/health may';
+  const unused = ({ cloud }: Gatehouse) => cloud.unusedRights().filter((right) => right.startsWith(HEALTH));
+
+  it('is named until a request needs it', async () => {
+    const gatehouse = await startGatehouse();
+
+    expect(unused(gatehouse)).toEqual([
+      `${HEALTH} dynamodb:GetItem on Table for ADMINS`,
+      `${HEALTH} kms:Decrypt on TableKey`,
+    ]);
+    await gatehouse.call('GET', '/api/health');
+    expect(unused(gatehouse)).toEqual([]);
+
+    await gatehouse.stop();
+  });
+
+  const keys = (statement: Statement, ...values: string[]) => {
+    statement.Condition['ForAllValues:StringLike']['dynamodb:LeadingKeys'] = values;
+  };
+  it.each<[string, (statement: Statement) => void, string[]]>([
+    [
+      'another action',
+      (it) => (it.Action = ['dynamodb:GetItem', 'dynamodb:Scan']),
+      ['dynamodb:Scan on Table for ADMINS'],
+    ],
+    ['another key', (it) => keys(it, 'ADMINS', 'USER'), ['dynamodb:GetItem on Table for USER']],
+    ['any action', (it) => (it.Action = 'dynamodb:*'), ['dynamodb:* on Table for ADMINS']],
+    ['any key', (it) => keys(it, '*'), ['dynamodb:GetItem on Table for *']],
+    ['all keys that begin so', (it) => keys(it, 'A*'), ['dynamodb:GetItem on Table for A*']],
+    ['no matter which key', (it) => Reflect.deleteProperty(it, 'Condition'), ['dynamodb:GetItem on Table']],
+    ['any resource', (it) => (it.Resource = '*' as never), ['dynamodb:GetItem on * for ADMINS']],
+  ])('stays named: %s', async (_, widen, expected) => {
+    const stack = stackWith((file, statement) => {
+      if (file === 'gethealth' && statement.Action === 'dynamodb:GetItem') widen(statement);
+      return true;
+    });
+    const gatehouse = await startGatehouse({ assembly: stack.assembly });
+
+    await gatehouse.call('GET', '/api/health');
+
+    expect(unused(gatehouse)).toEqual(expected.map((right) => `${HEALTH} ${right}`));
+    await gatehouse.stop();
+    stack.remove();
+  });
+});
+
+describe('a call', () => {
+  const ARN = 'arn:aws:dynamodb:eu-central-1:000000000000:table/';
+  const KEY = 'arn:aws:kms:eu-central-1:000000000000:key/1';
+  /** What a function without any right lacks first, and one with all of them nothing. */
+  function lacks({ service, operation, input }: Pick<Call, 'service' | 'operation' | 'input'>, ...allowed: object[]) {
+    const policy = readPolicy([{ Version: '2012-10-17', Statement: allowed }]);
+    const place = { region: 'eu-central-1', tableKey: undefined, nameOf: (arn: string) => arn.replace(ARN, '') };
+    return openAuthorization(new Map([['f', policy]]), place).refuses('f', { service, operation, input });
+  }
+  const key = (pk: string) => ({ TableName: 'Table', Key: { pk: { S: pk }, sk: { S: '1' } } });
+  const dynamo = (operation: string, input: object): Call =>
+    ({ service: 'DynamoDB', operation, input }) as unknown as Call;
+
+  it.each<[string, Call, string]>([
+    ['UpdateItem', dynamo('UpdateItem', key('A')), 'dynamodb:UpdateItem on Table for A'],
+    [
+      'TransactGetItems',
+      dynamo('TransactGetItems', { TransactItems: [{ Get: key('A') }] }),
+      'dynamodb:GetItem on Table for A',
+    ],
+    [
+      'a batch',
+      dynamo('BatchGetItem', { RequestItems: { Table: { Keys: [key('A').Key] } } }),
+      'dynamodb:BatchGetItem on Table for A',
+    ],
+    ['a scan', dynamo('Scan', { TableName: 'Table' }), 'dynamodb:Scan on Table'],
+    [
+      'a query of an index',
+      dynamo('Query', {
+        TableName: 'Table',
+        IndexName: 'Names',
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': { S: 'A' } },
+      }),
+      'dynamodb:Query on Table/index/Names for A',
+    ],
+    [
+      'a key by its id',
+      { service: 'KMS', operation: 'Sign', input: { KeyId: '1' } } as unknown as Call,
+      `kms:Sign on ${KEY}`,
+    ],
+  ])('%s needs the right to what it does', (_, call, right) => {
+    expect(lacks(call)).toBe(`f may not ${right}`);
+  });
+
+  it.each(['ExecuteStatement', 'BatchWriteItem', 'DeleteTable'])(
+    '%s is refused: nobody knows its rights',
+    (operation) => {
+      const all = { Effect: 'Allow', Action: '*', Resource: '*' };
+
+      expect(lacks(dynamo(operation, { TableName: 'Table' }), all)).toContain('does not know which rights it needs');
+    },
+  );
+
+  it('that must be part of a transaction is refused outside of one', () => {
+    const only = {
+      Effect: 'Allow',
+      Action: 'dynamodb:UpdateItem',
+      Resource: `${ARN}Table`,
+      Condition: { 'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] } },
+    };
+
+    expect(lacks(dynamo('TransactWriteItems', { TransactItems: [{ Update: key('A') }] }), only)).toBeUndefined();
+    expect(lacks(dynamo('UpdateItem', key('A')), only)).toBe('f may not dynamodb:UpdateItem on Table for A');
+  });
+
+  it('to open a value needs the context that it was sealed in', () => {
+    const only = {
+      Effect: 'Allow',
+      Action: 'kms:Decrypt',
+      Resource: KEY,
+      Condition: { StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' } },
+    };
+    const decrypt = (EncryptionContext?: object) =>
+      lacks({ service: 'KMS', operation: 'Decrypt', input: { KeyId: KEY, EncryptionContext } }, only);
+
+    expect(decrypt({ service: 'gatehouse' })).toBeUndefined();
+    expect(decrypt({ service: 'other' })).toBeDefined();
+    expect(decrypt()).toBeDefined();
+  });
+});
+
+describe('a template', () => {
+  const policiesOf = (resources: Record<string, Record<string, Record<string, unknown>>>) => () =>
+    readPolicies(
+      {
+        stack: '',
+        region: '',
+        ofType: (type) => Object.entries(resources[type] ?? {}),
+        assetFolder: () => '',
+      },
+      <T>(value: unknown) => value as T,
+    );
+  const served = (Description: string, Role = 'arn/R') => ({ Description, Role });
+
+  it.each<[string, Record<string, Record<string, Record<string, unknown>>>, string]>([
+    [
+      'two functions of one role',
+      { 'AWS::IAM::Role': { R: {} }, 'AWS::Lambda::Function': { F: served('f'), G: served('g') } },
+      'The function G has no role of its own',
+    ],
+    ['no role', { 'AWS::Lambda::Function': { F: served('f') } }, 'The function F has no role of its own'],
+    ['a managed policy', { 'AWS::IAM::Role': { R: { ManagedPolicyArns: ['a'] } } }, 'which R has'],
+    ['a boundary', { 'AWS::IAM::Role': { R: { PermissionsBoundary: 'a' } } }, 'which R has'],
+    ['a policy of users', { 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } }, 'which P names'],
+  ])('with %s stops', (_, resources, sentence) => {
+    expect(policiesOf(resources)).toThrow(sentence);
+  });
+
+  it('may have policies inside of a role and beside it', () => {
+    const right = (Action: string) => ({
+      Version: '2012-10-17',
+      Statement: { Effect: 'Allow', Action, Resource: '*' },
+    });
+    const policies = policiesOf({
+      'AWS::IAM::Role': { R: { Policies: [{ PolicyDocument: right('kms:Sign') }] } },
+      'AWS::IAM::Policy': { P: { Roles: ['R'], PolicyDocument: right('kms:Verify') } },
+      'AWS::Lambda::Function': { F: served('f') },
+    })();
+
+    expect(policies.get('f')?.rights.map(({ action }) => action)).toEqual(['kms:Sign', 'kms:Verify']);
+  });
+});
