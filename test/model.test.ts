@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { type Bench, openBench } from './support/bench.ts';
+import { PAIRS, runPairs } from './support/pairs.ts';
 import { seed } from './support/seed.ts';
 import { runSequences } from './support/sequences.ts';
 
@@ -16,3 +17,15 @@ it('whatever is asked in whatever order, answers, lists and table are as the con
 
   expect(found, found).toBeUndefined();
 });
+
+it.each([2, 4])(
+  `all ${PAIRS.length} pairs of what can happen to %i administrators, at the same moment`,
+  {
+    timeout: 120_000,
+  },
+  async (administrators) => {
+    const found = await runPairs(bench, { seed, rounds: administrators === 2 ? 2 : 1, administrators });
+
+    expect(found, found).toBeUndefined();
+  },
+);
