@@ -12,7 +12,8 @@ import * as Users from './lib/users/user-contracts.ts';
 
 // The partition keys of lib/table/keys.ts.
 const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
-const [SEQUENCE, TOTAL, JWKS, RESET, AUDIT] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*', 'AUDIT#*'];
+const [SEQUENCE, TOTAL, JWKS, RESET] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*'];
+const [AUDIT, ATTEMPTS] = ['AUDIT#*', 'ATTEMPTS#*'];
 
 const mail = true;
 const guarded = true;
@@ -20,7 +21,7 @@ const guarded = true;
 // biome-ignore format: a table is read by its columns
 export const routes: readonly Route[] = [
   { on: 'POST /api/authenticate',                  file: 'authenticate',        contract: Accounts.Authenticate,
-    may: { get: [LOGIN, USER, JWKS], put: [JWKS], update: [USER], keys: ['sign', 'pepper'] }, guarded },
+    may: { get: [LOGIN, USER, JWKS], batchGet: [ATTEMPTS], put: [JWKS, ATTEMPTS], update: [USER, ATTEMPTS], keys: ['sign', 'pepper'] }, guarded },
   { on: 'GET /.well-known/jwks.json',              file: 'publish-keys',        contract: PublishKeys,
     may: { query: [JWKS] } },
   { on: 'GET /api/health',                         file: 'get-health',          contract: GetHealth,
@@ -33,7 +34,7 @@ export const routes: readonly Route[] = [
   { on: 'POST /api/account',                       file: 'update-account',      contract: Accounts.UpdateAccount,
     may: { get: [USER], put: [EMAIL, AUDIT], update: [USER], remove: [EMAIL] } },
   { on: 'POST /api/account/change-password',       file: 'change-password',     contract: Accounts.ChangePassword,
-    may: { get: [USER], put: [AUDIT], update: [USER], keys: ['pepper'] } },
+    may: { get: [USER], batchGet: [ATTEMPTS], put: [ATTEMPTS, AUDIT], update: [USER, ATTEMPTS], keys: ['pepper'] } },
   { on: 'POST /api/account/reset-password/init',   file: 'request-reset',       contract: Accounts.RequestReset,
     may: { get: [EMAIL, USER], put: [RESET], mail }, guarded },
   { on: 'POST /api/account/reset-password/finish', file: 'finish-reset',        contract: Accounts.FinishReset,

@@ -1,4 +1,5 @@
 import { Authenticate } from '../lib/accounts/account-contracts.ts';
+import { openGuessing } from '../lib/accounts/guessing.ts';
 import { logIn } from '../lib/accounts/log-in.ts';
 import { ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
@@ -9,11 +10,12 @@ import { openSigner } from '../lib/tokens/signing-keys.ts';
 
 const table = openTable();
 const passwords = openPasswords();
+const guessing = openGuessing(table);
 const signer = openSigner(table);
 
 /** POST /api/authenticate: a token for who knows login and password of an activated account. */
-export const handler = endpoint(Authenticate, async ({ body }) => {
-  const user = await logIn(table, passwords, body.username, body.password);
+export const handler = endpoint(Authenticate, async ({ source, body }) => {
+  const user = await logIn({ table, passwords, guessing }, source, body.username, body.password);
   const token = await issueToken(await signer(), user, body.rememberMe);
   return ok({ id_token: token }, { Authorization: `Bearer ${token}` });
 });

@@ -1,5 +1,6 @@
 import { ChangePassword } from '../lib/accounts/account-contracts.ts';
 import { changePassword } from '../lib/accounts/change-password.ts';
+import { openGuessing } from '../lib/accounts/guessing.ts';
 import { done } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
@@ -7,9 +8,10 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 const passwords = openPasswords();
+const guessing = openGuessing(table);
 
 /** POST /api/account/change-password: changes the caller's own password. */
-export const handler = endpoint(ChangePassword, async ({ caller, body }) => {
-  await changePassword(table, passwords, caller, body.currentPassword, body.newPassword);
+export const handler = endpoint(ChangePassword, async ({ caller, source, body }) => {
+  await changePassword({ table, passwords, guessing }, caller, source, body.currentPassword, body.newPassword);
   return done();
 });

@@ -25,6 +25,8 @@ const settings = v.strictObject({
   tableMaximum: v.strictObject({ readUnits: count, writeUnits: count }),
   /** Requests a second, for all routes together and for the login. */
   throttle: v.strictObject({ all: rate, login: rate }),
+  /** How many wrong passwords one address may send in 15 minutes, for all accounts together. */
+  guessing: v.strictObject({ failuresPerSource: count }),
   tokenLife: v.strictObject({ minutes: count, rememberedMinutes: count }),
   mail: v.strictObject({
     /** An address that SES has verified, itself or its domain. */

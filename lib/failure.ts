@@ -17,6 +17,7 @@ export type FailureCode =
   | 'version-changed'
   | 'wrong-password'
   | 'unknown-key'
+  | 'too-many-attempts'
   | 'too-many-parameters'
   | 'list-too-long'
   | 'page-too-large'
@@ -30,15 +31,23 @@ export interface FieldError {
   message: string;
 }
 
+interface Details {
+  readonly fieldErrors?: readonly FieldError[];
+  readonly retryAfter?: number;
+}
+
 /** Thrown once, where a rule refuses; answered once, at the edge. */
 export class Failure extends Error {
   readonly code: FailureCode;
   readonly fieldErrors: readonly FieldError[] | undefined;
+  /** When another try makes sense, in whole seconds; as long as the code's usual wait where it is not said. */
+  readonly retryAfter: number | undefined;
 
-  constructor(code: FailureCode, fieldErrors?: readonly FieldError[]) {
+  constructor(code: FailureCode, { fieldErrors, retryAfter }: Details = {}) {
     super(code);
     this.name = 'Failure';
     this.code = code;
     this.fieldErrors = fieldErrors;
+    this.retryAfter = retryAfter;
   }
 }

@@ -45,6 +45,7 @@ export class EndpointFunction extends LambdaFunction {
         TOKEN_SECONDS: String(settings.tokenLife.minutes * 60),
         AUDIT_DAYS: String(settings.auditDays),
         REMEMBERED_TOKEN_SECONDS: String(settings.tokenLife.rememberedMinutes * 60),
+        FAILURES_PER_SOURCE: String(settings.guessing.failuresPerSource),
       },
     });
   }

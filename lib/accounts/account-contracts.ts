@@ -15,7 +15,7 @@ export const Authenticate = {
     rememberMe: v.nullish(v.boolean('TypeMismatch'), false),
   }),
   answer: v.strictObject({ id_token: v.string() }),
-  failures: ['bad-credentials'],
+  failures: ['bad-credentials', 'too-many-attempts'],
 } satisfies Contract;
 
 /** GET /api/account */
@@ -34,7 +34,7 @@ export const ChangePassword = {
   who: 'signed in',
   about,
   body: v.object({ currentPassword: v.string('TypeMismatch'), newPassword: password }),
-  failures: ['wrong-password'],
+  failures: ['wrong-password', 'too-many-attempts'],
 } satisfies Contract;
 
 /** POST /api/account/reset-password/init: the address as text, as clients send it, or as a field. */

@@ -1,20 +1,29 @@
 import { Failure } from '../failure.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { commit } from '../table/change.ts';
+import { commit, unlessUnavailable } from '../table/change.ts';
 import { entityKey, loginGuardKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import type { User } from '../users/user.ts';
 import { isLogin } from '../users/user-schema.ts';
 import { rehash, userOf } from '../users/user-table.ts';
+import type { Guessing } from './guessing.ts';
+import type { Source } from './source.ts';
 
 /**
  * The account that this login and password open. Fails with bad-credentials, for an unknown login, a wrong password and
- * a deactivated account alike, after the same work.
+ * a deactivated account alike, after the same work; before any of it with too-many-attempts.
  */
-export async function logIn(table: Table, passwords: Passwords, login: string, password: string): Promise<User> {
+export async function logIn(
+  { table, passwords, guessing }: { table: Table; passwords: Passwords; guessing: Guessing },
+  source: Source,
+  login: string,
+  password: string,
+): Promise<User> {
+  const attempt = await guessing.reserve(login, source);
   const user = await lookUp(table, login);
   const matches = await passwords.matches(password, user?.passwordHash);
   if (!user?.passwordHash || !matches || !user.activated) throw new Failure('bad-credentials');
+  await attempt.forgive();
   if (passwords.isOutdated(user.passwordHash)) await renewHash(table, passwords, user, password);
   return user;
 }
@@ -33,7 +42,5 @@ async function lookUp(table: Table, login: string): Promise<User | undefined> {
  */
 async function renewHash(table: Table, passwords: Passwords, user: User, password: string): Promise<void> {
   const passwordHash = await passwords.hash(password);
-  await commit(table, [rehash(user, passwordHash)]).catch((error) => {
-    if (!(error instanceof Failure && error.code === 'unavailable')) throw error;
-  });
+  await unlessUnavailable(commit(table, [rehash(user, passwordHash)]));
 }

@@ -1,6 +1,7 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { Source } from '../accounts/source.ts';
 import { isOutage, RESERVE } from '../aws.ts';
 import type { BodyOf, Contract, PathOf, QueryOf } from '../contract.ts';
 import type { ExpectedVersions } from '../expected-version.ts';
@@ -21,6 +22,8 @@ export interface Request<C extends Contract> {
   readonly path: PathOf<C>;
   readonly query: QueryOf<C>;
   readonly body: BodyOf<C>;
+  /** Where it comes from, as API Gateway saw it: headers like X-Forwarded-For say what anyone likes. */
+  readonly source: Source;
   /** The versions that If-Match names. */
   readonly expected: ExpectedVersions;
   /** The path with the whole query, for links to other pages. */
@@ -49,7 +52,9 @@ export function endpoint<const C extends Contract>(contract: C, act: (request: R
     demandRole(contract, event.caller);
     const url = { pathname: event.rawPath, searchParams: new URLSearchParams(event.rawQueryString) };
     const expected = expectedVersions(event.headers['if-match']);
-    return respond(await act({ caller: event.caller, path, query, body, expected, url } as Request<C>));
+    const { http, timeEpoch } = event.requestContext;
+    const source: Source = { address: http.sourceIp, arrivedAt: timeEpoch };
+    return respond(await act({ caller: event.caller, source, path, query, body, expected, url } as Request<C>));
   });
 }
 

@@ -101,6 +101,12 @@ const PROBLEMS = {
     title: 'Unknown key',
     detail: 'The key is not known, has been used or is older than 24 hours: ask for another one',
   },
+  'too-many-attempts': {
+    status: 429,
+    message: 'error.http.429',
+    title: 'Too Many Requests',
+    detail: 'Too many wrong passwords: try again after the seconds that Retry-After says',
+  },
   'too-many-parameters': {
     status: 400,
     message: 'error.toomanyparameters',
@@ -145,6 +151,7 @@ export function problem(failure: Failure, about: Entity, path: string): Answer {
     headers: {
       'Content-Type': 'application/problem+json; charset=utf-8',
       ...headers,
+      ...(failure.retryAfter !== undefined && { 'Retry-After': String(failure.retryAfter) }),
       ...(isAlert && { 'X-gatehouseApp-error': message, 'X-gatehouseApp-params': about }),
     },
     body: {

@@ -76,7 +76,7 @@ function read(schema: v.GenericSchema<unknown, unknown>, value: unknown): unknow
     const field = v.getDotPath(issue) ?? '';
     if (!fields.has(field)) fields.set(field, { field, message: codeOf(issue) });
   }
-  if (fields.size > 0) throw new Failure('invalid', [...fields.values()]);
+  if (fields.size > 0) throw new Failure('invalid', { fieldErrors: [...fields.values()] });
   throw new Failure(ID_RULES.find((rule) => issues.some((issue) => issue.message === rule)) ?? 'malformed');
 }
 

@@ -19,7 +19,8 @@ export function reportRestart(table: Table, caller: Caller, id: number, changes:
     (before) => {
       if (!before) throw new Failure('not-found');
       const { module } = before;
-      if (changes > (module?.changes ?? 0)) throw new Failure('invalid', [{ field: 'changes', message: 'Size' }]);
+      if (changes > (module?.changes ?? 0))
+        throw new Failure('invalid', { fieldErrors: [{ field: 'changes', message: 'Size' }] });
       const deed = deedOnIntegration('integration.restarted', before);
       if (!module?.needsRestart || changes < module.changes) return { writes: [], result: before, deed };
       const after: Integration = { ...before, module: { ...module, needsRestart: false }, version: before.version + 1 };

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { DecryptCommand, GenerateDataKeyCommand, KMSClient } from '@aws-sdk/client-kms';
-import { clientSettings, inTime } from '../aws.ts';
+import { DecryptCommand, GenerateDataKeyCommand } from '@aws-sdk/client-kms';
+import { inTime } from '../aws.ts';
+import { sharedKms } from '../kms.ts';
 import { setting } from '../setting.ts';
 import { integrationIdOf } from '../table/keys.ts';
 
@@ -25,18 +26,12 @@ const CIPHER = 'aes-256-gcm';
 const context = (integrationId: number) => ({ service: 'gatehouse', integration: String(integrationId) });
 const boundTo = (parameterId: number) => Buffer.from(`CONF/${parameterId}/confValue`);
 
-let client: KMSClient | undefined;
-function kms(): KMSClient {
-  client ??= new KMSClient(clientSettings);
-  return client;
-}
-
 /** Seals a value for the parameter with this id. */
 export type Seal = (value: string, parameterId: number) => Uint8Array;
 
 /** Fetches a data key for parameters of one integration. It serves one request: values never share a key and a nonce. */
 export async function openSeal(integrationId: number): Promise<Seal> {
-  const { Plaintext, CiphertextBlob } = await kms().send(
+  const { Plaintext, CiphertextBlob } = await sharedKms().send(
     new GenerateDataKeyCommand({
       KeyId: setting('VALUES_KEY'),
       KeySpec: 'AES_256',
@@ -67,7 +62,7 @@ export async function unseal(sealed: Uint8Array, parameterId: number): Promise<s
   const wrapped = next(bytes.readUInt16BE(1));
   const nonce = next(NONCE_BYTES);
   const tag = next(TAG_BYTES);
-  const { Plaintext } = await kms().send(
+  const { Plaintext } = await sharedKms().send(
     new DecryptCommand({
       KeyId: setting('VALUES_KEY'),
       CiphertextBlob: wrapped,

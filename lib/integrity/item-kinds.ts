@@ -54,6 +54,12 @@ const ITEM_KINDS: readonly ItemKind[] = [
     owns: (key) => /^AUDIT#\d{4}-\d{2}$/.test(key.pk) && key.sk.startsWith(key.pk.slice('AUDIT#'.length)),
     attributes: v.object({ time: text, actor: text, actorId: count, action: text, target: text, targetName: text }),
   },
+  {
+    owns: (key) => beside('ATTEMPTS#', 'ELSEWHERE')(key) || /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),
+    attributes: v.object({ n: count, last: count, expires: count }),
+  },
+  // What is given back after the end of its window is missing from the next.
+  { owns: beside('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: whole, since: count, expires: count }) },
   { owns: beside('RESET#', 'RESET'), attributes: v.object({ userId: id, passwordChanges: count, expires: count }) },
 ];
 

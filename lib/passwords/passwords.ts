@@ -1,7 +1,8 @@
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
-import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
-import { clientSettings, inTime } from '../aws.ts';
+import { GenerateMacCommand } from '@aws-sdk/client-kms';
+import { inTime } from '../aws.ts';
+import { sharedKms } from '../kms.ts';
 import { setting } from '../setting.ts';
 
 /*
@@ -34,7 +35,7 @@ export interface Passwords {
 }
 
 /** Passwords under the HMAC key that the stack names, or under another one. */
-export function openPasswords(pepperKey = setting('PEPPER_KEY'), kms = new KMSClient(clientSettings)): Passwords {
+export function openPasswords(pepperKey = setting('PEPPER_KEY'), kms = sharedKms()): Passwords {
   const keyId = pepperKey.slice(pepperKey.lastIndexOf('/') + 1);
   const parameters = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism},keyid=${keyId}$`;
   const nobodys = `${parameters}${base64(Buffer.alloc(SALT_BYTES))}$${base64(Buffer.alloc(HASH_BYTES))}`;

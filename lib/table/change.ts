@@ -43,6 +43,13 @@ export async function change<L, R>(
   }
 }
 
+/** Waits for a change that an outage may prevent: what it is for can as well be done another time. */
+export async function unlessUnavailable(change: Promise<unknown>): Promise<void> {
+  await change.catch((error) => {
+    if (!(error instanceof Failure && error.code === 'unavailable')) throw error;
+  });
+}
+
 const giveUpAt = (): number => Date.now() + Math.min(PATIENCE, timeLeft() - RESERVE);
 
 /** Waits a little, and longer each time. */

@@ -2,19 +2,22 @@
  * Every key of the table. A kind is a collection in the order of its ids, so every read and every list is a strongly
  * consistent read by primary key, and there is no index.
  *
- *   item                     pk                     sk
- *   ---------------------    -------------------    --------------------------------------------------
- *   user                     USER                   id, 16 digits
- *   login guard              LOGIN#<login>          GUARD
- *   e-mail guard             EMAIL#<e-mail key>     GUARD
- *   administrators           ADMINS                 ROSTER
- *   integration              INTEGRATION            id, 16 digits
- *   parameter                CONF                   id, 16 digits: integration id * 1,000,000 + its own number
- *   id sequence of a kind    SEQUENCE               <kind>
- *   total of a kind          TOTAL                  <kind>
- *   public signing key       JWKS                   <kid>
- *   password reset (TTL)     RESET#<hash of key>    RESET
- *   audit entry (TTL)        AUDIT#<yyyy-mm>        time (ISO 8601, UTC), #, id
+ *   item                     pk                            sk
+ *   ---------------------    --------------------------    --------------------------------------------------
+ *   user                     USER                          id, 16 digits
+ *   login guard              LOGIN#<login>                 GUARD
+ *   e-mail guard             EMAIL#<e-mail key>            GUARD
+ *   administrators           ADMINS                        ROSTER
+ *   integration              INTEGRATION                   id, 16 digits
+ *   parameter                CONF                          id, 16 digits: integration id * 1,000,000 + its own number
+ *   id sequence of a kind    SEQUENCE                      <kind>
+ *   total of a kind          TOTAL                         <kind>
+ *   public signing key       JWKS                          <kid>
+ *   password reset (TTL)     RESET#<hash of key>           RESET
+ *   guesses at a login,      ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: from one that is known,
+ *     or of a source (TTL)                                 ELSEWHERE: from all others together
+ *                            ATTEMPTS#<HMAC of address>    SOURCE
+ *   audit entry (TTL)        AUDIT#<yyyy-mm>               time (ISO 8601, UTC), #, id
  */
 
 /** The collections. */
@@ -40,6 +43,12 @@ export const auditKey = (time: string, id: string): Key => ({
   pk: auditPartition(time.slice(0, 7)),
   sk: `${time}#${id}`,
 });
+export const networkAttemptsKey = (login: string, network: string): Key => ({
+  pk: `ATTEMPTS#${login}`,
+  sk: `NETWORK#${network}`,
+});
+export const elsewhereAttemptsKey = (login: string): Key => ({ pk: `ATTEMPTS#${login}`, sk: 'ELSEWHERE' });
+export const sourceAttemptsKey = (address: string): Key => ({ pk: `ATTEMPTS#${address}`, sk: 'SOURCE' });
 export const signingKeyKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
 
 /** An integration's parameters are one range of ids: they read off their owner, and lie side by side. */

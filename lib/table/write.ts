@@ -30,6 +30,11 @@ export function claim(key: Key, attributes: Record<string, unknown>, otherwise: 
   return { act: 'Put', key, attributes, condition: 'attribute_not_exists(pk)', otherwise };
 }
 
+/** Writes a whole item, whatever was there. */
+export function put(key: Key, attributes: Record<string, unknown>): Write {
+  return { act: 'Put', key, attributes };
+}
+
 /** Sets attributes of an item, and removes those whose value is undefined. */
 export function set(key: Key, attributes: Record<string, unknown>, condition: Condition): Write {
   const names: Record<string, string> = {};

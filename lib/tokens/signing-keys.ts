@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
-import { GetPublicKeyCommand, KMSClient, SignCommand } from '@aws-sdk/client-kms';
-import { clientSettings, inTime } from '../aws.ts';
+import { GetPublicKeyCommand, SignCommand } from '@aws-sdk/client-kms';
+import { inTime } from '../aws.ts';
+import { sharedKms } from '../kms.ts';
 import { setting } from '../setting.ts';
 import { change } from '../table/change.ts';
 import { signingKeyKey } from '../table/keys.ts';
@@ -38,7 +39,7 @@ export interface Signer {
  * that whoever verifies can know them. Asked for at the first login; what failed is tried again at the next.
  */
 export function openSigner(table: Table, keyIds = setting('SIGNING_KEYS').split(',')): () => Promise<Signer> {
-  const kms = new KMSClient(clientSettings);
+  const kms = sharedKms();
   let signer: Promise<Signer> | undefined;
 
   async function publish(): Promise<Signer> {

@@ -16,6 +16,8 @@ export interface Sent {
   /** Sent as JSON, unless it is a string or bytes: those go as they are. */
   readonly body?: unknown;
   readonly headers?: Record<string, string | string[]>;
+  /** The address of the loopback network that it comes from; 127.0.0.1 unless said. */
+  readonly from?: string;
   /** The function may be killed meanwhile: then it is API Gateway that answers. */
   readonly mayCrash?: boolean;
 }
@@ -121,13 +123,14 @@ export async function launch({
 }
 
 function sender(agent: Agent, url: string): Gatehouse['call'] {
-  return (method, path, { token, body, headers = {} } = {}) =>
+  return (method, path, { token, body, headers = {}, from } = {}) =>
     new Promise((resolve, reject) => {
       const raw = typeof body === 'string' || body instanceof Uint8Array;
       const bytes = body === undefined ? undefined : Buffer.from(raw ? body : JSON.stringify(body));
       const outgoing = request(`${url}${path}`, {
         agent,
         method,
+        ...(from && { localAddress: from }),
         headers: {
           ...(token !== undefined && { Authorization: `Bearer ${token}` }),
           ...(bytes && { 'Content-Type': 'application/json', 'Content-Length': bytes.length }),
