@@ -1,0 +1,387 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openFaults, type Rule } from '../infra/local/faults.ts';
+import type { Around } from '../infra/local/front.ts';
+import type { Item } from '../lib/table/table.ts';
+import { put } from '../lib/table/write.ts';
+import { type Gatehouse, type Received, startGatehouse, useGatehouse } from './support/gatehouse.ts';
+import { itemsOf } from './support/items.ts';
+import { type Mutation, mutant } from './support/mutant.ts';
+
+/* Every network 127.0.n is another source on the loopback device; whoever says nothing comes from HOME. */
+
+const HOME = '127.0.0.1';
+const NEIGHBOUR = '127.0.0.99';
+const AWAY = '127.0.7.1';
+
+const faults = openFaults();
+let calls: string[] = [];
+let onlyForgiving = false;
+
+/** A password's hash is the one thing of 32 bytes that a MAC is made of. */
+const isHash = (operation: string, input: Record<string, unknown>): boolean =>
+  operation === 'GenerateMac' && Buffer.from(String(input.Message), 'base64').length === 32;
+const around: Around = (call, make) => {
+  const { operation, input, by } = call;
+  if (by) calls.push(isHash(operation, input) ? 'hash' : operation);
+  if (onlyForgiving && !JSON.stringify(input).includes('"-1"')) return make();
+  return faults.around(call, make);
+};
+const gatehouse = useGatehouse({ around });
+const hashes = () => calls.filter((call) => call === 'hash').length;
+
+afterEach(() => {
+  faults.inject([]);
+  onlyForgiving = false;
+});
+
+type Options = { from?: string; headers?: Record<string, string>; on?: Gatehouse };
+const logIn = (username: string, password: string, { on = gatehouse, ...sent }: Options = {}) =>
+  on.call('POST', '/api/authenticate', { body: { username, password }, ...sent });
+const guess = (username: string, options?: Options) => logIn(username, 'wrong', options);
+
+async function fail(username: string, times: number, options?: Options): Promise<void> {
+  for (let n = 0; n < times; n++) expect((await guess(username, options)).status).toBe(401);
+}
+
+const stored = async () =>
+  [...(await itemsOf(gatehouse.cloud)).values()].filter(({ pk }) => pk.startsWith('ATTEMPTS#'));
+
+/** Sets attributes of all counts with this kind of sort key. */
+async function rewrite(sk: RegExp, change: (item: Item) => Record<string, unknown>): Promise<void> {
+  for (const { pk, sk: kind, ...rest } of (await stored()).filter((item) => sk.test(item.sk))) {
+    const attributes = { ...rest, ...change({ pk, sk: kind, ...rest }) };
+    await gatehouse.table.transact([put({ pk, sk: kind }, attributes)], randomUUID());
+  }
+}
+/** Time passes, as far as logins are concerned: the last failures were so many seconds ago. */
+const lastFailure = (seconds: number) => rewrite(/NETWORK|ELSEWHERE/, () => ({ last: Date.now() - seconds * 1000 }));
+
+const shown = ({ status, headers }: Received) => [status, headers['retry-after']];
+const statuses = (answers: readonly Received[]) => answers.map(({ status }) => status);
+
+describe('guessing at one account', () => {
+  beforeAll(async () => {
+    for (const login of ['target', 'patient', 'lucky', 'fast']) await gatehouse.makeUser(login);
+  });
+
+  it('costs nothing ten times, then doubles the wait each time', async () => {
+    await fail('target', 10, { from: AWAY });
+
+    for (const wait of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
+      await lastFailure(0);
+      expect(shown(await guess('target', { from: AWAY })), `${wait}`).toEqual([429, String(wait)]);
+      await lastFailure(wait);
+      expect((await guess('target', { from: AWAY })).status, `after ${wait}`).toBe(401);
+    }
+  });
+
+  it('is told as a problem', async () => {
+    await lastFailure(0);
+
+    const { body, headers } = await guess('target', { from: AWAY });
+
+    expect(body).toEqual({
+      type: 'https://www.jhipster.tech/problem/problem-with-message',
+      title: 'Too Many Requests',
+      status: 429,
+      detail: 'Too many wrong passwords: try again after the seconds that Retry-After says',
+      path: '/api/authenticate',
+      message: 'error.http.429',
+    });
+    expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
+  });
+
+  it('while there is a wait computes nothing, changes nothing and prolongs nothing, with the right password too', async () => {
+    await fail('patient', 10, { from: AWAY });
+    await lastFailure(-5);
+    const before = await stored();
+    calls = [];
+
+    const answers = [await guess('patient', { from: AWAY }), await logIn('patient', 'patient', { from: AWAY })];
+
+    expect(statuses(answers)).toEqual([429, 429]);
+    expect(calls).toEqual(['BatchGetItem', 'BatchGetItem']);
+    expect(await stored()).toEqual(before);
+  });
+
+  it('ends with the right password, and begins anew', async () => {
+    await fail('lucky', 10, { from: AWAY });
+    await lastFailure(1);
+    const right = await logIn('lucky', 'lucky', { from: AWAY });
+
+    await fail('lucky', 10, { from: AWAY });
+    await lastFailure(0);
+
+    expect(right.status).toBe(200);
+    expect((await guess('lucky', { from: AWAY })).status).toBe(429);
+  });
+
+  it('many times at once computes no more hashes than waits are over', { timeout: 60_000 }, async () => {
+    const { computed, allowed, answers } = await guessAtOnce(gatehouse, 'fast', 300);
+
+    expect(computed).toBeGreaterThanOrEqual(10);
+    expect(computed).toBeLessThanOrEqual(allowed);
+    expect(answers.filter((status) => status === 401)).toHaveLength(computed);
+    expect(answers.filter((status) => status === 429)).toHaveLength(300 - computed);
+  });
+});
+
+/** So many guesses in parallel: how many hashes they cost, and how many they may cost, if it takes longer than the first waits. */
+async function guessAtOnce(on: Gatehouse, login: string, times: number) {
+  calls = [];
+  const started = Date.now();
+  const answers = statuses(await Promise.all(Array.from({ length: times }, () => guess(login, { from: AWAY, on }))));
+  const seconds = (Date.now() - started) / 1000;
+  return { computed: hashes(), allowed: 10 + Math.floor(Math.log2(1 + seconds)), answers };
+}
+
+describe('who knows the password', () => {
+  beforeAll(async () => {
+    for (const login of ['boss', 'moved']) {
+      await gatehouse.makeUser(login);
+      await gatehouse.logIn(login);
+    }
+  });
+
+  it('is not kept out of a network of earlier logins by whoever guesses elsewhere', async () => {
+    for (let n = 0; n < 10; n++) await guess('boss', { from: n < 5 ? AWAY : '127.0.8.1' });
+    await lastFailure(-5);
+
+    const away = [AWAY, '127.0.8.1', '127.0.9.1'].map((from) => logIn('boss', 'boss', { from }));
+    const home = [HOME, NEIGHBOUR].map((from) => logIn('boss', 'boss', { from }));
+
+    expect(statuses(await Promise.all(away))).toEqual([429, 429, 429]);
+    expect(statuses(await Promise.all(home))).toEqual([200, 200]);
+    expect((await logIn('boss', 'boss', { from: AWAY })).status, 'a success at home frees nobody else').toBe(429);
+  });
+
+  it('waits at home for guesses at home, and nowhere else', async () => {
+    await rewrite(/ELSEWHERE/, () => ({ n: 0 }));
+    await fail('boss', 10, { from: NEIGHBOUR });
+    await lastFailure(-5);
+
+    const answers = [await logIn('boss', 'boss'), await logIn('boss', 'boss', { from: AWAY })];
+
+    expect(statuses(answers)).toEqual([429, 200]);
+  });
+
+  it('is at home for 30 days', async () => {
+    await fail('moved', 10, { from: AWAY });
+    await lastFailure(-5);
+    const known = await logIn('moved', 'moved');
+
+    await rewrite(/NETWORK/, () => ({ expires: Math.floor(Date.now() / 1000) }));
+
+    expect(statuses([known, await logIn('moved', 'moved')])).toEqual([200, 429]);
+  });
+
+  it('logs in where only the reset of the count fails', async () => {
+    onlyForgiving = true;
+    faults.inject([{ operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'error-before' }]);
+
+    expect((await logIn('boss', 'boss', { from: '127.0.10.1' })).status).toBe(200);
+  });
+});
+
+describe('changing a password', () => {
+  const changePassword = (token: string, currentPassword: string, from = HOME) =>
+    gatehouse.call('POST', '/api/account/change-password', {
+      token,
+      from,
+      body: { currentPassword, newPassword: 'fresh' },
+    });
+
+  it('counts a wrong current one as a wrong login, and waits like one', async () => {
+    await gatehouse.makeUser('second');
+    const token = await gatehouse.logIn('second');
+    const wrong = await Promise.all(Array.from({ length: 5 }, () => changePassword(token, 'wrong', AWAY)));
+    await fail('second', 5, { from: AWAY });
+    await lastFailure(-5);
+    calls = [];
+
+    const answers = [await changePassword(token, 'second', AWAY), await logIn('second', 'second', { from: AWAY })];
+
+    expect(statuses(wrong)).toEqual(Array(5).fill(400));
+    expect(answers.map(({ body }) => body.message)).toEqual(['error.http.429', 'error.http.429']);
+    expect(answers.map(shown)).toEqual(Array(2).fill([429, expect.stringMatching(/^[56]$/)]));
+    expect(hashes()).toBe(0);
+    expect((await changePassword(token, 'second')).status).toBe(200);
+  });
+
+  it('begins anew with the right one', async () => {
+    await gatehouse.makeUser('third');
+    const token = await gatehouse.logIn('third');
+    await fail('third', 9);
+
+    expect((await changePassword(token, 'third')).status).toBe(200);
+
+    await fail('third', 10);
+  });
+
+  it('counts nothing where the caller may not change anything', async () => {
+    const user = await gatehouse.makeUser('fourth');
+    const token = await gatehouse.logIn('fourth');
+    const admin = await gatehouse.logIn('admin');
+    await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, activated: false } });
+    const before = await stored();
+    calls = [];
+
+    const answers = [];
+    for (let n = 0; n < 11; n++) answers.push(await changePassword(token, 'wrong'));
+
+    expect(statuses(answers)).toEqual(Array(11).fill(403));
+    expect(await stored()).toEqual(before);
+    expect(hashes()).toBe(0);
+  });
+});
+
+describe('guesses that cannot succeed', () => {
+  beforeAll(async () => {
+    await gatehouse.makeUser('exists');
+    const asleep = await gatehouse.makeUser('asleep');
+    const token = await gatehouse.logIn('admin');
+    await gatehouse.call('PUT', '/api/users', { token, body: { ...asleep, activated: false } });
+  });
+
+  it('look alike, before the wait and in it: of unknown, wrong, deactivated, empty and impossible', async () => {
+    const tried = [
+      ['exists', 'wrong'],
+      ['nobody', 'wrong'],
+      ['asleep', 'asleep'],
+      ['asleep', 'wrong'],
+      ['Exists', ''],
+      ['a'.repeat(10_000), 'wrong'],
+      ['\uD800', 'wrong'],
+    ] as const;
+
+    const seen = [];
+    for (const [login, password] of tried) {
+      const answers: unknown[] = [];
+      for (let n = 0; n < 11; n++) {
+        if (n === 10) await lastFailure(0);
+        calls = [];
+        const { status, body } = await logIn(login, password, { from: AWAY });
+        answers.push([status, body, calls]);
+      }
+      seen.push(answers);
+      await rewrite(/ELSEWHERE/, () => ({ n: 0 }));
+    }
+
+    const counted = ['BatchGetItem', 'TransactWriteItems', 'GetItem', 'GetItem', 'hash'];
+    expect(seen[0]?.map((answer) => (answer as unknown[])[2])).toEqual([...Array(10).fill(counted), ['BatchGetItem']]);
+    for (const answers of seen) expect(answers).toEqual(seen[0]);
+  });
+
+  it('leave no name and no address in the table', async () => {
+    await guess('somebody-famous', { from: '127.0.11.12' });
+
+    const text = JSON.stringify(await stored());
+
+    expect(text).toContain('ELSEWHERE');
+    expect(text).not.toMatch(/somebody|127\.0/);
+  });
+});
+
+describe('a source that fails too often', () => {
+  const LIMIT = 10_000;
+  const FLOOD = '127.0.20.1';
+
+  it('waits with every name, whatever its headers say, and nobody else does', async () => {
+    await rewrite(/SOURCE/, () => ({ n: 0 }));
+    await guess('anyone', { from: FLOOD });
+    await rewrite(/SOURCE/, ({ n }) => (n === 1 ? { n: LIMIT - 1, since: Date.now() } : {}));
+    const last = await guess('one-more', { from: FLOOD });
+    calls = [];
+
+    const headers = { 'X-Forwarded-For': '203.0.113.7', Forwarded: 'for=203.0.113.7', 'X-Real-IP': '203.0.113.7' };
+    const refused = [await guess('anyone', { from: FLOOD }), await logIn('admin', 'admin', { from: FLOOD, headers })];
+
+    expect(last.status).toBe(401);
+    expect(refused.map(shown)).toEqual(Array(2).fill([429, expect.stringMatching(/^(900|89\d)$/)]));
+    expect(hashes()).toBe(0);
+    expect((await guess('anyone', { from: '127.0.20.2' })).status).toBe(401);
+  });
+
+  it('is free again when the window is over', async () => {
+    await rewrite(/SOURCE/, ({ since }) => ({ since: Number(since) - 15 * 60 * 1000 }));
+
+    expect((await guess('anyone', { from: FLOOD })).status).toBe(401);
+  });
+
+  it('is known by its failures, not by its successes', async () => {
+    const FRESH = '127.0.21.1';
+    const failures = async () => (await stored()).filter(({ sk }) => sk === 'SOURCE').map(({ n }) => n);
+    await rewrite(/SOURCE/, () => ({ n: 0 }));
+
+    for (let n = 0; n < 3; n++) await logIn('admin', 'admin', { from: FRESH });
+    const afterSuccesses = await failures();
+    await guess('admin', { from: FRESH });
+
+    expect(afterSuccesses.filter((n) => n !== 0)).toEqual([]);
+    expect((await failures()).filter((n) => n !== 0)).toEqual([1]);
+  });
+});
+
+describe('a guess that cannot be counted', () => {
+  it.each<[string, Rule]>([
+    ['the counts cannot be read', { operation: 'BatchGetItem', fault: 'error-before' }],
+    ['the counts cannot be written', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'reset' }],
+    ['the counts are always busy', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'conflict' }],
+    ['nobody knows whether it was counted', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'lost' }],
+    ['its name cannot be hidden', { service: 'KMS', fault: 'throttle' }],
+  ])('is not made: %s', { timeout: 20_000 }, async (_, rule) => {
+    gatehouse.cloud.recycle();
+    faults.inject([{ ...rule, function: 'POST /api/authenticate' }]);
+    calls = [];
+
+    const { status, headers, body } = await logIn('admin', 'admin');
+
+    expect([status, headers['retry-after'], body.message]).toEqual([503, '1', 'error.http.503']);
+    expect(hashes()).toBe(0);
+  });
+});
+
+describe('a mutant', () => {
+  const reserving = 'reservation(keys, counts, { now: Date.now(), arrivedAt, failuresPerSource })';
+  const counting = reserving.replace('arrivedAt', 'arrivedAt: Infinity');
+
+  it.each<[string, Mutation[]]>([
+    [
+      'checks first and counts afterwards',
+      [
+        { file: 'lib/accounts/guessing.ts', from: reserving, to: `({ ...${reserving}, writes: [] })` },
+        {
+          file: 'lib/accounts/guessing.ts',
+          from: 'forgive: () =>',
+          to: `count: () => change(table, () => load(keys), (counts) => ${counting}), forgive: () =>`,
+        },
+        {
+          file: 'lib/accounts/log-in.ts',
+          from: 'if (!user?.passwordHash || !matches',
+          to: 'if (!matches) await attempt.count();\n  if (!user?.passwordHash || !matches',
+        },
+      ],
+    ],
+    [
+      'counts whatever was counted meanwhile',
+      [
+        {
+          file: 'lib/accounts/attempts.ts',
+          from: "asRead(elsewhere, 'last')",
+          to: "{ condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', otherwise: 'reload' }",
+        },
+      ],
+    ],
+  ])('that %s computes more hashes in the same time', { timeout: 60_000 }, async (_, mutations) => {
+    const { assembly, remove } = await mutant(mutations);
+    try {
+      const broken = await startGatehouse({ assembly, around });
+      const { computed, allowed } = await guessAtOnce(broken, 'admin', 100).finally(broken.stop);
+
+      expect(computed).toBeGreaterThan(allowed);
+    } finally {
+      remove();
+    }
+  });
+});
