@@ -124,6 +124,13 @@ describe('the rights of a function', () => {
       'dynamodb:ConditionCheckItem': ['USER'],
       'dynamodb:Query': ['JWKS'],
     });
+    expect(tableRights('POST /api/account/change-password')).toEqual({
+      'dynamodb:GetItem': ['USER'],
+      'dynamodb:BatchGetItem': ['ATTEMPTS#*'],
+      'dynamodb:PutItem': ['ATTEMPTS#*'],
+      'dynamodb:UpdateItem': ['USER', 'ATTEMPTS#*'],
+      'dynamodb:Query': ['JWKS'],
+    });
     expect(tableRights('GET /api/health')).toEqual({ 'dynamodb:GetItem': ['ADMINS'] });
   });
 
@@ -220,6 +227,16 @@ it('the stage throttles all routes, those that strangers could abuse more, and l
     // A throttle names a route that must be there first.
     DependsOn: Match.arrayWith([Match.stringLikeRegexp('Entranceauthenticate')]),
   });
+});
+
+it('a source may send 100 wrong passwords in a quarter of an hour, and 10,000 on a machine that is all sources', () => {
+  const login = (failures: string) => ({
+    Description: 'POST /api/authenticate',
+    Environment: { Variables: Match.objectLike({ FAILURES_PER_SOURCE: failures }) },
+  });
+
+  prod.hasResourceProperties('AWS::Lambda::Function', login('100'));
+  dev.hasResourceProperties('AWS::Lambda::Function', login('10000'));
 });
 
 describe('the daily verification', () => {
