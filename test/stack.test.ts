@@ -127,7 +127,7 @@ describe('the rights of a function', () => {
     expect(tableRights('POST /api/account/change-password')).toEqual({
       'dynamodb:GetItem': ['USER'],
       'dynamodb:BatchGetItem': ['ATTEMPTS#*'],
-      'dynamodb:PutItem': ['ATTEMPTS#*'],
+      'dynamodb:PutItem': ['ATTEMPTS#*', 'AUDIT#*'],
       'dynamodb:UpdateItem': ['USER', 'ATTEMPTS#*'],
       'dynamodb:Query': ['JWKS'],
     });
