@@ -16,7 +16,7 @@ import { expectIntact } from './support/intact.ts';
 
 /*
  * What each row answers to each fault. docs/faults.md is written from what is seen here, and must say it:
- * `npm test -- -u test/fault-table.test.ts` writes it anew.
+ * `npx vitest run test/fault-table.test.ts -u` writes it anew.
  */
 
 /** A fault that strikes the first of certain calls or all of them, and the seconds within which there must be an answer. */
