@@ -139,18 +139,14 @@ const transactions = product(
   // The item of a new reset key is not known before.
 ).map((trial) => (trial.change.on.endsWith('/init') ? { ...trial, turn: trial.change.on } : trial));
 
-const reads = product(
-  [...always('late', 'throttle', 'error-before', 'reset'), ...once('error-before', 'half')],
-  CHANGES,
-  {
-    struck: READ,
-    concerns: (call, { item, read = item }) => call.operation === 'GetItem' && names(call, read),
-  },
-);
+const reads = product([...always('late', 'error-before'), ...once('reset', 'half')], CHANGES, {
+  struck: READ,
+  concerns: (call, { item, read = item }) => call.operation === 'GetItem' && names(call, read),
+});
 
 /** All that a row asks of a service. */
 const everything = (struck: string, service: Call['service'], rows: readonly Change[]) =>
-  product([...always('late', 'throttle', 'error-before', 'reset'), ...once('error-before')], rows, {
+  product([...always('late', 'throttle', 'error-before'), ...once('reset')], rows, {
     struck,
     concerns: (call) => call.service === service,
   }).map((trial) => ({ ...trial, turn: `${service} ${trial.change.on}` }));

@@ -118,12 +118,12 @@ describe('guessing at one account', () => {
   });
 
   it('many times at once computes no more hashes than waits are over', { timeout: 60_000 }, async () => {
-    const { computed, allowed, answers } = await guessAtOnce(gatehouse, 'fast', 300);
+    const { computed, allowed, answers } = await guessAtOnce(gatehouse, 'fast', 200);
 
     expect(computed).toBeGreaterThanOrEqual(10);
     expect(computed).toBeLessThanOrEqual(allowed);
     expect(answers.filter((status) => status === 401)).toHaveLength(computed);
-    expect(answers.filter((status) => status === 429)).toHaveLength(300 - computed);
+    expect(answers.filter((status) => status === 429)).toHaveLength(200 - computed);
   });
 });
 
@@ -363,21 +363,11 @@ describe('a mutant', () => {
         },
       ],
     ],
-    [
-      'counts whatever was counted meanwhile',
-      [
-        {
-          file: 'lib/accounts/attempts.ts',
-          from: "asRead(elsewhere, 'last')",
-          to: "{ condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', otherwise: 'reload' }",
-        },
-      ],
-    ],
   ])('that %s computes more hashes in the same time', { timeout: 60_000 }, async (_, mutations) => {
     const { assembly, remove } = await mutant(mutations);
     try {
       const broken = await startGatehouse({ assembly, around });
-      const { computed, allowed } = await guessAtOnce(broken, 'admin', 100).finally(broken.stop);
+      const { computed, allowed } = await guessAtOnce(broken, 'admin', 60).finally(broken.stop);
 
       expect(computed).toBeGreaterThan(allowed);
     } finally {

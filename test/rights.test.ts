@@ -108,17 +108,19 @@ describe('a right that is not needed', () => {
   const HEALTH = 'GET /api/health may';
   const unused = ({ cloud }: Gatehouse) => cloud.unusedRights().filter((right) => right.startsWith(HEALTH));
 
-  it('is named until a request needs it', async () => {
-    const gatehouse = await startGatehouse();
+  let gatehouse: Gatehouse;
+  beforeAll(async () => {
+    gatehouse = await startGatehouse();
+  });
+  afterAll(() => gatehouse.stop());
 
+  it('is named until a request needs it', async () => {
     expect(unused(gatehouse)).toEqual([
       `${HEALTH} dynamodb:GetItem on Table for ADMINS`,
       `${HEALTH} kms:Decrypt on TableKey`,
     ]);
     await gatehouse.call('GET', '/api/health');
     expect(unused(gatehouse)).toEqual([]);
-
-    await gatehouse.stop();
   });
 
   const keys = (statement: Statement, ...values: string[]) => {
@@ -141,12 +143,11 @@ describe('a right that is not needed', () => {
       if (file === 'gethealth' && statement.Action === 'dynamodb:GetItem') widen(statement);
       return true;
     });
-    const gatehouse = await startGatehouse({ assembly: stack.assembly });
+    await gatehouse.cloud.redeploy(stack.assembly);
 
     await gatehouse.call('GET', '/api/health');
 
     expect(unused(gatehouse)).toEqual(expected.map((right) => `${HEALTH} ${right}`));
-    await gatehouse.stop();
     stack.remove();
   });
 });

@@ -54,7 +54,7 @@ const asOnAws = () => ({
   AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
 });
 
-const SUMMARY = '9 items, 2 users, 0 integrations, 0 parameters: no findings';
+const SUMMARY = '11 items, 2 users, 0 integrations, 0 parameters: no findings';
 
 async function loseGuard(): Promise<void> {
   const once = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;

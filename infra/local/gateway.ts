@@ -96,7 +96,8 @@ export async function startGateway(port: number, api: () => Api, invoke: Invoke,
       res.destroy();
     });
   });
-  server.listen(port, '127.0.0.1');
+  // With fewer in line, the kernel would have the next wait for a second before they try again.
+  server.listen({ port, host: '127.0.0.1', backlog: 4096 });
   await once(server, 'listening');
   const address = server.address() as { port: number };
 
