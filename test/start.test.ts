@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -120,6 +120,21 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(lines.join('\n')).toContain('admin, password admin');
     expect(account).toMatchObject({ login: 'admin', authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
     expect(await logIn(url, 'user')).toBeTruthy();
+  });
+
+  it('misbehaves as a file in its folder says, and only as long as it says so', async () => {
+    const file = join(folder, 'faults.json');
+    writeFileSync(file, '[{"function": "GET /api/health", "fault": "error-before"}]');
+    await service.line('Faults are at work');
+    const struck = await get('/api/health');
+    writeFileSync(file, '[{"fault": "fire"}]');
+    const refused = await service.line('Faults stay as they were');
+    rmSync(file);
+    await service.line('No faults any more');
+    const well = await get('/api/health');
+
+    expect([struck.status, well.status]).toEqual([503, 200]);
+    expect(refused).toContain('0.fault');
   });
 
   it('runs what has changed without being started anew', async () => {

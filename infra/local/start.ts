@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync, rmSync, watch, watchFile } from 'node:fs';
+import { existsSync, readFileSync, rmSync, watch, watchFile } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { bundle } from '../bundle.ts';
@@ -51,7 +51,7 @@ async function synthesizeNext(): Promise<string> {
 const faults = openFaults();
 if (state.database) {
   const file = join(state.database, '../faults.json');
-  injectFrom(file);
+  if (existsSync(file)) injectFrom(file);
   watchFile(file, { interval: 200, persistent: false }, () => injectFrom(file));
 }
 
@@ -63,8 +63,9 @@ function injectFrom(file: string): void {
     faults.inject(rules);
     say(`Faults are at work, as ${name} says: ${rules.length === 1 ? 'one rule' : `${rules.length} rules`}`);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') faults.inject([]);
-    else say(`Faults stay as they were, because ${name} is not right: ${(error as Error).message}`);
+    const gone = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    if (gone) faults.inject([]);
+    say(gone ? 'No faults any more' : `Faults stay as they were: ${name} is not right. ${(error as Error).message}`);
   }
 }
 
