@@ -52,7 +52,10 @@ const faults = openFaults();
 if (state.database) {
   const file = join(state.database, '../faults.json');
   if (existsSync(file)) injectFrom(file);
-  watchFile(file, { interval: 200, persistent: false }, () => injectFrom(file));
+  // It also tells of a file that was never there.
+  watchFile(file, { interval: 200, persistent: false }, ({ mtimeMs }, before) => {
+    if (mtimeMs !== before.mtimeMs) injectFrom(file);
+  });
 }
 
 /** What the file says goes wrong from now on; nothing when there is none. */
