@@ -1,0 +1,73 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Call } from '../infra/local/front.ts';
+import { commit } from '../lib/table/change.ts';
+import { deleteUser } from '../lib/users/delete-user.ts';
+import { updateUser } from '../lib/users/update-user.ts';
+import type { User } from '../lib/users/user.ts';
+import { findUser, passwordChange } from '../lib/users/user-table.ts';
+import { routes } from '../routes.ts';
+import { CHANGES, openStage, type Stage } from './support/changes.ts';
+import { useGatehouse } from './support/gatehouse.ts';
+
+/*
+ * What was right when it was decided may be wrong when it is made. Every change is held between its load and its commit
+ * while its caller loses the right to make it, and then goes on.
+ */
+
+let held: { concerns: (call: Call) => boolean; meanwhile: () => Promise<unknown> } | undefined;
+const gatehouse = useGatehouse({
+  async around(call, make) {
+    if (held?.concerns(call)) {
+      const { meanwhile } = held;
+      held = undefined;
+      await meanwhile();
+    }
+    return make();
+  },
+});
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage(gatehouse);
+});
+
+const admin = { id: 1, roles: ['ROLE_ADMIN'], jti: 'operator', passwordChanges: 0 } as const;
+const change = (fields: Partial<User>) => (user: User) =>
+  updateUser(
+    gatehouse.table,
+    admin,
+    { ...user, ...fields, authorities: [...(fields.authorities ?? user.authorities)] },
+    undefined,
+  );
+
+const LOSSES: Record<string, (user: User) => Promise<unknown>> = {
+  demoted: change({ authorities: ['ROLE_ANALYST'] }),
+  deactivated: change({ activated: false }),
+  deleted: (user) => deleteUser(gatehouse.table, admin, user.login, undefined),
+  'given another password elsewhere': async (user) => {
+    expect(await commit(gatehouse.table, [passwordChange(user, 'another')])).toBe('committed');
+  },
+};
+
+const byToken = CHANGES.filter(({ on }) => routes.find((row) => row.on === on)?.contract.who !== 'open');
+
+describe.each(Object.entries(LOSSES))('a caller who is %s between load and commit', (loss, lose) => {
+  it.each(byToken)('changes nothing: $on', async ({ on, success, prepare }) => {
+    const { item, send, times } = await prepare(stage);
+    const id = Number(item.split('/')[1]);
+    const user = (await findUser(gatehouse.table, id)) as User;
+    held = {
+      concerns: ({ by, operation }) => by === on && operation === 'TransactWriteItems',
+      meanwhile: () => lose(user),
+    };
+
+    const { status } = await send();
+
+    const isOwn = on.startsWith('POST /api/account');
+    const mayStill = isOwn && loss === 'demoted';
+    expect(status).toBe(mayStill ? success : isOwn && loss === 'deleted' ? 401 : 403);
+    const after = await findUser(gatehouse.table, id);
+    if (!isOwn) expect(await times()).toBe(0);
+    else if (!mayStill) expect([user.passwordHash, 'another', undefined]).toContain(after?.passwordHash);
+    if (!mayStill) expect(after?.firstName).toBeUndefined();
+  });
+});
