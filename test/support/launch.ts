@@ -78,7 +78,8 @@ export async function launch({
     onLine: (line) => lines.push(line),
   });
   await makeFirstAccounts(cloud, state);
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  // Connections that lie idle end here before they end there, in the middle of the next request.
+  const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 20_000 });
   const send = sender(agent, cloud.url);
 
   let adminToken: string | undefined;
