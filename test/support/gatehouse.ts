@@ -26,8 +26,6 @@ interface Shared {
 const worker = globalThis as { shared?: Promise<Shared> };
 
 async function share(): Promise<Shared> {
-  // That is how the runner ends its worker; only an exit takes the engine along.
-  process.once('SIGTERM', () => process.exit());
   let shared: Shared | undefined;
   const gatehouse = await startGatehouse({
     around: (call, make) => (shared?.around ? shared.around(call, make) : make()),

@@ -61,6 +61,9 @@ export interface Launch
   readonly onUnusedRights?: (rights: readonly string[]) => void;
 }
 
+// That is how the runner ends its workers; only an exit takes the engines along.
+process.once('SIGTERM', () => process.exit());
+
 /** Starts Gatehouse. Without vitest, so that a long run can do without it too. */
 export async function launch({
   heldToRows = true,
