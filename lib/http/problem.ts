@@ -37,7 +37,7 @@ const PROBLEMS = {
     status: 400,
     message: 'error.http.400',
     title: 'Bad Request',
-    detail: 'The body must be one JSON object in UTF-8, without keys like __proto__',
+    detail: 'The body must be one JSON object in UTF-8, 32 deep at most, with no key twice and none like __proto__',
   },
   invalid: {
     status: 400,
