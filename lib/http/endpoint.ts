@@ -78,8 +78,10 @@ function answering(contract: Contract): MiddlewareObj<Event, Result> {
     onError(request) {
       const { event, error } = request;
       const failure = failureOf(error);
-      if (failure.code === 'unexpected') logDefect(event, error);
-      request.response = respond(problem(failure, contract.about, event.rawPath));
+      const isDefect = failure.code === 'unexpected';
+      if (isDefect) logDefect(event, error);
+      const requestId = isDefect ? event.requestContext.requestId : undefined;
+      request.response = respond(problem(failure, contract.about, event.rawPath, requestId));
       logRequest(event, request.response.statusCode, Date.now() - started, failure.code);
     },
   };

@@ -174,6 +174,7 @@ function keepsContract(method: string, path: string, { status, body, headers, te
   if (!route) return;
   const { contract } = route;
   const where = `${method} ${path} answered ${status} ${text}`;
+  isKeptByNobody(headers, where, status === 200 && path === '/.well-known/jwks.json');
   if (status < 300) {
     if (contract.answer) v.parse(contract.answer, body);
     else assert.equal(text, '', where);
@@ -186,6 +187,18 @@ function keepsContract(method: string, path: string, { status, body, headers, te
     where,
   );
   assert.deepEqual([body.status, typeof body.title, typeof body.path], [status, 'string', 'string'], where);
+}
+
+/** Whatever the status, a browser may neither keep an answer nor make anything of it; the public keys may be kept. */
+export function isKeptByNobody(headers: Received['headers'], where: string, mayBeKept = false): void {
+  const wanted = {
+    'cache-control': mayBeKept ? 'public, max-age=300' : 'no-store',
+    'x-content-type-options': 'nosniff',
+    'strict-transport-security': 'max-age=63072000; includeSubDomains',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'referrer-policy': 'no-referrer',
+  };
+  assert.deepEqual(Object.fromEntries(Object.keys(wanted).map((name) => [name, headers[name]])), wanted, where);
 }
 
 function routeOf(method: string, path: string): Route | undefined {
