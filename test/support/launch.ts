@@ -8,6 +8,7 @@ import type { FailureCode } from '../../lib/failure.ts';
 import { shownAs } from '../../lib/http/problem.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { type Route, routes } from '../../routes.ts';
+import { canaries } from './canaries.ts';
 import { expectIntact } from './intact.ts';
 
 /** What a test sends, beyond method and path. */
@@ -70,10 +71,16 @@ export async function launch({
 }: Launch): Promise<Gatehouse> {
   const lines: string[] = [];
   const state = openMemoryState();
+  const secrets = canaries();
   const cloud = await startCloud({
     port: 0,
     onEnd: (reason) => lines.push(`The engine has ended. ${reason}`),
     ...options,
+    async around(call, make) {
+      const answer = await (options.around ? options.around(call, make) : make());
+      secrets.called(call, answer);
+      return answer;
+    },
     state,
     onLine: (line) => lines.push(line),
   });
@@ -88,6 +95,7 @@ export async function launch({
     lines,
     async call(method, path, sent) {
       const received = await send(method, path, sent);
+      secrets.exchanged(method, path, sent ?? {}, received);
       if (!(sent?.mayCrash && received.text === CRASHED)) keepsContract(method, path, received);
       return received;
     },
@@ -107,11 +115,12 @@ export async function launch({
       return created.body;
     },
     async judge() {
-      lines.length = 0;
+      const printed = lines.splice(0);
       const [late, refused] = [cloud.lateCalls.splice(0), cloud.refusedCalls.splice(0)];
       onUnusedRights?.(cloud.unusedRights());
       if (heldToRows && !breaksData) await expectIntact(gatehouse);
       assert.deepEqual(late, [], 'calls after the answer');
+      secrets.check(printed);
       if (heldToRows) assert.deepEqual(refused, [], 'calls that the policies of the function do not allow');
     },
     async stop() {
