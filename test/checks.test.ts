@@ -13,7 +13,7 @@ interface Suppressed {
 it('the stack of production, with all that it can have, breaks no rule of AWS Solutions but one that it says why', async () => {
   const folder = join(inject('assembly'), '../checked');
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
-  const prod = { ...context.environments.prod, dailyVerification: {} };
+  const prod = { ...context.environments.prod, dailyVerification: {}, signingKeys: ['SigningKey2', 'SigningKey'] };
 
   await synthesize(folder, { env: 'prod', environments: { prod } });
 
