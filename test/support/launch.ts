@@ -136,10 +136,12 @@ function sender(agent: Agent, url: string): Gatehouse['call'] {
     new Promise((resolve, reject) => {
       const raw = typeof body === 'string' || body instanceof Uint8Array;
       const bytes = body === undefined ? undefined : Buffer.from(raw ? body : JSON.stringify(body));
-      const outgoing = request(`${url}${path}`, {
+      const outgoing = request(url, {
         agent,
         method,
         ...(from && { localAddress: from }),
+        // Not as part of the address: that would resolve `%2e%2e` and mend what tests spoil.
+        path: path.replace(/[^\x21-\x7e]/gu, encodeURIComponent),
         headers: {
           ...(token !== undefined && { Authorization: `Bearer ${token}` }),
           ...(bytes && { 'Content-Type': 'application/json', 'Content-Length': bytes.length }),
@@ -166,6 +168,9 @@ function sender(agent: Agent, url: string): Gatehouse['call'] {
 /** What API Gateway says when a function has ended without an answer. */
 const CRASHED = '{"message":"Internal Server Error"}';
 
+/** What comes to no function: an escape that is none, and more than 10 KB of headers. */
+const REFUSED_BY_API_GATEWAY = ['{"message":"Bad Request"}', '{"message":"Request Header Fields Too Large"}'];
+
 /** What every row can refuse. */
 const ALWAYS: FailureCode[] = [
   'unauthorized',
@@ -180,10 +185,10 @@ const ALWAYS: FailureCode[] = [
 /** Whatever a test looks at, the answer is one that the contract of its row names. */
 function keepsContract(method: string, path: string, { status, body, headers, text }: Received): void {
   const route = routeOf(method, path);
-  if (!route) return;
-  const { contract } = route;
+  if (!route || REFUSED_BY_API_GATEWAY.includes(text)) return;
+  const { contract, file } = route;
   const where = `${method} ${path} answered ${status} ${text}`;
-  isKeptByNobody(headers, where, status === 200 && path === '/.well-known/jwks.json');
+  isKeptByNobody(headers, where, status === 200 && file === 'publish-keys');
   if (status < 300) {
     if (contract.answer) v.parse(contract.answer, body);
     else assert.equal(text, '', where);
@@ -218,7 +223,7 @@ function routeOf(method: string, path: string): Route | undefined {
     return (
       routeMethod === method &&
       pattern.length === segments.length &&
-      pattern.every((part, index) => part.startsWith('{') || part === segments[index])
+      pattern.every((part, index) => (part.startsWith('{') ? segments[index] !== '' : segments[index] === part))
     );
   });
   return candidates.find(({ on }) => !on.includes('{')) ?? candidates[0];
