@@ -24,7 +24,12 @@ describe('one key of tokens takes over from another', () => {
     });
     first = await gatehouse.logIn('admin');
   });
-  afterAll(() => gatehouse.stop());
+  afterAll(async () => {
+    // A login that is just starting as it was deployed before asks for a key whose right has gone: that, and no more.
+    const refused = gatehouse.cloud.refusedCalls.splice(0);
+    expect(refused.filter((call) => !call.endsWith(`kms:GetPublicKey on ${outOfUse}`))).toEqual([]);
+    await gatehouse.stop();
+  });
 
   const kidOf = (token: string) => decode(token.split('.')[0]).kid as string;
   const published = async () => {
