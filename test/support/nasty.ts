@@ -198,21 +198,55 @@ const OPERATORS = [
   'lessThanOrEqual',
   '__proto__',
 ];
+const DATES = ['2024-13-45', '2024-02-30', '2024-01-01T25:00Z', '9999-12-31T23:59-12:00', '0000-00-00', '2024-01-01'];
+const joined = (parts: readonly string[], by = '.') => parts.join(by);
 const parameter = fc.oneof(
   fc.tuple(fc.constantFrom('page', 'size', 'sort', 'cursor', 'cacheBuster', 'page.equals'), text),
   fc.tuple(
-    fc.constant('sort'),
-    fc.tuple(fc.constantFrom(...FIELDS), fc.constantFrom('', ',asc', ',desc')).map((parts) => parts.join('')),
+    fc.constantFrom('page', 'size', 'cursor'),
+    fc.oneof(number.map(String), fc.constantFrom('YWZ0ZXIgNQ', 'e30', '=')),
   ),
   fc.tuple(
-    fc.tuple(fc.constantFrom(...FIELDS), fc.constantFrom(...OPERATORS)).map((parts) => parts.join('.')),
+    fc.constant('sort'),
+    fc.tuple(fc.constantFrom(...FIELDS), fc.constantFrom('', ',asc', ',desc')).map((of) => joined(of, '')),
+  ),
+  fc.tuple(
+    fc.tuple(fc.constantFrom(...FIELDS), fc.constantFrom(...OPERATORS)).map((of) => joined(of)),
     text,
+  ),
+  fc.tuple(
+    fc
+      .tuple(fc.constantFrom('createdDate', 'lastModifiedDate', 'time'), fc.constantFrom(...OPERATORS))
+      .map((of) => joined(of)),
+    fc.constantFrom(...DATES),
+  ),
+  fc.tuple(
+    fc.tuple(fc.constantFrom('id', 'integrationId', 'actorId'), fc.constantFrom(...OPERATORS)).map((of) => joined(of)),
+    number.map(String),
   ),
 );
 const encoded = (part: string) => encodeURIComponent(part.toWellFormed());
 const query = fc.oneof(
-  fc.array(parameter, { maxLength: 3 }).map((all) => all.map((pair) => pair.map(encoded).join('=')).join('&')),
-  fc.constantFrom('&', '=', '?', '%', '%zz=%zz', 'page=%ff', 'size=1&size=2', 'sort=id&sort=id,desc', '+=+'),
+  {
+    weight: 5,
+    arbitrary: fc
+      .array(parameter, { minLength: 1, maxLength: 3 })
+      .map((all) => all.map((pair) => pair.map(encoded).join('=')).join('&')),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '&',
+      '=',
+      '?',
+      '%',
+      '%zz=%zz',
+      'page=%ff',
+      'size=1&size=2',
+      'sort=id&sort=id,desc',
+      '+=+',
+    ),
+  },
 );
 
 const segment = fc.oneof(
@@ -254,7 +288,7 @@ const header = fc.oneof(
 const ofRow = (on: string): fc.Arbitrary<Nasty> => {
   const [method = '', pattern = ''] = on.split(' ');
   const good = BODIES[on];
-  const path = fc.tuple(segment, fc.option(query)).map(([part, search]) => {
+  const path = fc.tuple(segment, fc.option(query, { freq: good ? 2 : 8 })).map(([part, search]) => {
     // As a function: what stands for the parameter may contain $.
     const filled = pattern.replace(/\{\w+\}/, () => part);
     return search === null ? filled : `${filled}?${search}`;
