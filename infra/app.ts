@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { App } from 'aws-cdk-lib';
+import { App, Validations } from 'aws-cdk-lib';
 import { bundle } from './bundle.ts';
 import { GatehouseStack } from './gatehouse-stack.ts';
 import { readSettings } from './settings.ts';
@@ -11,4 +11,9 @@ const bundles = join(app.outdir, 'bundles');
 
 await bundle(bundles);
 new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
+// What AWS Solutions would criticize stops the synthesis. Loading the rules takes half a second: a local start does without.
+if (app.node.tryGetContext('checked') !== false) {
+  const { AwsSolutionsChecks } = await import('cdk-nag');
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+}
 app.synth();

@@ -27,6 +27,18 @@ const settings = v.strictObject({
   throttle: v.strictObject({ all: rate, login: rate }),
   /** How many wrong passwords one address may send in 15 minutes, for all accounts together. */
   guessing: v.strictObject({ failuresPerSource: count }),
+  /**
+   * The keys of tokens by their logical ids: the first signs, all are published. A second one only while the one takes
+   * over from the other: docs/operating.md says how.
+   */
+  signingKeys: v.optional(
+    v.pipe(
+      v.array(v.pipe(v.string(), v.regex(/^SigningKey[A-Za-z0-9]*$/))),
+      v.minLength(1),
+      v.check((keys) => new Set(keys).size === keys.length, 'A key stands there once'),
+    ),
+    ['SigningKey'],
+  ),
   tokenLife: v.strictObject({ minutes: count, rememberedMinutes: count }),
   mail: v.strictObject({
     /** An address that SES has verified, itself or its domain. */

@@ -9,14 +9,26 @@ export function log(entry: Readonly<Record<string, string | number | undefined>>
 }
 
 /**
- * Writes what an error says of itself. The message of an AWS error can name an address or quote an item: of those, the
- * name and the id by which AWS knows the request must do.
+ * Writes what kind of error it is and where it was thrown; of an AWS error the id by which AWS knows the request. Not its
+ * message: that can quote what it stumbled over, an item, a body or a part of either.
  */
 export function logError(what: string, error: unknown, context: Readonly<Record<string, string | number>> = {}): void {
-  const { name, message, stack, $metadata } = (error instanceof Error ? error : new Error(String(error))) as Error & {
+  const { name, code, stack, $metadata } = (error instanceof Error ? error : new Error()) as Error & {
+    code?: unknown;
     $metadata?: { httpStatusCode?: number; requestId?: string };
   };
-  if ($metadata)
-    log({ ...context, [what]: name, awsStatus: $metadata.httpStatusCode, awsRequestId: $metadata.requestId });
-  else log({ ...context, [what]: name, message, stack });
+  log({
+    ...context,
+    [what]: name,
+    code: typeof code === 'string' ? code : undefined,
+    awsStatus: $metadata?.httpStatusCode,
+    awsRequestId: $metadata?.requestId,
+    at: placesIn(stack),
+  });
+}
+
+/** The lines of a stack that name a place in a file, and none that belongs to the message above them. */
+function placesIn(stack = ''): string {
+  const places = stack.split('\n').filter((line) => /^ +at .+:\d+:\d+\)?$/.test(line));
+  return places.map((line) => line.trim()).join('\n');
 }

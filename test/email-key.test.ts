@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
@@ -43,6 +45,20 @@ describe('the key of an e-mail address', () => {
     ['dots', 'a.da@example.com', 'ada@example.com'],
   ])('differs for %s', (_, one, other) => {
     expect(emailKey(one)).not.toBe(emailKey(other));
+  });
+
+  it.each(['tr_TR', 'az_AZ', 'lt_LT', 'de_DE', 'C'])('is the same on a server of the locale %s', (locale) => {
+    const addresses = ['TITLE\u0130i\u0131I@example.com', 'I\u0300J\u0301@example.com', '\u00DF\uFB01\uFF21\u212A@b.c'];
+    const source = join(import.meta.dirname, '../lib/users/email-key.ts');
+    const script = `import { emailKey } from ${JSON.stringify(source)};
+      console.log(JSON.stringify([Intl.Collator().resolvedOptions().locale, ${JSON.stringify(addresses)}.map(emailKey)]));`;
+    const env = { ...process.env, LC_ALL: `${locale}.UTF-8`, LANG: `${locale}.UTF-8`, LANGUAGE: '' };
+
+    const printed = execFileSync(process.execPath, ['--input-type=module', '-e', script], { env, encoding: 'utf8' });
+
+    const [spoken, keys] = JSON.parse(printed);
+    expect(spoken.slice(0, 2)).toBe(locale === 'C' ? 'en' : locale.slice(0, 2));
+    expect(keys).toEqual(addresses.map(emailKey));
   });
 
   it('is its own key', () => {

@@ -51,6 +51,19 @@ describe('the keys that verify tokens', () => {
     expect(caller.id).toBe(7);
   });
 
+  it('know one that was published five minutes before it signs, whatever unknown ones are asked for meanwhile', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+    await verifier.verify(signedBy(key));
+    table.keys.push(other);
+    pass(301);
+    await expect(verifier.verify(signedBy(makeKey('stranger')))).rejects.toEqual(REFUSED);
+
+    const caller = await verifier.verify(signedBy(other));
+
+    expect(caller.id).toBe(7);
+  });
+
   it('are asked for a new one again when the table has not answered', async () => {
     const table = tableOf(key);
     const verifier = verifierOn(table);

@@ -57,6 +57,34 @@ it('what holds data has the same logical id for ever: another one would replace 
   expect(ids('AWS::KMS::Key')).toEqual(['PepperKey', 'SigningKey', 'TableKey', 'ValuesKey']);
 });
 
+describe('while one key of tokens takes over from another', () => {
+  const SIGNERS = ['SigningKey2', 'SigningKey'].map((key) => ({ 'Fn::GetAtt': [key, 'Arn'] }));
+  const both = synthesize('prod', { signingKeys: ['SigningKey2', 'SigningKey'] });
+
+  it('both are there, under their own logical ids, and all others stay as they are', () => {
+    const keys = Object.keys(both.findResources('AWS::KMS::Key')).sort();
+
+    expect(keys).toEqual(['PepperKey', 'SigningKey', 'SigningKey2', 'TableKey', 'ValuesKey']);
+  });
+
+  it('the login alone names them, in that order, and may use both', () => {
+    const users = Object.values(both.findResources('AWS::Lambda::Function')).filter(
+      ({ Properties }) => 'SIGNING_KEYS' in Properties.Environment.Variables,
+    );
+    const statements = Object.values(both.findResources('AWS::IAM::Policy')).flatMap(
+      ({ Properties }) => Properties.PolicyDocument.Statement as Statement[],
+    );
+
+    expect(users.map(({ Properties }) => Properties.Description)).toEqual(['POST /api/authenticate']);
+    expect(users[0]?.Properties.Environment.Variables.SIGNING_KEYS).toEqual({
+      'Fn::Join': ['', [SIGNERS[0], ',', SIGNERS[1]]],
+    });
+    expect(statements.filter(({ Action }) => [Action].flat().includes('kms:Sign'))).toEqual([
+      { Action: ['kms:Sign', 'kms:GetPublicKey'], Effect: 'Allow', Resource: SIGNERS },
+    ]);
+  });
+});
+
 describe('every row of the API', () => {
   it('has one route, one function and one role', () => {
     const keys = Object.values(prod.findResources('AWS::ApiGatewayV2::Route')).map(
@@ -303,6 +331,16 @@ describe('the settings of an environment', () => {
   it('must be known', () => {
     expect(read({ env: 'moon', environments: { dev: {} } })).toThrow('No environment is called moon: cdk.json has dev');
   });
+
+  it.each([[[]], [['TableKey']], [['SigningKey', 'SigningKey']], ['SigningKey']])(
+    'cannot have as keys of tokens %j',
+    (signingKeys) => {
+      const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
+      const environments = { dev: { ...context.environments.dev, signingKeys } };
+
+      expect(read({ ...context, environments })).toThrow(/settings of dev in cdk.json are wrong.*signingKeys/s);
+    },
+  );
 
   it('are checked by name', () => {
     const environments = { dev: { region: 'eu-central-1', logRetentionDays: 8 } };

@@ -73,6 +73,8 @@ describe('a request with a token that is none of ours', () => {
       ({ header, claims }) => `${header}.${claims}.${Buffer.alloc(65, 1).toString('base64url')}`,
     ],
     ['the signature of somebody else', (k) => forged(decode(k.header), k)],
+    ['the address of the key inside', (k) => forged({ ...decode(k.header), jku: 'https://example.com/jwks.json' }, k)],
+    ['a certificate inside', (k) => forged({ ...decode(k.header), x5c: ['MIIB'], x5u: 'https://example.com/x5c' }, k)],
     ['the key that verifies it inside', (k) => forged({ ...decode(k.header), jwk: stranger.jwk }, k)],
     ['an unknown key', (k) => forged({ ...decode(k.header), kid: 'stranger' }, k)],
     ['a key named like an object property', (k) => forged({ ...decode(k.header), kid: '__proto__' }, k)],
@@ -192,7 +194,9 @@ describe('a token that we have signed', () => {
     ['of another type', {}, { typ: 'JWT' }],
     ['of no type', {}, { typ: undefined }],
     ['with something critical that we do not know', {}, { crit: ['b64'], b64: false }],
-    ['with another algorithm', {}, { alg: 'ES384' }],
+    ...['ES384', 'ES512', 'ES256K', 'RS256', 'PS256', 'EdDSA', 'HS256', 'HS512', 'none', 'es256', '', 7, ['ES256']].map(
+      (alg): [string, Part, Part] => [`with the algorithm ${JSON.stringify(alg)}`, {}, { alg }],
+    ),
     ['with no algorithm', {}, { alg: undefined }],
   ])('is refused, although it is signed: %s', async (_, claims, header) => {
     const verifier = verifierOn(tableOf(key));
@@ -200,6 +204,20 @@ describe('a token that we have signed', () => {
     const answer = verifier.verify(signedBy(key, claims, header));
 
     await expect(answer).rejects.toEqual(REFUSED);
+  });
+
+  it('is refused with a signature of any length but 64 bytes', async () => {
+    const verifier = verifierOn(tableOf(key));
+    const good = signedBy(key);
+    const [, input = '', signature = ''] = /^(.+)\.(.+)$/.exec(good) ?? [];
+    const bytes = Buffer.concat([Buffer.from(signature, 'base64url'), Buffer.alloc(100, 1)]);
+
+    for (let length = 0; length <= 130; length++) {
+      const answer = verifier.verify(`${input}.${bytes.subarray(0, length).toString('base64url')}`);
+
+      if (length === 64) await expect(answer).resolves.toMatchObject({ id: 7 });
+      else await expect(answer, `${length} bytes`).rejects.toEqual(REFUSED);
+    }
   });
 
   it.each<[string, (good: string) => string]>([

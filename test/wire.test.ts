@@ -160,6 +160,9 @@ describe('the form of a body', () => {
     '{"__proto__":{}}',
     '{"constructor":{"prototype":{"name":"x"}}}',
     '\ufeff{}',
+    '{"name":"x","name":"y"}',
+    '{"note":{"a":1,"b":2,"\\u0061":3}}',
+    `{"note":${'['.repeat(32)}${']'.repeat(32)}}`,
     Buffer.from('{"name":"a\xffb"}', 'latin1'),
   ])('that is %j is refused by every row', async (body) => {
     for (const [, route] of rowsWithBody) {
@@ -167,6 +170,14 @@ describe('the form of a body', () => {
 
       expect(answer, route.on).toMatchObject({ status: 400, body: { message: 'error.http.400' } });
     }
+  });
+
+  it('that is nested 32 deep is as good as any', async () => {
+    const note = JSON.parse('['.repeat(31) + ']'.repeat(31));
+
+    const { status } = await create({ ...INTEGRATION, note });
+
+    expect(status).toBe(201);
   });
 
   it('that is nested without end is no accident', async () => {

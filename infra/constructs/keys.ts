@@ -6,18 +6,18 @@ import { Construct } from 'constructs';
 import type { Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 
-/** The four keys in KMS, and for each row the name of a key together with the right to do with it what the row says. */
+/** The keys in KMS, and for each row the name of a key together with the right to do with it what the row says. */
 export class Keys extends Construct {
   /** Encrypts the table. */
   readonly table: Key;
   /** Makes the HMAC over password hashes. */
   readonly pepper: Key;
-  /** Signs tokens. */
-  private readonly signing: Key;
+  /** Those of tokens: the first signs. */
+  private readonly signing: Key[];
   /** Wraps the data keys of parameter values. */
   private readonly values: Key;
 
-  constructor(scope: Construct, id: string, { keepData }: Settings) {
+  constructor(scope: Construct, id: string, { keepData, signingKeys }: Settings) {
     super(scope, id);
     const make = (logicalId: string, description: string, spec: KeySpec, usage: KeyUsage, rotate: boolean): Key => {
       const key = new Key(this, logicalId, {
@@ -36,26 +36,27 @@ export class Keys extends Construct {
     this.table = make('TableKey', 'encrypts the table', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, true);
     this.values = make('ValuesKey', 'wraps the keys of parameter values', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, true);
     this.pepper = make('PepperKey', 'protects password hashes', HMAC_256, GENERATE_VERIFY_MAC, false);
-    this.signing = make('SigningKey', 'signs tokens', ECC_NIST_P256, SIGN_VERIFY, false);
+    this.signing = signingKeys.map((key) => make(key, 'signs tokens', ECC_NIST_P256, SIGN_VERIFY, false));
   }
 
   /** Names to a function the keys that its row uses, and allows that use. */
   giveTo(served: LambdaFunction, { may }: Route): void {
     const uses = {
-      sign: { setting: 'SIGNING_KEYS', key: this.signing, actions: ['kms:Sign', 'kms:GetPublicKey'] },
-      pepper: { setting: 'PEPPER_KEY', key: this.pepper, actions: ['kms:GenerateMac'] },
-      seal: { setting: 'VALUES_KEY', key: this.values, actions: ['kms:GenerateDataKey'] },
-      unseal: { setting: 'VALUES_KEY', key: this.values, actions: ['kms:Decrypt'] },
+      sign: { setting: 'SIGNING_KEYS', keys: this.signing, actions: ['kms:Sign', 'kms:GetPublicKey'] },
+      pepper: { setting: 'PEPPER_KEY', keys: [this.pepper], actions: ['kms:GenerateMac'] },
+      seal: { setting: 'VALUES_KEY', keys: [this.values], actions: ['kms:GenerateDataKey'] },
+      unseal: { setting: 'VALUES_KEY', keys: [this.values], actions: ['kms:Decrypt'] },
     };
     for (const use of may.keys ?? []) {
-      const { setting, key, actions } = uses[use];
-      served.addEnvironment(setting, key.keyArn);
+      const { setting, keys, actions } = uses[use];
+      const arns = keys.map(({ keyArn }) => keyArn);
+      served.addEnvironment(setting, arns.join(','));
       served.addToRolePolicy(
         new PolicyStatement({
           actions,
-          resources: [key.keyArn],
+          resources: arns,
           // Without the context a value would be bound to nothing but its key.
-          ...(key === this.values && {
+          ...(keys.includes(this.values) && {
             conditions: {
               StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },
               Null: { 'kms:EncryptionContext:integration': 'false' },

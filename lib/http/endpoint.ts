@@ -11,9 +11,10 @@ import { startClock } from '../time-left.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
 import type { Caller } from '../users/caller.ts';
 import type { Answer } from './answer.ts';
+import { isTooDeepOrAmbiguous } from './json-form.ts';
 import { logDefect, logRequest } from './log-request.ts';
 import { problem } from './problem.ts';
-import { checkBodyForm, expectedVersions, isText, readParts } from './request.ts';
+import { checkBodyForm, expectedVersions, isText, readParts, textOf } from './request.ts';
 
 /** A request as a function sees it: checked, and with nothing in it that the contract does not name. */
 export interface Request<C extends Contract> {
@@ -45,7 +46,12 @@ export function endpoint<const C extends Contract>(contract: C, act: (request: R
     const parser = httpJsonBodyParser({ disableContentTypeCheck: true });
     steps
       .before(({ event }) => checkBodyForm(contract, event))
-      .before((request) => (isText(contract, request.event) ? undefined : parser.before?.(request)));
+      .before((request) => {
+        if (isText(contract, request.event)) return;
+        const json = textOf(request.event);
+        parser.before?.(request);
+        if (isTooDeepOrAmbiguous(json)) throw new Failure('malformed');
+      });
   }
   return steps.handler(async (event: Event) => {
     const { path, query, body } = readParts(contract, event);
@@ -72,8 +78,10 @@ function answering(contract: Contract): MiddlewareObj<Event, Result> {
     onError(request) {
       const { event, error } = request;
       const failure = failureOf(error);
-      if (failure.code === 'unexpected') logDefect(event, error);
-      request.response = respond(problem(failure, contract.about, event.rawPath));
+      const isDefect = failure.code === 'unexpected';
+      if (isDefect) logDefect(event, error);
+      const requestId = isDefect ? event.requestContext.requestId : undefined;
+      request.response = respond(problem(failure, contract.about, event.rawPath, requestId));
       logRequest(event, request.response.statusCode, Date.now() - started, failure.code);
     },
   };

@@ -37,7 +37,7 @@ const PROBLEMS = {
     status: 400,
     message: 'error.http.400',
     title: 'Bad Request',
-    detail: 'The body must be one JSON object in UTF-8, without keys like __proto__',
+    detail: 'The body must be one JSON object in UTF-8, 32 deep at most, with no key twice and none like __proto__',
   },
   invalid: {
     status: 400,
@@ -142,8 +142,8 @@ const OBJECT_NAME: Record<Entity, string> = {
   utmIntegrationConf: 'utmIntegrationConf',
 };
 
-/** The answer (RFC 9457) to a request about an entity that failed. */
-export function problem(failure: Failure, about: Entity, path: string): Answer {
+/** The answer (RFC 9457) to a request about an entity that failed. The id of a request finds in the log what is not told here. */
+export function problem(failure: Failure, about: Entity, path: string, requestId?: string): Answer {
   const { status, message, title, detail, type = 'problem-with-message', headers }: Problem = PROBLEMS[failure.code];
   const isAlert = status === 400 && failure.fieldErrors === undefined;
   return {
@@ -161,6 +161,7 @@ export function problem(failure: Failure, about: Entity, path: string): Answer {
       ...(detail && { detail }),
       path,
       message,
+      ...(requestId && { requestId }),
       ...((status === 400 || status === 404) && { params: about }),
       ...(failure.fieldErrors && {
         fieldErrors: failure.fieldErrors.map((error) => ({ objectName: OBJECT_NAME[about], ...error })),

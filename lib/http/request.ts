@@ -27,7 +27,8 @@ export function checkBodyForm(contract: Contract, event: APIGatewayProxyEventV2)
   if (isBase64Encoded && !isUtf8(Buffer.from(body, 'base64'))) throw new Failure('malformed');
 }
 
-const textOf = ({ body = '', isBase64Encoded }: APIGatewayProxyEventV2): string =>
+/** The body as the text that it is. */
+export const textOf = ({ body = '', isBase64Encoded }: APIGatewayProxyEventV2): string =>
   isBase64Encoded ? Buffer.from(body, 'base64').toString('utf8') : body;
 
 /** The parts of a request, each by its own schema and never poured into one object. Fails with invalid, malformed and the two id rules. */

@@ -2,6 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { GetPublicKeyCommand, SignCommand } from '@aws-sdk/client-kms';
 import { inTime } from '../aws.ts';
 import { sharedKms } from '../kms.ts';
+import { logError } from '../log.ts';
 import { setting } from '../setting.ts';
 import { change } from '../table/change.ts';
 import { signingKeyKey } from '../table/keys.ts';
@@ -35,27 +36,31 @@ export interface Signer {
 }
 
 /**
- * The keys that the stack names: the first one signs, all are published in the table before the first token is out, so
- * that whoever verifies can know them. Asked for at the first login; what failed is tried again at the next.
+ * The keys that the stack names: the first one signs, and is published in the table before the first token is out, so that
+ * whoever verifies can know it. The others are published too, unless they are out of use by now: a key that is to follow,
+ * or that has been followed, keeps nobody from logging in. Asked for at the first login; what failed is tried again at the next.
  */
 export function openSigner(table: Table, keyIds = setting('SIGNING_KEYS').split(',')): () => Promise<Signer> {
   const kms = sharedKms();
   let signer: Promise<Signer> | undefined;
 
   async function publish(): Promise<Signer> {
-    const jwks = await together(
-      keyIds.map(async (KeyId) => {
-        const { PublicKey } = await kms.send(new GetPublicKeyCommand({ KeyId }), inTime());
-        return publicJwk(Buffer.from(PublicKey as Uint8Array));
-      }),
-    );
-    for (const jwk of jwks) {
-      const key = signingKeyKey(jwk.kid);
-      // A key that is there already stays as it is.
-      const decide = (there: unknown) => ({ writes: there ? [] : [claim(key, { jwk }, 'reload')], result: undefined });
-      await change(table, () => table.get(key), decide);
-    }
-    return { kid: (jwks[0] as PublicJwk).kid, sign };
+    const [first = '', ...others] = keyIds;
+    const [kid] = await together([
+      publishKey(first),
+      ...others.map((id) => publishKey(id).catch((error) => logError('keyNotPublished', error))),
+    ]);
+    return { kid, sign };
+  }
+
+  async function publishKey(KeyId: string): Promise<string> {
+    const { PublicKey } = await kms.send(new GetPublicKeyCommand({ KeyId }), inTime());
+    const jwk = publicJwk(Buffer.from(PublicKey as Uint8Array));
+    const key = signingKeyKey(jwk.kid);
+    // A key that is there already stays as it is.
+    const decide = (there: unknown) => ({ writes: there ? [] : [claim(key, { jwk }, 'reload')], result: undefined });
+    await change(table, () => table.get(key), decide);
+    return jwk.kid;
   }
 
   async function sign(input: string): Promise<Buffer> {

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, inject, it } from 'vitest';
+import { synthesize } from '../infra/local/synthesize.ts';
+import { routes } from '../routes.ts';
+
+interface Suppressed {
+  readonly ruleName: string;
+  readonly reason: string;
+  readonly violatingConstructs: { constructPath: string }[];
+}
+
+it('the stack of production, with all that it can have, breaks no rule of AWS Solutions but one that it says why', async () => {
+  const folder = join(inject('assembly'), '../checked');
+  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
+  const prod = { ...context.environments.prod, dailyVerification: {}, signingKeys: ['SigningKey2', 'SigningKey'] };
+
+  await synthesize(folder, { env: 'prod', environments: { prod } });
+
+  const { pluginReports } = JSON.parse(readFileSync(join(folder, 'validation-report.json'), 'utf8'));
+  const report = pluginReports.find(({ pluginName }: { pluginName: string }) => pluginName === 'AwsSolutions');
+  const suppressed: Suppressed[] = report.suppressedViolations;
+  expect(report).toMatchObject({ conclusion: 'success', violations: [] });
+  expect([...new Set(suppressed.map(({ ruleName }) => ruleName))]).toEqual(['AwsSolutions-APIG4']);
+  for (const { contract, file } of routes) {
+    const path = `Gatehouse-prod/Entrance/${file}/Resource`;
+    const why = suppressed.filter(({ violatingConstructs: [where] }) => where?.constructPath === path);
+    expect(why.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(contract.who === 'open' ? /^Open by its contract/ : /^The function verifies the token/),
+    ]);
+  }
+}, 60_000);
