@@ -7,7 +7,7 @@ export default defineConfig({
     // A cold start of a worker on a busy machine takes its time.
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    maxWorkers: 2,
+    maxWorkers: 3,
     isolate: false,
   },
 });

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, inject, it } from 'vitest';
-import { synthesize } from '../infra/local/synthesize.ts';
+import { Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { expect, it } from 'vitest';
 import { routes } from '../routes.ts';
+import { assemblyOf, synthesizeHere } from './support/stack.ts';
 
 interface Suppressed {
   readonly ruleName: string;
@@ -10,12 +12,10 @@ interface Suppressed {
   readonly violatingConstructs: { constructPath: string }[];
 }
 
-it('the stack of production, with all that it can have, breaks no rule of AWS Solutions but one that it says why', async () => {
-  const folder = join(inject('assembly'), '../checked');
-  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
-  const prod = { ...context.environments.prod, dailyVerification: {}, signingKeys: ['SigningKey2', 'SigningKey'] };
-
-  await synthesize(folder, { env: 'prod', environments: { prod } });
+it('the stack of production, with all that it can have, breaks no rule of AWS Solutions but one that it says why', () => {
+  const changes = { dailyVerification: {}, signingKeys: ['SigningKey2', 'SigningKey'] };
+  const folder = assemblyOf('prod', changes);
+  synthesizeHere('prod', changes, (app) => Validations.of(app).addPlugins(new AwsSolutionsChecks(app)));
 
   const { pluginReports } = JSON.parse(readFileSync(join(folder, 'validation-report.json'), 'utf8'));
   const report = pluginReports.find(({ pluginName }: { pluginName: string }) => pluginName === 'AwsSolutions');

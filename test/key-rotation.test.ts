@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { synthesize } from '../infra/local/synthesize.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../lib/table/change.ts';
 import { signingKeyKey } from '../lib/table/keys.ts';
 import { remove } from '../lib/table/write.ts';
 import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
+import { assemblyOf, synthesizeHere } from './support/stack.ts';
 import { decode } from './support/tokens.ts';
 
 /* One key of tokens takes over from another, in the steps of docs/operating.md. */
@@ -45,10 +43,7 @@ describe('one key of tokens takes over from another', () => {
 
   /** Deploys with these keys, while clients go on logging in and using what tokens they have: none may be refused. */
   async function deploy(signingKeys: string[], tokens: string[] = []): Promise<void> {
-    const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
-    const dev = { ...context.environments.dev, signingKeys };
-    const folder = join(inject('assembly'), `../keys-${signingKeys.join('-')}`);
-    await synthesize(folder, { checked: false, environments: { dev } });
+    synthesizeHere('dev', { signingKeys });
     let deployed = false;
     const client = async () => {
       for (let last = false; !last; ) {
@@ -57,7 +52,7 @@ describe('one key of tokens takes over from another', () => {
       }
     };
     const clients = [client(), client()];
-    await gatehouse.cloud.redeploy(folder);
+    await gatehouse.cloud.redeploy(assemblyOf('dev', { signingKeys }));
     deployed = true;
     await Promise.all(clients);
   }

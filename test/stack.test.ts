@@ -3,27 +3,17 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, inject, it } from 'vitest';
-import { GatehouseStack } from '../infra/gatehouse-stack.ts';
 import { readTemplate } from '../infra/local/template.ts';
 import { readSettings, type Settings } from '../infra/settings.ts';
 import { routes } from '../routes.ts';
+import { assemblyOf, synthesizeHere } from './support/stack.ts';
 
 /* Facts about the template of an environment. The bundles are those of this run. */
 
-const assemblyOf = (name: string, changes: object): string =>
-  join(inject('assembly'), `../template-of-${[name, ...Object.keys(changes)].join('-')}`);
+const template = (name: string, changes: Partial<Settings> = {}) => Template.fromStack(synthesizeHere(name, changes));
 
-function synthesize(name: string, changes: Partial<Settings> = {}): Template {
-  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
-  // Beside the assembly of this run, which is removed with it.
-  const outdir = assemblyOf(name, changes);
-  const app = new App({ outdir, context: { ...context, env: name, 'aws:cdk:disable-asset-staging': true } });
-  const settings = { ...readSettings(app.node).settings, ...changes };
-  const bundles = join(inject('assembly'), 'bundles');
-  return Template.fromStack(new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles }));
-}
-const prod = synthesize('prod');
-const dev = synthesize('dev');
+const prod = template('prod');
+const dev = template('dev');
 
 describe('the table', () => {
   it('is on demand with maxima, under a key of ours', () => {
@@ -59,7 +49,7 @@ it('what holds data has the same logical id for ever: another one would replace 
 
 describe('while one key of tokens takes over from another', () => {
   const SIGNERS = ['SigningKey2', 'SigningKey'].map((key) => ({ 'Fn::GetAtt': [key, 'Arn'] }));
-  const both = synthesize('prod', { signingKeys: ['SigningKey2', 'SigningKey'] });
+  const both = template('prod', { signingKeys: ['SigningKey2', 'SigningKey'] });
 
   it('both are there, under their own logical ids, and all others stay as they are', () => {
     const keys = Object.keys(both.findResources('AWS::KMS::Key')).sort();
@@ -270,7 +260,7 @@ it('a source may send 100 wrong passwords in a quarter of an hour, and 10,000 on
 describe('the daily verification', () => {
   const alarmTopic = 'arn:aws:sns:eu-central-1:123456789012:operators';
   const changes = { dailyVerification: { alarmTopic } };
-  const verified = synthesize('prod', changes);
+  const verified = template('prod', changes);
 
   it('is off unless the environment wants it: then no function can scan, and nothing is scheduled', () => {
     expect(JSON.stringify(prod.toJSON())).not.toContain('dynamodb:Scan');

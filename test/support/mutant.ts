@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Plugin } from 'esbuild';
 import { inject } from 'vitest';
 import { bundle } from '../../infra/bundle.ts';
 
@@ -24,13 +25,6 @@ export async function mutant(mutations: readonly Mutation[]): Promise<{ assembly
   for (const file of readdirSync(original).filter((name) => name.endsWith('.json'))) {
     writeFileSync(join(folder, file), JSON.stringify(JSON.parse(readFileSync(join(original, file), 'utf8'), anyItem)));
   }
-  const assets = readdirSync(folder).find((name) => name.endsWith('.assets.json')) as string;
-  const paths = readFileSync(join(folder, assets), 'utf8').replaceAll(
-    join(original, 'bundles'),
-    join(folder, 'bundles'),
-  );
-  writeFileSync(join(folder, assets), paths);
-
   const sources = new Map<string, string>();
   for (const { file, from, to } of mutations) {
     const path = join(ROOT, file);
@@ -38,16 +32,29 @@ export async function mutant(mutations: readonly Mutation[]): Promise<{ assembly
     if (!source.includes(from)) throw new Error(`${file} has no line with ${from}: the mutant has lost its place`);
     sources.set(path, source.replace(from, to));
   }
-  await bundle(join(folder, 'bundles'), [
-    {
-      name: 'mutant',
-      setup(build) {
-        build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-          const contents = sources.get(path);
-          return contents === undefined ? undefined : { contents, loader: 'ts' };
-        });
-      },
+  const plugin: Plugin = {
+    name: 'mutant',
+    setup(build) {
+      build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        const contents = sources.get(path);
+        return contents === undefined ? undefined : { contents, loader: 'ts' };
+      });
     },
-  ]);
+  };
+  const bundles = join(original, 'bundles');
+  const changed = readdirSync(bundles).filter((name) => {
+    // A bundle says where each of its parts comes from.
+    const text = readFileSync(join(bundles, name, 'index.mjs'), 'utf8');
+    return mutations.some(({ file }) => text.includes(`\n// ${file}\n`));
+  });
+  if (changed.length === 0) throw new Error('No function has any of it: the mutant has lost its place');
+  await bundle(join(folder, 'bundles'), [plugin], changed);
+
+  const assets = readdirSync(folder).find((name) => name.endsWith('.assets.json')) as string;
+  const paths = changed.reduce(
+    (text, name) => text.replaceAll(`"${join(bundles, name)}"`, `"${join(folder, 'bundles', name)}"`),
+    readFileSync(join(folder, assets), 'utf8'),
+  );
+  writeFileSync(join(folder, assets), paths);
   return { assembly: folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
