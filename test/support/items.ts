@@ -24,13 +24,13 @@ export async function itemsOf(cloud: Cloud): Promise<Items> {
   return items;
 }
 
-/** Puts the table back to how it was. Public keys stay, because functions remember that they have published them. */
+/** Puts the table back to how it was. */
 export async function putBack(cloud: Cloud, start: Items): Promise<void> {
   const { tableName: TableName } = cloud;
   const client = clientOf(cloud);
   const documents = DynamoDBDocumentClient.from(client);
   const now = await itemsOf(cloud);
-  const strange = [...now].filter(([name, { pk }]) => !start.has(name) && pk !== 'JWKS').map(([, item]) => item);
+  const strange = [...now].filter(([name]) => !start.has(name)).map(([, item]) => item);
   const changed = [...start].filter(([name, item]) => !isDeepStrictEqual(now.get(name), item)).map(([, item]) => item);
   await Promise.all([
     ...strange.map(({ pk, sk }) => documents.send(new DeleteCommand({ TableName, Key: { pk, sk } }))),
