@@ -13,10 +13,12 @@ import {
 } from './support/changes.ts';
 import { type Gatehouse, type Received, startGatehouse } from './support/gatehouse.ts';
 import { expectIntact } from './support/intact.ts';
+import { LONG } from './support/long.ts';
 
 /*
  * What each row answers to each fault. docs/faults.md is written from what is seen here, and must say it:
- * `npx vitest run test/fault-table.test.ts -u` writes it anew.
+ * `LONG=1 npx vitest run test/fault-table.test.ts -u` writes it anew. That takes its time: otherwise some rows stand for
+ * all of them.
  */
 
 /** A fault that strikes the first of certain calls or all of them, and the seconds within which there must be an answer. */
@@ -44,6 +46,7 @@ const active = new Set<{ faults: ReturnType<typeof openFaults>; concerns: (call:
 
 let gatehouse: Gatehouse;
 let stage: Stage;
+let parameter: number;
 beforeAll(async () => {
   gatehouse = await startGatehouse({
     async around(call, make) {
@@ -54,6 +57,7 @@ beforeAll(async () => {
     },
   });
   stage = await openStage(gatehouse);
+  parameter = await stage.openParameter();
 });
 afterAll(() => gatehouse.stop());
 
@@ -107,7 +111,7 @@ const isUnavailable = (status: number, headers: Received['headers']) =>
   status === 503 && headers['retry-after'] === '1';
 
 /** So many at a time: each holds an instance of its function. */
-const LANES = 20;
+const LANES = 10;
 
 async function attemptAll(trials: readonly Trial[]): Promise<void> {
   const queues = [...Map.groupBy(trials, (trial) => trial.turn ?? trial).values()];
@@ -118,8 +122,23 @@ async function attemptAll(trials: readonly Trial[]): Promise<void> {
   expect(wrong).toEqual([]);
 }
 
+/** Each row meets these, which can be answered wrongly in most ways. */
+const TELLING = new Set<Fault>(['conflict', 'lost', 'kill']);
+/** Rows of each kind: an account, a user, a thing with parts, a secret, a list. */
+const SAMPLE = [
+  'POST /api/authenticate',
+  'PUT /api/users',
+  'DELETE /api/utm-integrations/{id}',
+  'POST /api/utm-integration-confs',
+  'GET /api/users',
+];
+
 const product = (strikes: readonly Strike[], rows: readonly Change[], rest: Pick<Trial, 'struck' | 'concerns'>) =>
-  strikes.flatMap((strike) => rows.map((change): Trial => ({ ...rest, strike, change })));
+  strikes.flatMap((strike) =>
+    rows
+      .filter(({ on }) => LONG || (strike.once && TELLING.has(strike.fault)) || SAMPLE.includes(on))
+      .map((change): Trial => ({ ...rest, strike, change })),
+  );
 
 const names = (call: Call, item: string): boolean =>
   actionsOf(call).some(({ pk, sk }) =>
@@ -136,8 +155,7 @@ const transactions = product(
     struck: TRANSACTION,
     concerns: (call, { item }) => call.operation === 'TransactWriteItems' && names(call, item),
   },
-  // The item of a new reset key is not known before.
-).map((trial) => (trial.change.on.endsWith('/init') ? { ...trial, turn: trial.change.on } : trial));
+);
 
 const reads = product([...always('late', 'error-before'), ...once('reset', 'half')], CHANGES, {
   struck: READ,
@@ -166,7 +184,7 @@ const readers = routes
       silent: true,
       async prepare() {
         const { token } = await stage.account();
-        const id = on.includes('confs') ? await stage.openParameter() : await stage.integration();
+        const id = on.includes('confs') ? parameter : await stage.integration();
         const query = on.endsWith('confs') ? `?integrationId.equals=${Math.floor(id / 1_000_000)}` : '';
         const url = path.replace('{login}', 'admin').replace('{id}', String(id)) + query;
         return { item: '', send: () => gatehouse.call(method, url, { token }), times: async () => 0 };
@@ -175,8 +193,11 @@ const readers = routes
   });
 
 describe('in time and never wrongly', { timeout: 120_000 }, () => {
-  it('answers every row that changes something, and makes its change once or not at all', () =>
-    attemptAll([...transactions, ...reads]));
+  it('answers every row that changes something, and makes its change once or not at all', () => {
+    // The item of a new reset key is not known before.
+    const turn = ({ on }: Change) => (on.endsWith('/init') ? on : undefined);
+    return attemptAll([...transactions, ...reads].map((trial) => ({ ...trial, turn: turn(trial.change) })));
+  });
 
   it('answers every row that reads, and those that need KMS or SES', () => {
     // Of two forms of the row, each needs one of the services.
@@ -196,7 +217,7 @@ describe('in time and never wrongly', { timeout: 120_000 }, () => {
   it('leaves an intact table', () => expectIntact(gatehouse));
 });
 
-it('as docs/faults.md tells', () => expect(documentOf()).toMatchFileSnapshot('../docs/faults.md'));
+if (LONG) it('as docs/faults.md tells', () => expect(documentOf()).toMatchFileSnapshot('../docs/faults.md'));
 
 function documentOf(): string {
   const rank = ({ fault, once }: Strike) => 2 * FAULTS.indexOf(fault) + (once ? 0 : 1);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Bench, openBench } from './support/bench.ts';
 import { runHistory } from './support/histories.ts';
+import { LONG } from './support/long.ts';
 import { type Mutation, mutant } from './support/mutant.ts';
 import { runSequences } from './support/sequences.ts';
 
@@ -9,7 +10,7 @@ import { runSequences } from './support/sequences.ts';
  * faults on purpose, the histories by clients who meet by chance. From the first seed on the sequences take up to some
  * twenty tries; here the search begins where it found something. Both stop at their first finding. Four clients, not
  * eight: each instance of a function that starts on a mutant costs time; and so does a search, which is why the histories
- * search all of them only when they are asked to: `BOTH=1 npx vitest run test/mutants.test.ts`.
+ * search all of them only where there is time.
  */
 
 const MUTANTS: Record<string, { sequence: string; faults?: boolean; histories?: boolean; mutations: Mutation[] }> = {
@@ -111,15 +112,13 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; histories?: 
   },
 };
 
-const BOTH = process.env.BOTH === '1';
-
 let bench: Bench;
 beforeAll(async () => {
   bench = await openBench({ assembly: inject('assembly'), heldToRows: false });
 });
 afterAll(() => bench.gatehouse.stop());
 
-describe.each(Object.entries(MUTANTS))('%s:', (_, { sequence, faults = false, histories = BOTH, mutations }) => {
+describe.each(Object.entries(MUTANTS))('%s:', (_, { sequence, faults = false, histories = LONG, mutations }) => {
   let remove: () => void;
   beforeAll(async () => {
     const made = await mutant(mutations);
