@@ -24,7 +24,7 @@ it.each([2, 4])(
     timeout: 120_000,
   },
   async (administrators) => {
-    const found = await runPairs(bench, { seed, rounds: administrators === 2 ? 2 : 1, administrators });
+    const found = await runPairs(bench, { seed, rounds: 1, administrators });
 
     expect(found, found).toBeUndefined();
   },

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DeleteCommand, DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { BatchWriteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { type Cloud, OPERATOR } from '../../infra/local/cloud.ts';
 import type { Item } from '../../lib/table/table.ts';
 
@@ -24,6 +24,8 @@ export async function itemsOf(cloud: Cloud): Promise<Items> {
   return items;
 }
 
+const LARGEST_BATCH = 25;
+
 /** Puts the table back to how it was. */
 export async function putBack(cloud: Cloud, start: Items): Promise<void> {
   const { tableName: TableName } = cloud;
@@ -32,9 +34,12 @@ export async function putBack(cloud: Cloud, start: Items): Promise<void> {
   const now = await itemsOf(cloud);
   const strange = [...now].filter(([name]) => !start.has(name)).map(([, item]) => item);
   const changed = [...start].filter(([name, item]) => !isDeepStrictEqual(now.get(name), item)).map(([, item]) => item);
-  await Promise.all([
-    ...strange.map(({ pk, sk }) => documents.send(new DeleteCommand({ TableName, Key: { pk, sk } }))),
-    ...changed.map((Item) => documents.send(new PutCommand({ TableName, Item }))),
-  ]);
+  const writes = [
+    ...strange.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })),
+    ...changed.map((Item) => ({ PutRequest: { Item } })),
+  ];
+  while (writes.length > 0) {
+    await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, LARGEST_BATCH) } }));
+  }
   client.destroy();
 }
