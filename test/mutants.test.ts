@@ -101,7 +101,6 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; histories?: 
   'a transaction whose answer was lost is sent again under another token': {
     sequence: '7',
     faults: true,
-    histories: true,
     mutations: [
       {
         file: 'lib/table/change.ts',
