@@ -310,6 +310,16 @@ describe('a source that fails too often', () => {
     expect((await guess('anyone', { from: FLOOD })).status).toBe(401);
   });
 
+  it('is counted from the start when an operator removes its count in the middle of a login', async () => {
+    await rewrite(/SOURCE/, () => ({ n: 0 }));
+    await guess('anyone', { from: FLOOD });
+    await rewrite(/SOURCE/, ({ n }) => (n === 1 ? { n: -1, since: undefined, expires: undefined } : {}));
+
+    const answers = [await guess('anyone', { from: FLOOD }), await guess('anyone', { from: FLOOD })];
+
+    expect(statuses(answers)).toEqual([401, 401]);
+  });
+
   it('is known by its failures, not by its successes', async () => {
     const FRESH = '127.0.21.1';
     const failures = async () => (await stored()).filter(({ sk }) => sk === 'SOURCE').map(({ n }) => n);

@@ -109,10 +109,12 @@ const newWindow = (now: number) => ({ n: 1, since: now, expires: seconds(now) + 
 /** No other guess was counted meanwhile. */
 function asRead<C extends { readonly n: number }>(count: C | undefined, time: keyof C & string): Condition {
   if (!count) return { condition: 'attribute_not_exists(pk)', otherwise: 'reload' };
+  // What was given back to a count that an operator had removed meanwhile has no time.
+  const timeless = count[time] === undefined;
   return {
-    condition: '#n = :n AND #time = :time',
+    condition: `#n = :n AND ${timeless ? 'attribute_not_exists(#time)' : '#time = :time'}`,
     names: { '#n': 'n', '#time': time },
-    values: { ':n': count.n, ':time': count[time] },
+    values: { ':n': count.n, ...(!timeless && { ':time': count[time] }) },
     otherwise: 'reload',
   };
 }
