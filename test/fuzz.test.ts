@@ -5,7 +5,7 @@ import { type Nasty, nastyRequests, type Token } from './support/nasty.ts';
 
 /* SEED=n npx vitest run test/fuzz.test.ts sends the same requests again; REQUESTS=n sends so many to each row. */
 const SEED = Number(process.env.SEED ?? randomInt(2 ** 31));
-const REQUESTS = Number(process.env.REQUESTS ?? 5);
+const REQUESTS = Number(process.env.REQUESTS ?? 4);
 /** More would mostly start more functions: that is what it all costs. */
 const AT_ONCE = 2;
 
