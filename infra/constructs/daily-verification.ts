@@ -1,16 +1,13 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as Target } from 'aws-cdk-lib/aws-events-targets';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { bundleOf } from '../bundle.ts';
 import type { Settings } from '../settings.ts';
 import type { AdministrationTable } from './administration-table.ts';
+import { GatehouseFunction } from './gatehouse-function.ts';
 
 interface Props {
   readonly table: AdministrationTable;
@@ -24,20 +21,11 @@ interface Props {
 export class DailyVerification extends Construct {
   constructor(scope: Construct, id: string, { table, bundles, settings, daily }: Props) {
     super(scope, id);
-    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-    const logGroup = new LogGroup(this, 'Log', {
-      retention: settings.logRetentionDays,
-      removalPolicy: settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-    });
-    logGroup.grantWrite(role);
-    const verification = new LambdaFunction(this, 'Function', {
-      role,
-      logGroup,
+    const verification = new GatehouseFunction(this, 'Function', {
+      file: 'verify-table',
+      bundles,
+      settings,
       description: 'verifies the table once a day',
-      runtime: Runtime.NODEJS_24_X,
-      architecture: Architecture.ARM_64,
-      handler: 'index.handler',
-      code: Code.fromAsset(bundleOf(bundles, 'verify-table')),
       // It keeps about 3 KB of every user in memory, and a million items take minutes.
       memorySize: 2048,
       timeout: Duration.minutes(15),

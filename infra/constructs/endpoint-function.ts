@@ -1,11 +1,8 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Route } from '../../routes.ts';
-import { bundleOf } from '../bundle.ts';
 import type { Settings } from '../settings.ts';
+import { GatehouseFunction } from './gatehouse-function.ts';
 
 /** Lambda gives processor time by memory, and only argon2 takes any to speak of. Megabytes. */
 const MEMORY = { usual: 512, hashing: 1024 };
@@ -21,30 +18,21 @@ interface Props {
   readonly settings: Settings;
 }
 
-/** The function of one row, with a role and a log of its own. */
-export class EndpointFunction extends LambdaFunction {
+/** The function of one row. */
+export class EndpointFunction extends GatehouseFunction {
   constructor(scope: Construct, id: string, { route, bundles, environment, settings }: Props) {
-    const role = new Role(scope, `${id}-role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-    const logGroup = new LogGroup(scope, `${id}-log`, {
-      retention: settings.logRetentionDays,
-      removalPolicy: settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-    });
-    logGroup.grantWrite(role);
     super(scope, id, {
-      role,
-      logGroup,
+      file: route.file,
+      bundles,
+      settings,
       description: route.on,
-      runtime: Runtime.NODEJS_24_X,
-      architecture: Architecture.ARM_64,
-      handler: 'index.handler',
-      code: Code.fromAsset(bundleOf(bundles, route.file)),
       memorySize: route.may.keys?.includes('pepper') ? MEMORY.hashing : MEMORY.usual,
       timeout: TIMEOUT,
       environment: {
         TOKEN_ISSUER: `gatehouse-${environment}`,
         TOKEN_SECONDS: String(settings.tokenLife.minutes * 60),
-        AUDIT_DAYS: String(settings.auditDays),
         REMEMBERED_TOKEN_SECONDS: String(settings.tokenLife.rememberedMinutes * 60),
+        AUDIT_DAYS: String(settings.auditDays),
         FAILURES_PER_SOURCE: String(settings.guessing.failuresPerSource),
       },
     });

@@ -1,0 +1,37 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+import { bundleOf } from '../bundle.ts';
+import type { Settings } from '../settings.ts';
+
+interface Props
+  extends Pick<FunctionProps, 'description' | 'memorySize' | 'timeout' | 'environment' | 'retryAttempts'> {
+  /** The name of its file in `functions/`, without extension. */
+  readonly file: string;
+  /** The folder that holds all bundles. */
+  readonly bundles: string;
+  readonly settings: Settings;
+}
+
+/** A Lambda function with its own role and log group, so that no permission is ever granted to two functions at once. */
+export class GatehouseFunction extends LambdaFunction {
+  constructor(scope: Construct, id: string, { file, bundles, settings, ...props }: Props) {
+    const role = new Role(scope, `${id}-role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    const logGroup = new LogGroup(scope, `${id}-log`, {
+      retention: settings.logRetentionDays,
+      removalPolicy: settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    logGroup.grantWrite(role);
+    super(scope, id, {
+      ...props,
+      role,
+      logGroup,
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      handler: 'index.handler',
+      code: Code.fromAsset(bundleOf(bundles, file)),
+    });
+  }
+}
