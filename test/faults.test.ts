@@ -72,19 +72,17 @@ describe('a fault', () => {
 });
 
 describe('a rule', () => {
-  const calls: Record<string, Call> = {
-    mine: {
-      service: 'DynamoDB',
-      operation: 'GetItem',
-      input: { Key: { pk: { S: 'USER' }, sk: { S: '0000000000000001' } } },
-      by: 'PUT /api/users',
-      kill: () => undefined,
-    },
+  const read: Call = {
+    service: 'DynamoDB',
+    operation: 'GetItem',
+    input: { Key: { pk: { S: 'USER' }, sk: { S: '0000000000000001' } } },
+    by: 'PUT /api/users',
+    kill: () => undefined,
   };
-  const strikes = async (rule: Partial<Rule>, change: Partial<Call> = {}) => {
+  const strikes = async (rule: Partial<Rule>) => {
     const some = openFaults();
     some.inject([{ fault: 'error-before', ...rule }]);
-    const answer = await some.around({ ...(calls.mine as Call), ...change }, async () => ({ status: 200, body: {} }));
+    const answer = await some.around(read, async () => ({ status: 200, body: {} }));
     return answer.status === 500;
   };
 
@@ -109,7 +107,7 @@ describe('a rule', () => {
     const some = openFaults();
     some.inject([{ fault: 'conflict' }]);
 
-    const answer = await some.around(calls.mine as Call, async () => ({ status: 200, body: 'read' }));
+    const answer = await some.around(read, async () => ({ status: 200, body: 'read' }));
 
     expect(answer.body).toBe('read');
   });

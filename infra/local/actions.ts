@@ -50,3 +50,7 @@ export function actionsOf({ operation, input }: Pick<Call, 'operation' | 'input'
       return [];
   }
 }
+
+/** Whether a call writes items, one by one or all at once. */
+export const isWrite = (operation: string): boolean =>
+  ['TransactWriteItems', 'PutItem', 'UpdateItem', 'DeleteItem'].includes(operation);

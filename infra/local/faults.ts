@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { actionsOf } from './actions.ts';
+import { actionsOf, isWrite } from './actions.ts';
 import type { Around, Call } from './front.ts';
 import { CONFLICT, cancelled } from './in-flight.ts';
 import type { ServiceAnswer } from './kms.ts';
@@ -82,15 +82,12 @@ function fits({ service, function: by, operation, item, fault }: v.InferOutput<t
     (by === undefined || by === call.by) &&
     (operation === undefined || operation === call.operation) &&
     (item === undefined || named.some((name) => matches(item, name))) &&
-    (fault !== 'conflict' || isWrite(call))
+    (fault !== 'conflict' || isWrite(call.operation))
   );
 }
 
 const matches = (pattern: string, name: string): boolean =>
   pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
-
-const isWrite = ({ operation }: Call): boolean =>
-  ['TransactWriteItems', 'PutItem', 'UpdateItem', 'DeleteItem'].includes(operation);
 
 async function strike(
   { fault, item, milliseconds }: v.InferOutput<typeof rule>,

@@ -1,13 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { actionsOf, isWrite } from './actions.ts';
 import type { ServiceAnswer } from './kms.ts';
 
 /*
  * The embedded engine makes one transaction after the other and so never cancels one for meeting another. DynamoDB
  * does: while a transaction is under way, whoever names one of its items is refused, condition checks included.
  */
-
-type Action = { TableName: string; Key?: Attributes; Item?: Attributes };
-type Attributes = Record<string, { S?: string }>;
 
 /** Lets a write pass to the engine, or refuses it as DynamoDB would because of one that is under way. */
 export function transactionsInFlight(holdFor = 0) {
@@ -18,16 +16,12 @@ export function transactionsInFlight(holdFor = 0) {
     input: Record<string, unknown>,
     forward: () => Promise<ServiceAnswer>,
   ): Promise<ServiceAnswer> {
-    if (operation !== 'TransactWriteItems') {
-      const single = operation === 'PutItem' || operation === 'UpdateItem' || operation === 'DeleteItem';
-      return single && held.has(itemOf(input as unknown as Action)) ? CONFLICT : forward();
-    }
+    if (!isWrite(operation)) return forward();
+    const items = actionsOf({ operation, input }).map(({ table, pk, sk }) => JSON.stringify([table, pk, sk]));
+    const meets = items.map((item) => held.has(item));
+    if (operation !== 'TransactWriteItems') return meets.includes(true) ? CONFLICT : forward();
 
     const token = String(input.ClientRequestToken);
-    const items = (input.TransactItems as Record<string, Action>[]).map((member) =>
-      itemOf(Object.values(member)[0] as Action),
-    );
-    const meets = items.map((item) => held.has(item));
     if (items.some((item) => held.get(item) === token)) return IN_PROGRESS;
     if (meets.includes(true)) return cancelled(meets);
 
@@ -40,11 +34,6 @@ export function transactionsInFlight(holdFor = 0) {
     }
   };
 }
-
-const itemOf = ({ TableName, Key, Item }: Action): string => {
-  const { pk, sk } = (Key ?? Item) as Attributes;
-  return JSON.stringify([TableName, pk?.S, sk?.S]);
-};
 
 const TYPE = 'com.amazonaws.dynamodb.v20120810#';
 const IN_PROGRESS = {
