@@ -26,7 +26,7 @@ export interface Deed {
   readonly target: `${'user' | 'integration' | 'parameter'}/${number}`;
   /** What people call it: a login, or a name. */
   readonly targetName: string;
-  readonly fields?: readonly string[];
+  readonly fields: readonly string[];
 }
 
 /** An entry of the audit trail as it is stored, without its keys. */
@@ -50,13 +50,14 @@ export interface Actor {
 /** Whoever changes something with no account: the operator. */
 export const OPERATOR: Actor = { id: 0, login: 'system' };
 
+/** Of a day in UTC. */
 export const MILLISECONDS_PER_DAY = 86_400_000;
 
 /**
  * The entry that belongs into the transaction of a change. It is kept for as many days as the stack says; what an
  * operator's script does, where nothing says so, for ever.
  */
-export function auditEntry(actor: Actor, { action, target, targetName, fields = [] }: Deed): Write {
+export function auditEntry(actor: Actor, { action, target, targetName, fields }: Deed): Write {
   const now = Date.now();
   const { AUDIT_DAYS: days } = process.env;
   const entry: AuditEntry = {

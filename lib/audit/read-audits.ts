@@ -3,15 +3,14 @@ import { type Filter, fulfils, type ListQuery } from '../list-query.ts';
 import { setting } from '../setting.ts';
 import { auditPartition } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
-import type { Item, Table } from '../table/table.ts';
+import { type Item, LONGEST_READ, type Table } from '../table/table.ts';
 import { together } from '../together.ts';
 import { type Caller, demandEntitled } from '../users/caller.ts';
 import { ListAudits } from './audit-contracts.ts';
 import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
 
-/** Entries read at once where filters decide which are wanted, and how many are read at most for one page. */
+/** Entries read at once where filters decide which are wanted. */
 const CHUNK = 1000;
-const MOST_READ = 10_000;
 
 /**
  * A page of the audit trail, the newest entries first unless asked otherwise. There is no total: it would cost the whole
@@ -30,7 +29,7 @@ async function pageOf(table: Table, query: ListQuery): Promise<Page<AuditEntry>>
   const now = Date.now() / 1000;
   for await (const items of chunks(table, query, filters.length > 0 ? CHUNK : Math.min(CHUNK, end + 1))) {
     read += items.length;
-    if (read > MOST_READ) throw new Failure('list-too-long');
+    if (read > LONGEST_READ) throw new Failure('list-too-long');
     const entries = items.map(entryOf).filter(({ expires }) => expires === undefined || expires > now);
     found.push(...entries.filter((entry) => filters.every((filter) => fulfils({ ...entry }, filter))));
     if (found.length > end) break;

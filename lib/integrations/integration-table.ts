@@ -19,12 +19,12 @@ export async function findIntegration(table: Table, id: number): Promise<Integra
 export const deedOnIntegration = (
   action: Deed['action'],
   { id, name }: Integration,
-  fields?: readonly string[],
+  fields: readonly string[] = [],
 ): Deed => ({
   action,
   target: `integration/${id}`,
   targetName: name,
-  ...(fields && { fields }),
+  fields,
 });
 
 /** Nothing about the integration or its parameters has changed since it was read. */

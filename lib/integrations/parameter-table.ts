@@ -40,8 +40,8 @@ export async function parametersOf(table: Table, integrationId: number): Promise
 export const deedOnParameter = (
   action: Deed['action'],
   { id, confName }: StoredParameter,
-  fields?: readonly string[],
-): Deed => ({ action, target: `parameter/${id}`, targetName: confName, ...(fields && { fields }) });
+  fields: readonly string[] = [],
+): Deed => ({ action, target: `parameter/${id}`, targetName: confName, fields });
 
 /** A parameter goes. */
 export function parameterRemoved(parameter: Parameter): Write {

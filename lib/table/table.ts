@@ -27,7 +27,7 @@ export interface Range {
 }
 
 /** What a list may cost: beyond so many entities, or 16 MB at 4 KB a capacity unit, it is refused. */
-const LONGEST_READ = 10_000;
+export const LONGEST_READ = 10_000;
 const MOST_UNITS = (16 * 1024) / 4;
 
 /** The one table. Every read is strongly consistent. */

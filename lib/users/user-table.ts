@@ -29,11 +29,11 @@ export async function findUserByLogin(table: Table, login: string): Promise<User
 }
 
 /** What is done to a user, for the audit trail. */
-export const deedOn = (action: Deed['action'], user: User, fields?: readonly string[]): Deed => ({
+export const deedOn = (action: Deed['action'], user: User, fields: readonly string[] = []): Deed => ({
   action,
   target: `user/${user.id}`,
   targetName: user.login,
-  ...(fields && { fields }),
+  fields,
 });
 
 const owns = (user: User): Condition => ({
