@@ -3,8 +3,8 @@ import { commit } from '../lib/table/change.ts';
 import { signingKeyKey } from '../lib/table/keys.ts';
 import { remove } from '../lib/table/write.ts';
 import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
+import { decode } from './support/mint.ts';
 import { assemblyOf, synthesizeHere } from './support/stack.ts';
-import { decode } from './support/tokens.ts';
 
 /* One key of tokens takes over from another, in the steps of docs/operating.md. */
 describe('one key of tokens takes over from another', () => {

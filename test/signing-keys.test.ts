@@ -2,7 +2,8 @@ import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { rawSignature } from '../lib/tokens/signing-keys.ts';
-import { makeKey, REFUSED, signedBy, tableOf, useStillClock, verifierOn } from './support/tokens.ts';
+import { makeKey } from './support/mint.ts';
+import { REFUSED, signedBy, tableOf, useStillClock, verifierOn } from './support/tokens.ts';
 
 describe('the keys that verify tokens', () => {
   useStillClock();

@@ -2,19 +2,8 @@ import { createHmac, createPublicKey, sign } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../routes.ts';
 import { useGatehouse } from './support/gatehouse.ts';
-import {
-  decode,
-  encode,
-  es256,
-  makeKey,
-  NOW,
-  type Part,
-  REFUSED,
-  signedBy,
-  tableOf,
-  useStillClock,
-  verifierOn,
-} from './support/tokens.ts';
+import { decode, encode, es256, makeKey, type Part } from './support/mint.ts';
+import { NOW, REFUSED, signedBy, tableOf, useStillClock, verifierOn } from './support/tokens.ts';
 
 describe('a request with a token that is none of ours', () => {
   const gatehouse = useGatehouse();

@@ -6,14 +6,14 @@ import { createIntegration } from '../../lib/integrations/create-integration.ts'
 import { integrationChanged } from '../../lib/integrations/integration-table.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
 import { commit } from '../../lib/table/change.ts';
-import { entityKey, loginGuardKey, parameterId, signingKeyKey, totalKey } from '../../lib/table/keys.ts';
+import { entityKey, loginGuardKey, parameterId, totalKey } from '../../lib/table/keys.ts';
 import { add, claim } from '../../lib/table/write.ts';
 import { newAccount } from '../../lib/users/create-user.ts';
 import type { User } from '../../lib/users/user.ts';
 import { creation } from '../../lib/users/user-table.ts';
 import type { routes } from '../../routes.ts';
 import type { Gatehouse, Received } from './gatehouse.ts';
-import { makeKey, signedBy } from './tokens.ts';
+import { makeTokens } from './mint.ts';
 
 /* Every row that changes something, as a request whose effect can be counted. What it needs is written straight into the table, so that no function but the one in question has work. */
 
@@ -59,8 +59,9 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
   const { cloud, table } = gatehouse;
   const { endpoint, region, pepperKey } = cloud;
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
-  const key = makeKey();
-  await commit(table, [claim(signingKeyKey(key.jwk.kid), { jwk: key.jwk }, 'reload')]);
+  const tokens = makeTokens(await gatehouse.logIn('admin'));
+  const { pk, sk, jwk } = tokens.publicKey;
+  await commit(table, [claim({ pk, sk }, { jwk }, 'reload')]);
   const passwordHash = await openPasswords(pepperKey, kms).hash('pass');
 
   const stage: Stage = {
@@ -71,10 +72,7 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
       const person = { id, login, email: `${login}@example.com`, activated: true, langKey: 'en', passwordHash };
       const user = newAccount({ ...person, authorities: ['ROLE_ADMIN', 'ROLE_USER'], ...fields }, 'stage');
       await untilCommitted(() => commit(table, creation(user)));
-      const claims = { iss: 'gatehouse-dev', sub: String(id), roles: user.authorities, passwordChanges: 0 };
-      const now = Math.floor(Date.now() / 1000);
-      const [, token = ''] = signedBy(key, { ...claims, iat: now, exp: now + 3600, jti: login }).split(' ');
-      return { user, token };
+      return { user, token: tokens.of(id, 0, user.authorities) };
     },
     async integration(parameters = 0) {
       const admin = { id: 1, roles: ['ROLE_ADMIN'], jti: 'stage', passwordChanges: 0 } as const;

@@ -1,32 +1,7 @@
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { beforeEach, expect, vi } from 'vitest';
 import type { Table } from '../../lib/table/table.ts';
-import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import { openVerifier, type Verifier } from '../../lib/tokens/verify-token.ts';
-
-/** The header or the claims of a token. */
-export type Part = Record<string, unknown>;
-
-export const encode = (part: unknown): string => Buffer.from(JSON.stringify(part)).toString('base64url');
-export const decode = (part = ''): Part => JSON.parse(Buffer.from(part, 'base64url').toString());
-
-/** A key pair, the public one as the table has it. */
-export interface Key {
-  readonly jwk: Part & { readonly kid: string };
-  readonly privateKey: KeyObject;
-}
-
-/** A new key, by its thumbprint unless it is to have another id. */
-export function makeKey(kid?: string): Key {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const jwk = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
-  return { jwk: { ...jwk, kid: kid ?? thumbprint(jwk), alg: 'ES256', use: 'sig' }, privateKey };
-}
-
-/** The signature that ES256 wants. */
-export function es256(input: string, key: KeyObject): string {
-  return sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
-}
+import { encode, es256, type Key, type Part } from './mint.ts';
 
 /** The Authorization header of a token as this key would sign it now; undefined takes a header or claim away. */
 export function signedBy({ jwk, privateKey }: Key, claims: Part = {}, header: Part = {}): string {
