@@ -1,13 +1,13 @@
 import { ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { openTable } from '../lib/table/table.ts';
-import { publishedKeys } from '../lib/tokens/signing-keys.ts';
+import { readKeySet } from '../lib/tokens/signing-keys.ts';
 import { PublishKeys } from '../lib/tokens/token-contracts.ts';
 
 const table = openTable();
 
 /** GET /.well-known/jwks.json: the public keys, for services that verify tokens themselves. */
 export const handler = endpoint(PublishKeys, async () => {
-  const keys = await publishedKeys(table);
+  const { keys } = await readKeySet(table);
   return ok({ keys }, { 'Cache-Control': 'public, max-age=300' });
 });

@@ -102,7 +102,7 @@ it('fields that nobody knows are ignored, and not kept', async () => {
   expect([status, again.status]).toEqual([201, 200]);
   expect(read.body).toEqual({ ...INTEGRATION, id: body.id, description: null, active: true, module: null });
   const item = await gatehouse.table.get(entityKey('INTEGRATION', body.id));
-  expect(item).toMatchObject({ parameterCount: 0, version: 2, revision: 2 });
+  expect(item).toMatchObject({ parameterCount: 0, version: expect.stringMatching(/^2-/), revision: 2 });
   expect(item).not.toHaveProperty('nested');
 });
 

@@ -1,4 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { commit } from '../lib/table/change.ts';
+import { entityKey } from '../lib/table/keys.ts';
+import { set } from '../lib/table/write.ts';
 import { barrier } from './support/barrier.ts';
 import { type Received, useGatehouse } from './support/gatehouse.ts';
 
@@ -58,7 +61,7 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
     const updated = await send('PUT', collection, changed(created.body, 'changed'));
     const readAgain = await send('GET', pathOf(created.body));
 
-    expect(created.headers.etag).toMatch(/^"\d+"$/);
+    expect(created.headers.etag).toMatch(/^"1-[\w-]{12}"$/);
     expect(read.headers.etag).toBe(created.headers.etag);
     expect(updated.headers.etag).not.toBe(created.headers.etag);
     expect(readAgain.headers.etag).toBe(updated.headers.etag);
@@ -81,14 +84,28 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
 
   it.each([
     ['*', 200],
-    ['"7", "1"', 200],
-    ['W/"1"', 412],
+    ['"7", ETAG', 200],
+    ['ETAG,"7"', 200],
+    ['W/ETAG', 412],
     ['"one"', 412],
+    ['"1"', 412],
+    ['""', 412],
     ['nonsense', 412],
-  ])('takes If-Match: %s for %i', async (ifMatch, status) => {
-    const { body } = await make();
+  ])('answers If-Match: %s with %i', async (ifMatch, status) => {
+    const { body, headers } = await make();
 
-    expect((await send('PUT', collection, changed(body, 'x'), ifMatch)).status).toBe(status);
+    const answer = await send('PUT', collection, changed(body, 'x'), ifMatch.replace('ETAG', String(headers.etag)));
+
+    expect(answer.status).toBe(status);
+  });
+
+  it('never has the ETag of another one that has changed as often', async () => {
+    const [one, other] = [await make(), await make()];
+
+    const updated = await send('PUT', collection, changed(other.body, 'x'), one.headers.etag);
+    const deleted = await send('DELETE', pathOf(other.body), undefined, one.headers.etag);
+
+    expect([updated.status, deleted.status]).toEqual([412, 412]);
   });
 
   it('lets one of two succeed who change it under the same ETag at the same moment', async () => {
@@ -147,4 +164,29 @@ it('what is refused comes before what has changed: 403, 404, then 412', async ()
 
   expect([forbidden.status, unknown.status, changed.status]).toEqual([403, 404, 412]);
   expect(headers.etag).toBeTruthy();
+});
+
+it('rejects the deletion of a user who was created again under the login that If-Match was read from with 412', async () => {
+  const fields = { login: 'phoenix', email: 'phoenix@example.com' };
+  const { headers } = await send('POST', '/api/users', fields);
+  await send('DELETE', '/api/users/phoenix');
+  await send('POST', '/api/users', fields);
+
+  const deleted = await send('DELETE', '/api/users/phoenix', undefined, headers.etag);
+
+  expect(deleted.status).toBe(412);
+  expect((await send('GET', '/api/users/phoenix')).status).toBe(200);
+});
+
+it('still takes the plain number of a version that an earlier release has stored, and replaces it', async () => {
+  const user = await gatehouse.makeUser('early');
+  await commit(gatehouse.table, [
+    set(entityKey('USER', user.id), { version: 4 }, { condition: 'attribute_exists(pk)', otherwise: 'reload' }),
+  ]);
+
+  const stale = await send('PUT', '/api/users', user, '"3"');
+  const updated = await send('PUT', '/api/users', { ...user, firstName: 'x' }, '"4"');
+
+  expect(stale.status).toBe(412);
+  expect(updated.headers.etag).toMatch(/^"5-[\w-]{12}"$/);
 });

@@ -75,10 +75,10 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; histories?: 
       },
       {
         file: 'lib/users/user-table.ts',
-        from: 'version: before.version + 1 }, unchanged(before)),\n  ];',
-        to: `version: before.version + 1 }, membership(before, after).length === 0 ? unchanged(before) : {
+        from: '      unchanged(before),\n    ),\n  ];',
+        to: `membership(before, after).length === 0 ? unchanged(before) : {
           condition: 'attribute_exists(pk)', otherwise: 'reload',
-        }),\n  ];`,
+        },\n    ),\n  ];`,
       },
     ],
   },

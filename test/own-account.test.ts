@@ -210,3 +210,23 @@ describe('the token of somebody', () => {
     expect(await accountOf('reborn')).toEqual(user);
   });
 });
+
+describe('a request that changes nothing of the own account', () => {
+  it.each([{}, { firstName: 'Same', email: 'unmoved@example.com', langKey: 'en' }])(
+    'is answered with 200 and leaves no version and no audit event: %j',
+    async (body) => {
+      const login = `unmoved-${Object.keys(body).length}`;
+      const { user, token } = await signedIn(login, { firstName: 'Same', email: 'unmoved@example.com' });
+      const before = await gatehouse.call('GET', `/api/users/${login}`, { token });
+
+      const { status } = await change(token, body);
+
+      const after = await gatehouse.call('GET', `/api/users/${login}`, { token });
+      const audits = await asAdmin('GET', `/api/audits?target.equals=user/${user.id}`);
+      expect(status).toBe(200);
+      expect([after.headers.etag, after.body]).toEqual([before.headers.etag, before.body]);
+      expect(audits.map(({ action }: { action: string }) => action)).toEqual(['user.created']);
+      await remove(login);
+    },
+  );
+});

@@ -129,13 +129,20 @@ describe('a forgotten password', () => {
   it.each([
     ['the password changes', { change: 'password' }],
     ['the address changes', { email: 'moved@example.com' }],
+    ['the address changes to another one and back', { email: 'there@example.com', back: true }],
+    ['the spelling of the address changes and changes back', { email: 'OVERTAKEN-52@example.com', back: true }],
     ['the account is deactivated', { activated: false }],
   ])('is no longer to be set by a key from before %s', async (name, change) => {
     const login = `overtaken-${name.length}`;
     const user = await gatehouse.makeUser(login);
     const key = await keyFor(`${login}@example.com`);
 
-    if ('change' in change) {
+    if ('back' in change) {
+      const token = await gatehouse.logIn(login);
+      for (const email of [change.email, user.email]) {
+        await gatehouse.call('POST', '/api/account', { token, body: { email } });
+      }
+    } else if ('change' in change) {
       const body = { currentPassword: login, newPassword: 'another' };
       await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.logIn(login), body });
     } else {

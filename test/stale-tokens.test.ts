@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Call } from '../infra/local/front.ts';
 import { commit } from '../lib/table/change.ts';
+import { entityKey } from '../lib/table/keys.ts';
+import { set } from '../lib/table/write.ts';
+import type { Caller } from '../lib/users/caller.ts';
 import { deleteUser } from '../lib/users/delete-user.ts';
 import { updateUser } from '../lib/users/update-user.ts';
 import type { User } from '../lib/users/user.ts';
@@ -28,9 +31,11 @@ const gatehouse = useGatehouse({
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage(gatehouse);
+  const accountStamp = (await findUser(gatehouse.table, 1))?.accountStamp;
+  admin = { id: 1, roles: ['ROLE_ADMIN'], accountStamp, jti: 'operator', passwordChanges: 0 };
 });
 
-const admin = { id: 1, roles: ['ROLE_ADMIN'], jti: 'operator', passwordChanges: 0 } as const;
+let admin: Caller;
 const change = (fields: Partial<User>) => (user: User) =>
   updateUser(
     gatehouse.table,
@@ -43,11 +48,17 @@ const LOSSES: Record<string, (user: User) => Promise<unknown>> = {
   demoted: change({ authorities: ['ROLE_ANALYST'] }),
   deactivated: change({ activated: false }),
   deleted: (user) => deleteUser(gatehouse.table, admin, user.login, undefined),
+  'replaced by another account with the same id': async (user) => {
+    const always = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+    const another = set(entityKey('USER', user.id), { accountStamp: 'another' }, always);
+    expect(await commit(gatehouse.table, [another])).toBe('committed');
+  },
   'given another password elsewhere': async (user) => {
     expect(await commit(gatehouse.table, [passwordChange(user, 'another')])).toBe('committed');
   },
 };
 
+const isGone = (loss: string): boolean => loss === 'deleted' || loss.startsWith('replaced');
 const byToken = CHANGES.filter(({ on }) => routes.find((row) => row.on === on)?.contract.who !== 'open');
 
 describe.each(Object.entries(LOSSES))('a caller who is %s between load and commit', (loss, lose) => {
@@ -64,7 +75,7 @@ describe.each(Object.entries(LOSSES))('a caller who is %s between load and commi
 
     const isOwn = on.startsWith('POST /api/account');
     const mayStill = isOwn && loss === 'demoted';
-    expect(status).toBe(mayStill ? success : isOwn && loss === 'deleted' ? 401 : 403);
+    expect(status).toBe(mayStill ? success : isOwn && isGone(loss) ? 401 : 403);
     const after = await findUser(gatehouse.table, id);
     if (!isOwn) expect(await times()).toBe(0);
     else if (!mayStill) expect([user.passwordHash, 'another', undefined]).toContain(after?.passwordHash);

@@ -35,7 +35,8 @@ export async function makeFirstAccounts(cloud: Cloud, state: State): Promise<boo
   // A start that was killed half-way has made the one, and not the other.
   const admin = first ?? (await findUserByLogin(table, 'admin'));
   if (admin) {
-    const caller = { id: admin.id, roles: admin.authorities, jti: DONE, passwordChanges: admin.passwordChanges };
+    const { id, authorities: roles, accountStamp, passwordChanges } = admin;
+    const caller = { id, roles, accountStamp, jti: DONE, passwordChanges };
     await createUser(table, passwords, caller, {
       id: undefined,
       login: 'user',

@@ -22,12 +22,11 @@ const DURATION = 1000;
 /** What the work for a known address leaves of it: a call that is given up may still be on its way. */
 const MARGIN = 200;
 
-/** A key as it is stored: hashed, and good for this password and this address only. */
+/** A key as it is stored: hashed, and good for one password and one state of the address only. */
 interface Reset {
   readonly userId: number;
-  readonly emailKey: string;
-  /** Which of the user's passwords it replaces. */
-  readonly passwordChanges: number;
+  /** The user's at the time; undefined for an account that has not had one yet. */
+  readonly resetStamp: string | undefined;
   /** Seconds since 1970; the table forgets it some time later. */
   readonly expires: number;
 }
@@ -39,8 +38,7 @@ export function newResetKey(user: User): { key: string; write: Write } {
   const key = randomBytes(32).toString('base64url');
   const reset: Reset = {
     userId: user.id,
-    emailKey: emailKey(user.email),
-    passwordChanges: user.passwordChanges,
+    resetStamp: user.resetStamp,
     expires: Math.floor(Date.now() / 1000) + LIFE,
   };
   return { key, write: claim(resetKey(hashOf(key)), { ...reset }, 'reload') };
@@ -105,7 +103,5 @@ export async function finishReset(table: Table, passwords: Passwords, key: strin
 }
 
 function isGood(reset: Reset, user: User): boolean {
-  const now = Date.now() / 1000;
-  const samePassword = reset.passwordChanges === user.passwordChanges;
-  return now < reset.expires && user.activated && samePassword && reset.emailKey === emailKey(user.email);
+  return Date.now() / 1000 < reset.expires && user.activated && reset.resetStamp === user.resetStamp;
 }

@@ -6,7 +6,7 @@ import { UpdateAccount } from './account-contracts.ts';
 
 /**
  * Changes what users may say of themselves. Fails with email-taken, unauthorized when the account is gone, forbidden
- * when it is deactivated.
+ * when it is deactivated. A request that changes nothing leaves no version and no audit event.
  */
 export async function updateAccount(table: Table, caller: Caller, wanted: OwnAccountChange): Promise<void> {
   await changeAs(
@@ -14,6 +14,10 @@ export async function updateAccount(table: Table, caller: Caller, wanted: OwnAcc
     caller,
     UpdateAccount.who,
     async () => undefined,
-    (_, self) => modify('account.updated', self, wanted, self.login),
+    (_, self) => {
+      const decision = modify('account.updated', self, wanted, self.login);
+      // Clients save the form of the account whether anything in it was changed or not.
+      return decision.deed.fields.length === 0 ? { ...decision, writes: [] } : decision;
+    },
   );
 }

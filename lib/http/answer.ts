@@ -2,6 +2,7 @@ import type { Entity } from '../contract.ts';
 import { Failure } from '../failure.ts';
 import type { ListQuery } from '../list-query.ts';
 import type { Page } from '../table/list.ts';
+import type { Version } from '../version.ts';
 
 /** What a function answers; the endpoint adds the headers that every answer has. */
 export interface Answer {
@@ -34,7 +35,7 @@ export function alert(about: Entity, event: 'created' | 'updated' | 'deleted', w
 type Url = Pick<URL, 'pathname' | 'searchParams'>;
 
 /** The header by which a client can say later which version it has seen. */
-export function etag({ version }: { readonly version: number }) {
+export function etag({ version }: { readonly version: Version }) {
   return { ETag: `"${version}"` };
 }
 

@@ -4,12 +4,12 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import type { Source } from '../accounts/source.ts';
 import { isOutage, RESERVE } from '../aws.ts';
 import type { BodyOf, Contract, PathOf, QueryOf } from '../contract.ts';
-import type { ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import { openTable } from '../table/table.ts';
 import { startClock } from '../time-left.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
 import type { Caller } from '../users/caller.ts';
+import type { ExpectedVersions } from '../version.ts';
 import type { Answer } from './answer.ts';
 import { isTooDeepOrAmbiguous } from './json-form.ts';
 import { logDefect, logRequest } from './log-request.ts';

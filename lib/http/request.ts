@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { Contract } from '../contract.ts';
-import type { ExpectedVersions } from '../expected-version.ts';
 import { Failure, type FieldError } from '../failure.ts';
+import type { ExpectedVersions } from '../version.ts';
 
 const LARGEST_BODY = 64 * 1024;
 const TEXT_IN_UTF8 = /^text\/plain\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
@@ -45,12 +45,12 @@ export function readParts(contract: Contract, event: APIGatewayProxyEventV2) {
   };
 }
 
-/** If-Match (RFC 9110, 13.1.1): any version for `*`, none that exists where it names no tag of ours. */
+/** If-Match (RFC 9110, 13.1.1): undefined for `*`, which every version matches; weak tags match none. */
 export function expectedVersions(ifMatch: string | undefined): ExpectedVersions {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;
-  return [...ifMatch.matchAll(/(W\/)?"(\d{1,15})"/g)]
+  return [...ifMatch.matchAll(/(W\/)?"([\x21\x23-\x7e]*)"/g)]
     .filter(([, weak]) => !weak)
-    .map(([, , version]) => Number(version));
+    .map(([, , version = '']) => version);
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -2,6 +2,7 @@ import { entityKey, totalKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { add, claim } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
+import { firstVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { CreateIntegration, type NewIntegration } from './integration-contracts.ts';
 import { deedOnIntegration } from './integration-table.ts';
@@ -18,7 +19,7 @@ export async function createIntegration(table: Table, caller: Caller, wanted: Ne
     active: wanted.active,
     parameterCount: 0,
     parametersEver: 0,
-    version: 1,
+    version: firstVersion(),
     revision: 1,
   };
   const writes = [claim(entityKey('INTEGRATION', id), { ...integration }, 'reload'), add(totalKey('INTEGRATION'), 1)];

@@ -4,6 +4,7 @@ import type { Table } from '../table/table.ts';
 import { add, claim } from '../table/write.ts';
 import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
+import { firstVersion } from '../version.ts';
 import { MOST_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
@@ -24,7 +25,13 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
       throw new Failure('too-many-parameters');
     }
     const id = parameterId(integration.id, parametersEver);
-    const parameter: StoredParameter = { id, confName, confValue: seal(confValue, id), confDescription, version: 1 };
+    const parameter: StoredParameter = {
+      id,
+      confName,
+      confValue: seal(confValue, id),
+      confDescription,
+      version: firstVersion(),
+    };
     return {
       writes: [
         integrationChanged(integration, { ...integration, parameterCount, parametersEver }),

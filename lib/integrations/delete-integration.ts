@@ -1,9 +1,9 @@
-import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import { entityKey, totalKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { add, remove, type Write } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
+import { demandVersion, type ExpectedVersions } from '../version.ts';
 import { DeleteIntegration } from './integration-contracts.ts';
 import { deedOnIntegration, findIntegration, untouched } from './integration-table.ts';
 import { parameterRemoved, parametersOf } from './parameter-table.ts';

@@ -1,10 +1,10 @@
-import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import { integrationIdOf, totalKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { add } from '../table/write.ts';
 import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
+import { demandVersion, type ExpectedVersions } from '../version.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import { DeleteParameter } from './parameter-contracts.ts';
 import { deedOnParameter, findParameter, parameterRemoved } from './parameter-table.ts';

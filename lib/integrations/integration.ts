@@ -1,3 +1,5 @@
+import type { Version } from '../version.ts';
+
 /** What kind of source or sink an integration is. */
 export const INTEGRATION_TYPES = ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'] as const;
 export type IntegrationType = (typeof INTEGRATION_TYPES)[number];
@@ -15,8 +17,8 @@ export interface Integration {
   /** How many parameters it has, and how many it has ever had: the next one's own number. */
   readonly parameterCount: number;
   readonly parametersEver: number;
-  /** Counts the changes that show. */
-  readonly version: number;
+  /** Moves with every visible change. */
+  readonly version: Version;
   /** Counts all changes, those of its parameters included: whoever decides on an integration checks it. */
   readonly revision: number;
 }

@@ -2,6 +2,7 @@ import type { Deed } from '../audit/audit-entry.ts';
 import { entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { remove, unchanged, type Write } from '../table/write.ts';
+import type { Version } from '../version.ts';
 
 /** A configuration parameter as it is stored, without its keys. */
 export interface StoredParameter {
@@ -10,8 +11,8 @@ export interface StoredParameter {
   /** Sealed: see sealed-value.ts. */
   readonly confValue: Uint8Array;
   readonly confDescription?: string | undefined;
-  /** Counts the changes that show. */
-  readonly version: number;
+  /** Moves with every visible change. */
+  readonly version: Version;
 }
 
 /** A stored parameter and whose it is, which its id tells. */

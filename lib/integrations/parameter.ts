@@ -1,3 +1,4 @@
+import type { Version } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { moduleView } from './integration.ts';
 
@@ -8,7 +9,7 @@ export interface OpenParameter {
   readonly confName: string;
   readonly confValue: string;
   readonly confDescription: string | undefined;
-  readonly version: number;
+  readonly version: Version;
 }
 
 /** What the holder of a role that integrates may see of a parameter: all of it. */

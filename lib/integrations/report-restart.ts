@@ -1,6 +1,7 @@
 import { Failure } from '../failure.ts';
 import type { Table } from '../table/table.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
+import { nextVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { ReportRestart } from './integration-contracts.ts';
 import { deedOnIntegration, findIntegration, integrationChanged } from './integration-table.ts';
@@ -23,7 +24,11 @@ export function reportRestart(table: Table, caller: Caller, id: number, changes:
         throw new Failure('invalid', { fieldErrors: [{ field: 'changes', message: 'Size' }] });
       const deed = deedOnIntegration('integration.restarted', before);
       if (!module?.needsRestart || changes < module.changes) return { writes: [], result: before, deed };
-      const after: Integration = { ...before, module: { ...module, needsRestart: false }, version: before.version + 1 };
+      const after: Integration = {
+        ...before,
+        module: { ...module, needsRestart: false },
+        version: nextVersion(before.version),
+      };
       return { writes: [integrationChanged(before, after)], result: after, deed };
     },
   );

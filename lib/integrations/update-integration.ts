@@ -1,8 +1,8 @@
 import { changedFields } from '../audit/audit-entry.ts';
-import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import type { Table } from '../table/table.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
+import { demandVersion, type ExpectedVersions, nextVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { type IntegrationChange, UpdateIntegration } from './integration-contracts.ts';
 import { deedOnIntegration, findIntegration, integrationChanged } from './integration-table.ts';
@@ -32,7 +32,7 @@ export function updateIntegration(
         description: wanted.description === undefined ? before.description : (wanted.description ?? undefined),
         integrationType: wanted.integrationType,
         active: wanted.active,
-        version: before.version + 1,
+        version: nextVersion(before.version),
       };
       const deed = deedOnIntegration('integration.updated', before, changedFields(before, after, SHOWN));
       return { writes: [integrationChanged(before, after)], result: after, deed };

@@ -1,11 +1,11 @@
 import { changedFields } from '../audit/audit-entry.ts';
-import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { set, unchanged } from '../table/write.ts';
 import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
+import { demandVersion, type ExpectedVersions, nextVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
@@ -33,9 +33,14 @@ export async function updateParameter(
     const flagged: Integration = {
       ...integration,
       module: { needsRestart: true, changes: (integration.module?.changes ?? 0) + 1 },
-      version: integration.version + 1,
+      version: nextVersion(integration.version),
     };
-    const changes = { confName, confValue: seal(confValue, id), confDescription, version: parameter.version + 1 };
+    const changes = {
+      confName,
+      confValue: seal(confValue, id),
+      confDescription,
+      version: nextVersion(parameter.version),
+    };
     return {
       writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), changes, unchanged(parameter))],
       result: { id, integration: flagged, confName, confValue, confDescription, version: changes.version },

@@ -13,6 +13,7 @@
  *   id sequence of a kind    SEQUENCE                      <kind>
  *   total of a kind          TOTAL                         <kind>
  *   public signing key       JWKS                          <kid>
+ *   oldest valid token       JWKS                          NOT-BEFORE: beside the keys, so that one query reads both
  *   password reset (TTL)     RESET#<hash of key>           RESET
  *   guesses at a login,      ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: from one that is known,
  *     or of a source (TTL)                                 ELSEWHERE: from all others together
@@ -50,6 +51,7 @@ export const networkAttemptsKey = (login: string, network: string): Key => ({
 export const elsewhereAttemptsKey = (login: string): Key => ({ pk: `ATTEMPTS#${login}`, sk: 'ELSEWHERE' });
 export const sourceAttemptsKey = (address: string): Key => ({ pk: `ATTEMPTS#${address}`, sk: 'SOURCE' });
 export const signingKeyKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
+export const notBeforeKey: Key = { pk: 'JWKS', sk: 'NOT-BEFORE' };
 
 /** An integration's parameters are one range of ids: they read off their owner, and lie side by side. */
 export const PARAMETERS_PER_INTEGRATION_EVER = 1_000_000;

@@ -1,4 +1,5 @@
 import type { FailureCode } from '../failure.ts';
+import type { Version } from '../version.ts';
 import type { Key } from './keys.ts';
 
 /*
@@ -87,7 +88,7 @@ export function also(write: Write, condition: Condition): Write {
 }
 
 /** The item is as it was read. */
-export function unchanged(item: { readonly version: number }): Condition {
+export function unchanged(item: { readonly version: Version }): Condition {
   return {
     condition: '#version = :version',
     names: { '#version': 'version' },

@@ -16,6 +16,7 @@ export async function issueToken(signer: Signer, user: User, remember: boolean):
     exp: issuedAt + (remember ? life.remembered : life.usual),
     jti: randomUUID(),
     roles: user.authorities,
+    accountStamp: user.accountStamp,
     passwordChanges: user.passwordChanges,
   };
   const input = `${encode(header)}.${encode(claims)}`;

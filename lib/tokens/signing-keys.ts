@@ -5,8 +5,8 @@ import { sharedKms } from '../kms.ts';
 import { logError } from '../log.ts';
 import { setting } from '../setting.ts';
 import { change } from '../table/change.ts';
-import { signingKeyKey } from '../table/keys.ts';
-import type { Table } from '../table/table.ts';
+import { notBeforeKey, signingKeyKey } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
 import { together } from '../together.ts';
 import { thumbprint } from './thumbprint.ts';
@@ -23,10 +23,21 @@ export interface PublicJwk {
   readonly use: 'sig';
 }
 
-/** All public keys that verify tokens. */
-export async function publishedKeys(table: Table): Promise<PublicJwk[]> {
+/** What verifies tokens. */
+export interface KeySet {
+  readonly keys: PublicJwk[];
+  /** Tokens that were issued earlier are rejected; seconds since 1970. Moved when a table is put into service after a restore. */
+  readonly notBefore: number;
+}
+
+/** All public keys that verify tokens, and how old a token may be. */
+export async function readKeySet(table: Table): Promise<KeySet> {
   const items = await table.query('JWKS');
-  return items.map((item) => item.jwk as PublicJwk);
+  const isNotBefore = ({ sk }: Item) => sk === notBeforeKey.sk;
+  return {
+    keys: items.filter((item) => !isNotBefore(item)).map((item) => item.jwk as PublicJwk),
+    notBefore: (items.find(isNotBefore)?.seconds as number | undefined) ?? 0,
+  };
 }
 
 /** Signs with the private key in KMS; the signature is the 64 bytes that ES256 wants. */

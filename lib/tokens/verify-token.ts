@@ -4,7 +4,7 @@ import { ROLES, type Role } from '../contract.ts';
 import { Failure } from '../failure.ts';
 import type { Table } from '../table/table.ts';
 import type { Caller } from '../users/caller.ts';
-import { publishedKeys } from './signing-keys.ts';
+import { readKeySet } from './signing-keys.ts';
 import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLife } from './token.ts';
 
 /** Checks the Authorization header of a request. Fails with unauthorized. */
@@ -34,13 +34,14 @@ export function openVerifier(table: Table): Verifier {
       },
     },
   });
+  let notBefore = 0;
   const verifier = JwtVerifier.create(
     {
       issuer: issuer(),
       audience: AUDIENCE,
       // A name for the cache; nothing is ever fetched from it.
       jwksUri: 'table:JWKS',
-      customJwtCheck: ({ header, payload }) => checkClaims(header, payload, longestLife),
+      customJwtCheck: ({ header, payload }) => checkClaims(header, payload, { longestLife, notBefore }),
     },
     { jwksCache: offline },
   );
@@ -49,9 +50,10 @@ export function openVerifier(table: Table): Verifier {
   let readAt = Number.NEGATIVE_INFINITY;
   let askedForUnknownAt = Number.NEGATIVE_INFINITY;
   async function readKeys(): Promise<void> {
-    const keys = await publishedKeys(table);
-    verifier.cacheJwks({ keys: keys as never });
-    known = new Set(keys.map(({ kid }) => kid));
+    const keySet = await readKeySet(table);
+    verifier.cacheJwks({ keys: keySet.keys as never });
+    known = new Set(keySet.keys.map(({ kid }) => kid));
+    notBefore = keySet.notBefore;
     readAt = Date.now();
   }
   // A cold start without an answer is no reason not to start: the first request reads again.
@@ -70,9 +72,10 @@ export function openVerifier(table: Table): Verifier {
         askedForUnknownAt = now;
       }
       try {
-        const { sub, jti, passwordChanges, roles } = verifier.verifySync(token);
+        const { sub, jti, accountStamp, passwordChanges, roles } = verifier.verifySync(token);
         return {
           id: Number(sub),
+          accountStamp: accountStamp as string | undefined,
           jti: jti as string,
           passwordChanges: passwordChanges as number,
           roles: rolesIn(roles),
@@ -95,8 +98,12 @@ function kidOf(token: string): string {
 }
 
 /** What the library lets through although no token of ours has it. */
-function checkClaims(header: Record<string, unknown>, claims: Record<string, unknown>, longestLife: number): void {
-  const { iat, exp, sub, jti, aud, passwordChanges } = claims;
+function checkClaims(
+  header: Record<string, unknown>,
+  claims: Record<string, unknown>,
+  { longestLife, notBefore }: { longestLife: number; notBefore: number },
+): void {
+  const { iat, exp, sub, jti, aud, accountStamp, passwordChanges } = claims;
   const now = Date.now() / 1000;
   const sound =
     header.alg === ALGORITHM &&
@@ -105,11 +112,13 @@ function checkClaims(header: Record<string, unknown>, claims: Record<string, unk
     aud === AUDIENCE &&
     Number.isInteger(iat) &&
     Number.isInteger(exp) &&
+    (iat as number) >= notBefore &&
     (iat as number) <= now + CLOCK_SKEW &&
     (exp as number) - (iat as number) <= longestLife &&
     typeof sub === 'string' &&
     /^[1-9]\d{0,15}$/.test(sub) &&
     typeof jti === 'string' &&
+    (accountStamp === undefined || typeof accountStamp === 'string') &&
     Number.isSafeInteger(passwordChanges);
   if (!sound) throw new Error('This is no token of ours');
 }

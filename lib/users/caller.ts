@@ -14,6 +14,8 @@ export interface Caller {
   readonly id: number;
   /** What the token was given for; the table may say otherwise by now. */
   readonly roles: readonly Role[];
+  /** The stamp of the account that the token was given for; undefined for an account that has none. */
+  readonly accountStamp: string | undefined;
   /** The token's own id. */
   readonly jti: string;
   /** How often the password had changed when the token was given. */
@@ -22,7 +24,7 @@ export interface Caller {
 
 /** Why the caller, as the table knows it, may not do this; undefined when it may. */
 export function refusal(user: User | undefined, caller: Caller, who: Who): FailureCode | undefined {
-  if (!user) return who === 'signed in' ? 'unauthorized' : 'forbidden';
+  if (!user || user.accountStamp !== caller.accountStamp) return who === 'signed in' ? 'unauthorized' : 'forbidden';
   const stale = user.passwordChanges !== caller.passwordChanges && user.tokenExcepted !== caller.jti;
   const roles = rolesOf(who);
   const entitled = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
@@ -36,12 +38,15 @@ export function refusal(user: User | undefined, caller: Caller, who: Who): Failu
 function stillEntitled({ login }: User, caller: Caller, who: Who): Condition {
   const roles = rolesOf(who).map((role, index) => ({ name: `:role${index}`, role }));
   const holds = roles.map(({ name }) => `contains(#callerRoles, ${name})`).join(' OR ');
+  const { accountStamp } = caller;
+  const sameAccount = accountStamp === undefined ? 'attribute_not_exists(#callerStamp)' : '#callerStamp = :callerStamp';
   return {
     condition:
-      '#callerActivated = :activated AND #callerLogin = :callerLogin AND ' +
+      `${sameAccount} AND #callerActivated = :activated AND #callerLogin = :callerLogin AND ` +
       '(#passwordChanges = :passwordChanges OR #tokenExcepted = :jti)' +
       (holds && ` AND (${holds})`),
     names: {
+      '#callerStamp': 'accountStamp',
       '#callerActivated': 'activated',
       '#callerLogin': 'login',
       '#passwordChanges': 'passwordChanges',
@@ -49,6 +54,7 @@ function stillEntitled({ login }: User, caller: Caller, who: Who): Condition {
       ...(holds && { '#callerRoles': 'authorities' }),
     },
     values: {
+      ...(accountStamp !== undefined && { ':callerStamp': accountStamp }),
       ':activated': true,
       ':callerLogin': login,
       ':passwordChanges': caller.passwordChanges,
@@ -63,6 +69,13 @@ function stillEntitled({ login }: User, caller: Caller, who: Who): Condition {
 export async function demandEntitled(table: Table, caller: Caller, who: Who): Promise<void> {
   const refused = refusal(await findUser(table, caller.id), caller, who);
   if (refused) throw new Failure(refused);
+}
+
+/** The caller's own account. Fails with unauthorized when it is gone, also when its id has become another account's. */
+export async function findCallerUser(table: Table, caller: Caller): Promise<User> {
+  const user = await findUser(table, caller.id);
+  if (!user || user.accountStamp !== caller.accountStamp) throw new Failure('unauthorized');
+  return user;
 }
 
 function rolesOf(who: Who): readonly Role[] {

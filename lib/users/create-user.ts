@@ -2,8 +2,9 @@ import { newResetKey } from '../accounts/password-reset.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { Table } from '../table/table.ts';
 import { together } from '../together.ts';
+import { firstVersion } from '../version.ts';
 import { type Caller, changeAs, demandEntitled } from './caller.ts';
-import type { User } from './user.ts';
+import { newStamp, type User } from './user.ts';
 import { CreateUser } from './user-contracts.ts';
 import type { NewUser } from './user-schema.ts';
 import { creation, deedOn } from './user-table.ts';
@@ -48,7 +49,9 @@ export function newAccount(
     createdDate: now,
     lastModifiedBy: createdBy,
     lastModifiedDate: now,
-    version: 1,
+    version: firstVersion(),
+    accountStamp: newStamp(),
+    resetStamp: newStamp(),
     passwordChanges: 0,
   };
 }

@@ -1,6 +1,6 @@
-import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import type { Table } from '../table/table.ts';
+import { demandVersion, type ExpectedVersions } from '../version.ts';
 import { type Caller, changeAs } from './caller.ts';
 import { DeleteUser } from './user-contracts.ts';
 import { deedOn, deletion, findUserByLogin } from './user-table.ts';

@@ -1,8 +1,8 @@
 import { changedFields, type Deed } from '../audit/audit-entry.ts';
-import { demandVersion, type ExpectedVersions } from '../expected-version.ts';
 import { Failure } from '../failure.ts';
 import type { Decision } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
+import { demandVersion, type ExpectedVersions, nextVersion } from '../version.ts';
 import { type Caller, changeAs } from './caller.ts';
 import type { User } from './user.ts';
 import { UpdateUser } from './user-contracts.ts';
@@ -46,7 +46,7 @@ export function modify(
     ...target,
     ...fields,
     id: target.id,
-    version: target.version + 1,
+    version: nextVersion(target.version),
     lastModifiedBy: modifiedBy,
     lastModifiedDate: new Date().toISOString(),
   };

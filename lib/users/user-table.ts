@@ -4,7 +4,7 @@ import type { Item, Table } from '../table/table.ts';
 import { add, type Condition, claim, remove, set, unchanged, type Write } from '../table/write.ts';
 import { membership } from './administrators.ts';
 import { emailKey } from './email-key.ts';
-import type { User } from './user.ts';
+import { newStamp, type User } from './user.ts';
 
 /** The user in an item. */
 export function userOf({ pk: _pk, sk: _sk, ...user }: Item): User {
@@ -74,7 +74,11 @@ export function modification(before: User, after: User): Write[] {
     ...membership(before, after),
     ...(renamed ? [releaseLogin(before)] : []),
     ...(moved ? [releaseEmail(before)] : []),
-    set(entityKey('USER', before.id), { ...visible(after), version: before.version + 1 }, unchanged(before)),
+    set(
+      entityKey('USER', before.id),
+      { ...visible(after), ...(after.email !== before.email && { resetStamp: newStamp() }) },
+      unchanged(before),
+    ),
   ];
 }
 
@@ -83,7 +87,8 @@ export function modification(before: User, after: User): Write[] {
  * right to change anything.
  */
 export function passwordChange(user: User, passwordHash: string, tokenExcepted?: string): Write {
-  return setPassword(user, { passwordHash, passwordChanges: user.passwordChanges + 1, tokenExcepted });
+  const passwordChanges = user.passwordChanges + 1;
+  return setPassword(user, { passwordHash, passwordChanges, tokenExcepted, resetStamp: newStamp() });
 }
 
 /** The same password is hashed anew, unless it has changed meanwhile. */
@@ -114,7 +119,7 @@ export function deletion(user: User): Write[] {
 
 function visible(user: User) {
   const { login, email, firstName, lastName, imageUrl, activated, langKey, authorities } = user;
-  const { lastModifiedBy, lastModifiedDate } = user;
+  const { lastModifiedBy, lastModifiedDate, version } = user;
   return {
     login,
     email,
@@ -126,5 +131,6 @@ function visible(user: User) {
     authorities,
     lastModifiedBy,
     lastModifiedDate,
+    version,
   };
 }

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import type { Role } from '../contract.ts';
+import type { Version } from '../version.ts';
 
 /** A user account as it is stored, without its keys. */
 export interface User {
@@ -16,14 +18,24 @@ export interface User {
   readonly createdDate: string;
   readonly lastModifiedBy: string;
   readonly lastModifiedDate: string;
-  /** Counts the changes that show. */
-  readonly version: number;
+  /** Moves with every visible change. */
+  readonly version: Version;
+  /**
+   * Names this account and no other: an id can be given again after the table was restored from a backup. Absent in
+   * accounts that were created before there were stamps, whose tokens have none either.
+   */
+  readonly accountStamp?: string | undefined;
+  /** Changes with every password and every address, and never recurs: a reset key is good for one of them. */
+  readonly resetStamp?: string | undefined;
   /** A PHC string; nobody without one can log in. */
   readonly passwordHash?: string | undefined;
   /** How often the password has changed. A token from before the last change changes nothing, but for one with this id. */
   readonly passwordChanges: number;
   readonly tokenExcepted?: string | undefined;
 }
+
+/** A new account stamp or reset stamp: 96 random bits. */
+export const newStamp = (): string => randomBytes(12).toString('base64url');
 
 /** What anyone may see of a user: a list of fields, so that no new secret is ever shown by accident. */
 export function userView(user: User) {

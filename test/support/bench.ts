@@ -1,5 +1,6 @@
 import { type Faults, openFaults } from '../../infra/local/faults.ts';
 import type { Around } from '../../infra/local/front.ts';
+import { findUser } from '../../lib/users/user-table.ts';
 import { type Barrier, barrier } from './barrier.ts';
 import { itemsOf, putBack } from './items.ts';
 import { type Gatehouse, type Launch, launch } from './launch.ts';
@@ -13,8 +14,8 @@ export interface Bench {
   readonly gate: Barrier;
   /** From now on, each transaction of a function waits for this before it is made. */
   delay(wait: () => Promise<unknown>): void;
-  /** A token of this user, as a login would have given it after so many changes of the password. */
-  token(id: number, passwordChanges?: number): string;
+  /** A token of the user who has this id now, as a login would have given it after so many changes of the password. */
+  token(id: number, passwordChanges?: number): Promise<string>;
   /** Puts the table back to how it was when the bench was opened. */
   putBack(): Promise<void>;
 }
@@ -35,7 +36,9 @@ export async function openBench(options: Omit<Launch, 'around'>): Promise<Bench>
   const tokens = makeTokens(await gatehouse.logIn('admin'));
   await putBack(gatehouse.cloud, new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]));
   await gatehouse.makeUser('ann', { firstName: 'Ann', authorities: ['ROLE_ADMIN'] });
-  const token = tokens.of(1);
+  const tokenOf = async (id: number, passwordChanges = 0) =>
+    tokens.of({ id, accountStamp: (await findUser(gatehouse.table, id))?.accountStamp, passwordChanges });
+  const token = await tokenOf(1);
   const first = { name: 'First', shortName: 'short', integrationType: 'API' };
   await gatehouse.call('POST', '/api/utm-integrations', { token, body: first });
   const parameter = { integration: { id: 1 }, confName: 'First', confValue: 'value' };
@@ -50,7 +53,7 @@ export async function openBench(options: Omit<Launch, 'around'>): Promise<Bench>
     delay: (next) => {
       wait = next;
     },
-    token: tokens.of,
+    token: tokenOf,
     putBack: () => putBack(gatehouse.cloud, start),
   };
 }
@@ -63,6 +66,7 @@ const person = (login: string, fields: object) => ({
   createdBy: 'admin',
   password: login.padEnd(4, '.'),
   passwordChanges: 0,
+  addressChanges: 0,
   version: 1,
   lastName: null,
   firstName: null,

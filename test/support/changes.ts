@@ -10,7 +10,7 @@ import { entityKey, loginGuardKey, parameterId, totalKey } from '../../lib/table
 import { add, claim } from '../../lib/table/write.ts';
 import { newAccount } from '../../lib/users/create-user.ts';
 import type { User } from '../../lib/users/user.ts';
-import { creation } from '../../lib/users/user-table.ts';
+import { creation, findUser } from '../../lib/users/user-table.ts';
 import type { routes } from '../../routes.ts';
 import type { Gatehouse, Received } from './gatehouse.ts';
 import { makeTokens } from './mint.ts';
@@ -72,10 +72,11 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
       const person = { id, login, email: `${login}@example.com`, activated: true, langKey: 'en', passwordHash };
       const user = newAccount({ ...person, authorities: ['ROLE_ADMIN', 'ROLE_USER'], ...fields }, 'stage');
       await untilCommitted(() => commit(table, creation(user)));
-      return { user, token: tokens.of(id, 0, user.authorities) };
+      return { user, token: tokens.of(user) };
     },
     async integration(parameters = 0) {
-      const admin = { id: 1, roles: ['ROLE_ADMIN'], jti: 'stage', passwordChanges: 0 } as const;
+      const { accountStamp } = (await findUser(table, 1)) as User;
+      const admin = { id: 1, roles: ['ROLE_ADMIN'], accountStamp, jti: 'stage', passwordChanges: 0 } as const;
       const wanted = { id: undefined, name: 'Tap', shortName: 'tap', description: undefined };
       const made = await createIntegration(table, admin, { ...wanted, integrationType: 'API', active: true });
       if (parameters === 0) return made.id;
@@ -125,7 +126,8 @@ const stored = (stage: Stage, kind: 'USER' | 'INTEGRATION' | 'CONF', id: number)
 
 /** The number of the changes that an item counts. */
 async function changesOf(stage: Stage, kind: 'USER' | 'INTEGRATION' | 'CONF', id: number, counter = 'version') {
-  return ((await stored(stage, kind, id))?.[counter] as number) - (counter === 'passwordChanges' ? 0 : 1);
+  const count = Number.parseInt(String((await stored(stage, kind, id))?.[counter]), 10);
+  return count - (counter === 'passwordChanges' ? 0 : 1);
 }
 
 /** With a password, or without one: then an invitation is mailed. */

@@ -84,7 +84,7 @@ async function record(bench: Bench, { seed, clients, operations, faults }: Crowd
       (handle) => ids.get(handle) ?? NONE,
       () => '',
     );
-    const token = bench.token('by' in act ? (ids.get(act.by) ?? NONE) : 1);
+    const token = await bench.token('by' in act ? (ids.get(act.by) ?? NONE) : 1);
     const invoked = time++;
     const received = await gatehouse.call(method, path, { token, body, mayCrash: true });
     const returned = time++;

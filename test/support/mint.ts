@@ -2,6 +2,7 @@ import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:cryp
 import { signingKeyKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
+import type { User } from '../../lib/users/user.ts';
 
 /** The header or the claims of a token. */
 export type Part = Record<string, unknown>;
@@ -27,6 +28,9 @@ export function es256(input: string, key: KeyObject): string {
   return sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
 }
 
+/** What a token says of the account that it is given for. */
+type TokenHolder = Pick<User, 'id' | 'accountStamp'> & Partial<Pick<User, 'authorities' | 'passwordChanges'>>;
+
 /** Tokens without logins, which cost two hashes each: signed by a key of their own, like a real one in all but the user. */
 export function makeTokens(real: string) {
   const { jwk, privateKey } = makeKey();
@@ -34,9 +38,10 @@ export function makeTokens(real: string) {
   return {
     /** For the table: whoever verifies must find it. */
     publicKey: { ...signingKeyKey(jwk.kid), jwk } satisfies Item,
-    of(id: number, passwordChanges = 0, roles: readonly string[] = []): string {
+    of({ id, accountStamp, authorities: roles = [], passwordChanges = 0 }: TokenHolder): string {
       const iat = Math.floor(Date.now() / 1000);
-      const mine = { ...claims, sub: String(id), jti: randomUUID(), iat, exp: iat + 3600, roles, passwordChanges };
+      const own = { sub: String(id), accountStamp, roles, passwordChanges };
+      const mine = { ...claims, ...own, jti: randomUUID(), iat, exp: iat + 3600 };
       const input = `${encode({ ...header, kid: jwk.kid })}.${encode(mine)}`;
       return `${input}.${es256(input, privateKey)}`;
     },

@@ -14,6 +14,8 @@ interface User {
   readonly lastModifiedBy: string;
   readonly password: string | undefined;
   readonly passwordChanges: number;
+  /** How often the address has changed, by its spelling. */
+  readonly addressChanges: number;
   readonly version: number;
 }
 
@@ -41,7 +43,7 @@ interface Session {
 /** What is mailed to set a password with. */
 interface ResetKey {
   readonly user: string;
-  readonly address: string;
+  readonly addressChanges: number;
   readonly passwordChanges: number;
 }
 
@@ -176,18 +178,23 @@ function setPassword(state: Draft, handle: string, password: string, excepted?: 
   }
 }
 
-const isGood = (state: State, { user, address, passwordChanges }: ResetKey): boolean => {
+const isGood = (state: State, { user, addressChanges, passwordChanges }: ResetKey): boolean => {
   const owner = state.users[user];
-  return owner?.activated === true && owner.passwordChanges === passwordChanges && addressOf(owner.email) === address;
+  return (
+    owner?.activated === true && owner.passwordChanges === passwordChanges && owner.addressChanges === addressChanges
+  );
 };
 
-const newKey = (handle: string, { email, passwordChanges }: User): ResetKey => ({
-  user: handle,
-  address: addressOf(email),
+const newKey = (user: string, { addressChanges, passwordChanges }: User): ResetKey => ({
+  user,
+  addressChanges,
   passwordChanges,
 });
 
-const userShown = (id: string, { password: _p, passwordChanges: _c, version: _v, ...user }: User) => ({
+const userShown = (
+  id: string,
+  { password: _p, passwordChanges: _c, addressChanges: _a, version: _v, ...user }: User,
+) => ({
   id,
   ...user,
   imageUrl: null,
@@ -212,6 +219,12 @@ const changed = <T extends { version: number }>(thing: T, fields: Partial<T>): T
   return { ...thing, ...Object.fromEntries(given), version: thing.version + 1 };
 };
 
+/** A user changes; a key that was mailed to another address is worthless. */
+const changedUser = (user: User, fields: Partial<User>): User => {
+  const after = changed(user, fields);
+  return { ...after, addressChanges: user.addressChanges + (after.email === user.email ? 0 : 1) };
+};
+
 const DONE: Answer = { status: 200 };
 
 const RULES: { [D in Doing]: (state: Draft, act: Acts[D]) => Answer } = {
@@ -220,7 +233,8 @@ const RULES: { [D in Doing]: (state: Draft, act: Acts[D]) => Answer } = {
     const [, { login: createdBy }] = caller(state, act, ADMINISTRATORS);
     const { login, email, firstName = null, password, activated = true, authorities = [] } = act;
     const person = { login, email, firstName, lastName: null, activated, authorities };
-    const user = { ...person, createdBy, lastModifiedBy: createdBy, password, passwordChanges: 0, version: 1 };
+    const counts = { passwordChanges: 0, addressChanges: 0, version: 1 };
+    const user = { ...person, createdBy, lastModifiedBy: createdBy, password, ...counts };
     state.users[act.as] = user;
     demandRules(state, before, act.as);
     if (password === undefined && activated) state.keys[act.as] = newKey(act.as, user);
@@ -233,7 +247,8 @@ const RULES: { [D in Doing]: (state: Draft, act: Acts[D]) => Answer } = {
     const user = existing(state.users, act.user, 'error.idnotfound');
     demandVersion(user, act);
     const { login, email, firstName, activated, authorities } = act;
-    const after = changed(user, { login, email, firstName, activated, authorities, lastModifiedBy } as Partial<User>);
+    const fields = { login, email, firstName, activated, authorities, lastModifiedBy };
+    const after = changedUser(user, fields as Partial<User>);
     state.users[act.user] = after;
     demandRules(state, before, act.user);
     return { status: 200, version: after.version, body: userShown(act.user, after) };
@@ -254,7 +269,9 @@ const RULES: { [D in Doing]: (state: Draft, act: Acts[D]) => Answer } = {
     const before = structuredClone(state);
     const [handle, user] = caller(state, act, [], 401);
     const { firstName, email } = act;
-    state.users[handle] = changed(user, { firstName, email, lastModifiedBy: user.login } as Partial<User>);
+    const isSame = <T>(wanted: T | undefined, now: T) => wanted === undefined || wanted === now;
+    if (isSame(firstName, user.firstName) && isSame(email, user.email)) return DONE;
+    state.users[handle] = changedUser(user, { firstName, email, lastModifiedBy: user.login } as Partial<User>);
     demandRules(state, before, handle);
     return DONE;
   },

@@ -53,7 +53,7 @@ export function requestOf(act: Act, idOf: (handle: string) => number, keyOf: (ha
 
 /** An answer in the words of the model, as far as the model speaks of it. */
 export function answered({ status, headers, body }: Received, expected: Answer): object {
-  const version = headers.etag && Number(headers.etag.replaceAll('"', ''));
+  const version = headers.etag && Number.parseInt(headers.etag.slice(1), 10);
   return {
     status,
     ...(status >= 400 && { message: body?.message }),

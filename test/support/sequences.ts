@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { entityKey, type Kind } from '../../lib/table/keys.ts';
+import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { type Bench, IDS, NONE, START } from './bench.ts';
 import { actOf, type Step, steps } from './commands.ts';
 import { expectIntact } from './intact.ts';
@@ -53,7 +55,7 @@ export function startRun(bench: Bench) {
   const { gatehouse, gate, faults } = bench;
   /** The ids, tokens and keys of the service, by the handles of the model. */
   const ids = new Map(IDS);
-  const tokens = new Map(Object.keys(START.sessions).map((name) => [name, bench.token(ids.get(name) as number)]));
+  const tokens = new Map<string, string>();
   const keys = new Map<string, string>();
   const idOf = (handle: string): number => ids.get(handle) ?? NONE;
 
@@ -70,13 +72,36 @@ export function startRun(bench: Bench) {
     const [method, path, body] = requestOf(act, idOf, (key) => keys.get(key) ?? 'none');
     const version = 'version' in act ? act.version : undefined;
     const received = await gatehouse.call(method, path, {
-      token: tokens.get('by' in act ? act.by : 'admin'),
+      token: await tokenOf('by' in act ? act.by : 'admin'),
       body,
-      ...(version !== undefined && { headers: { 'If-Match': `"${version}"` } }),
+      ...(version !== undefined && { headers: { 'If-Match': await etagOf(act, version) } }),
     });
     if (received.status === 201 && 'as' in act) ids.set(act.as, received.body.id);
     if (act.do === 'log in' && received.status === 200) tokens.set(act.as, received.body.id_token);
     return received;
+  }
+
+  /** The token of a session; at the start there is one for each user. */
+  async function tokenOf(session: string): Promise<string> {
+    const token = tokens.get(session) ?? (await bench.token(idOf(session)));
+    tokens.set(session, token);
+    return token;
+  }
+
+  /** The ETag of the so many-eth version of what an act is about, or one that nothing has. */
+  async function etagOf(act: Act, count: number): Promise<string> {
+    const { table } = gatehouse;
+    const find = (kind: Kind, handle: string) => table.get(entityKey(kind, idOf(handle)));
+    const entity =
+      'parameter' in act
+        ? await find('CONF', act.parameter)
+        : 'integration' in act
+          ? await find('INTEGRATION', act.integration)
+          : 'user' in act
+            ? await find('USER', act.user)
+            : 'login' in act && (await findUserByLogin(table, act.login));
+    const version = String((entity || undefined)?.version);
+    return `"${Number.parseInt(version, 10) === count ? version : `${count}-none`}"`;
   }
 
   /** The key of the last mail to this user. */
@@ -93,7 +118,7 @@ export function startRun(bench: Bench) {
     const [reader, { passwordChanges }] = Object.entries(state.users).find(
       ([, { activated, authorities }]) => activated && authorities.includes('ROLE_ADMIN'),
     ) as [string, State['users'][string]];
-    const token = bench.token(idOf(reader), passwordChanges);
+    const token = await bench.token(idOf(reader), passwordChanges);
     const list = async (path: string) => {
       const { body } = await gatehouse.call('GET', path, { token });
       return body.map(withoutDates);
