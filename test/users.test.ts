@@ -86,7 +86,7 @@ describe('creating a user', () => {
     expect(await stored(body.id)).toEqual({
       ...entityKey('USER', body.id),
       ...{ id: body.id, login: 'poured', email: 'p@example.com', activated: true, langKey: 'en', authorities: [] },
-      ...{ createdBy: 'admin', createdDate: body.createdDate },
+      ...{ emailKeyRule: 'UTS46', createdBy: 'admin', createdDate: body.createdDate },
       ...{ lastModifiedBy: 'admin', lastModifiedDate: body.createdDate, version: expect.stringMatching(/^1-/) },
       ...{ accountStamp: expect.stringMatching(STAMP), resetStamp: expect.stringMatching(STAMP), passwordChanges: 0 },
     });

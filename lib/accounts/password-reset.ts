@@ -10,7 +10,7 @@ import { emailGuardKey, resetKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { also, claim, remove, unchanged, type Write } from '../table/write.ts';
 import { startClock } from '../time-left.ts';
-import { emailKey } from '../users/email-key.ts';
+import { emailKey, formerEmailKey, heldEmailKey } from '../users/email-key.ts';
 import type { User } from '../users/user.ts';
 import { deedOn, findUser, passwordChange } from '../users/user-table.ts';
 
@@ -71,10 +71,13 @@ export async function requestReset(table: Table, mailer: Mailer, address: string
 }
 
 async function findUserByEmail(table: Table, address: string): Promise<User | undefined> {
-  const key = emailKey(address);
-  const guard = await table.get(emailGuardKey(key));
-  const user = guard && (await findUser(table, guard.id as number));
-  return user && emailKey(user.email) === key ? user : undefined;
+  // The former key first: it finds an account by exactly the address that it was created with.
+  for (const key of new Set([formerEmailKey(address), emailKey(address)])) {
+    const guard = await table.get(emailGuardKey(key));
+    const user = guard && (await findUser(table, guard.id as number));
+    if (user && heldEmailKey(user) === key) return user;
+  }
+  return undefined;
 }
 
 /**

@@ -2,7 +2,7 @@ import { emailGuardKey, entityKey, type Key, loginGuardKey } from '../table/keys
 import type { Item } from '../table/table.ts';
 import type { WholeTable } from '../table/whole-table.ts';
 import { type Condition, check, claim, remove, set, unchanged, type Write } from '../table/write.ts';
-import { emailKey } from '../users/email-key.ts';
+import { heldEmailKey } from '../users/email-key.ts';
 import { type Finding, nameOf } from './finding.ts';
 import { flawOf } from './item-kinds.ts';
 import { type Survey, userIn, type VerifiedUser } from './survey.ts';
@@ -10,7 +10,7 @@ import { type Survey, userIn, type VerifiedUser } from './survey.ts';
 /** What is unique among users, and the key of its guard. */
 const UNIQUE = {
   login: { noun: 'login', guardKey: ({ login }: VerifiedUser) => loginGuardKey(login) },
-  email: { noun: 'e-mail address', guardKey: ({ email }: VerifiedUser) => emailGuardKey(emailKey(email)) },
+  email: { noun: 'e-mail address', guardKey: (user: VerifiedUser) => emailGuardKey(heldEmailKey(user)) },
 } as const;
 type Unique = keyof typeof UNIQUE;
 

@@ -34,7 +34,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
     owns: collection('USER'),
     attributes: v.object({
       ...{ id, login: text, email: text, activated: v.boolean(), langKey: text, authorities: v.array(text) },
-      ...{ ...audit, version, passwordChanges: count },
+      ...{ ...audit, version, passwordChanges: count, emailKeyRule: v.optional(v.literal('UTS46')) },
     }),
   },
   { owns: beside('LOGIN#', 'GUARD'), attributes: v.object({ id }) },

@@ -6,7 +6,10 @@ import type { User } from '../users/user.ts';
 import { collectionOf, flawOf } from './item-kinds.ts';
 
 /** The part of a user that the verification reads. */
-export type VerifiedUser = Pick<User, 'id' | 'login' | 'email' | 'activated' | 'authorities' | 'version'>;
+export type VerifiedUser = Pick<
+  User,
+  'id' | 'login' | 'email' | 'emailKeyRule' | 'activated' | 'authorities' | 'version'
+>;
 
 /**
  * What a scan has seen. It reads items one after the other while they change: what does not fit in it may have been
@@ -90,8 +93,8 @@ function noteParameter({ parameters }: Survey, id: number): void {
 
 /** The verified part of a user without a flaw. */
 export function userIn(item: Item): VerifiedUser {
-  const { id, login, email, activated, authorities, version } = item as unknown as VerifiedUser;
-  return { id, login, email, activated, authorities, version };
+  const { id, login, email, emailKeyRule, activated, authorities, version } = item as unknown as VerifiedUser;
+  return { id, login, email, emailKeyRule, activated, authorities, version };
 }
 
 /** The ids on the roster. */

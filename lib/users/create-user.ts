@@ -45,6 +45,7 @@ export function newAccount(
   const now = new Date().toISOString();
   return {
     ...fields,
+    emailKeyRule: 'UTS46',
     createdBy,
     createdDate: now,
     lastModifiedBy: createdBy,

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { ROLES } from '../contract.ts';
 import { line, noId, text, updatedId } from '../fields.ts';
 import { password } from '../passwords/password-schema.ts';
+import { asciiDomain, INVISIBLE } from './email-key.ts';
 
 /** Logins that a path under /api/users means something else by. */
 export const RESERVED_LOGINS: readonly string[] = ['authorities'];
@@ -26,11 +27,17 @@ export const loginInPath = v.object({
 // Without the characters of mail syntax either: `a<b@c>` would be sent to somebody else than it is unique for.
 const ADDRESS = /^[^@\s,\p{Cc}<>()[\]\\;:"]+@[^@\s,\p{Cc}<>()[\]\\;:"]+$/u;
 
-/** An e-mail address: one @, no space, control character or comma, as given and as its compatibility form. */
+const isAddress = (value: string): boolean =>
+  ADDRESS.test(value) && !INVISIBLE.test(value) && asciiDomain(value.slice(value.indexOf('@') + 1)) !== undefined;
+
+/**
+ * An e-mail address: one @, no space, comma, control or invisible character, and a domain that has an ASCII form by
+ * UTS 46; as given and as its compatibility form.
+ */
 export const email = v.pipe(
   text(0, 254),
   v.minLength(3, 'Size'),
-  v.check((value) => ADDRESS.test(value) && ADDRESS.test(value.normalize('NFKC')), 'Email'),
+  v.check((value) => isAddress(value) && isAddress(value.normalize('NFKC')), 'Email'),
   v.check((value) => value.normalize('NFKC').length <= 254, 'Size'),
 );
 

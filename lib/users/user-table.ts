@@ -3,7 +3,7 @@ import { emailGuardKey, entityKey, loginGuardKey, totalKey } from '../table/keys
 import type { Item, Table } from '../table/table.ts';
 import { add, type Condition, claim, remove, set, unchanged, type Write } from '../table/write.ts';
 import { membership } from './administrators.ts';
-import { emailKey } from './email-key.ts';
+import { heldEmailKey } from './email-key.ts';
 import { newStamp, type User } from './user.ts';
 
 /** The user in an item. */
@@ -44,9 +44,9 @@ const owns = (user: User): Condition => ({
 });
 
 const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');
-const claimEmail = (user: User) => claim(emailGuardKey(emailKey(user.email)), { id: user.id }, 'email-taken');
+const claimEmail = (user: User) => claim(emailGuardKey(heldEmailKey(user)), { id: user.id }, 'email-taken');
 const releaseLogin = (user: User) => remove(loginGuardKey(user.login), owns(user));
-const releaseEmail = (user: User) => remove(emailGuardKey(emailKey(user.email)), owns(user));
+const releaseEmail = (user: User) => remove(emailGuardKey(heldEmailKey(user)), owns(user));
 
 /*
  * The writes of a user's life, in the order in which broken rules are reported: login, e-mail, last administrator.
@@ -64,10 +64,12 @@ export function creation(user: User): Write[] {
 }
 
 /** A user changes in what shows. Password and token rules are other attributes, so that neither change undoes the other. */
-export function modification(before: User, after: User): Write[] {
+export function modification(before: User, changed: User): Write[] {
+  const readdressed = before.email !== changed.email;
+  const after: User = { ...changed, ...(readdressed && { emailKeyRule: 'UTS46' }) };
   const renamed = before.login !== after.login;
   // A new spelling of the same address keeps its guard: two actions on one item are refused.
-  const moved = emailKey(before.email) !== emailKey(after.email);
+  const moved = heldEmailKey(before) !== heldEmailKey(after);
   return [
     ...(renamed ? [claimLogin(after)] : []),
     ...(moved ? [claimEmail(after)] : []),
@@ -76,7 +78,8 @@ export function modification(before: User, after: User): Write[] {
     ...(moved ? [releaseEmail(before)] : []),
     set(
       entityKey('USER', before.id),
-      { ...visible(after), ...(after.email !== before.email && { resetStamp: newStamp() }) },
+      // Not before's stamp where the address stays: a password change may have replaced it meanwhile.
+      { ...visible(after), ...(readdressed && { resetStamp: newStamp() }) },
       unchanged(before),
     ),
   ];
@@ -118,11 +121,12 @@ export function deletion(user: User): Write[] {
 }
 
 function visible(user: User) {
-  const { login, email, firstName, lastName, imageUrl, activated, langKey, authorities } = user;
+  const { login, email, emailKeyRule, firstName, lastName, imageUrl, activated, langKey, authorities } = user;
   const { lastModifiedBy, lastModifiedDate, version } = user;
   return {
     login,
     email,
+    emailKeyRule,
     firstName,
     lastName,
     imageUrl,

@@ -7,6 +7,8 @@ export interface User {
   readonly id: number;
   readonly login: string;
   readonly email: string;
+  /** By which rule the address is unique; absent where it was claimed before there was more than one. */
+  readonly emailKeyRule?: 'UTS46' | undefined;
   readonly firstName?: string | undefined;
   readonly lastName?: string | undefined;
   readonly imageUrl?: string | undefined;

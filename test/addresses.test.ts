@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import type { Mail } from '../infra/local/mailbox.ts';
+import { commit } from '../lib/table/change.ts';
+import { emailGuardKey, entityKey } from '../lib/table/keys.ts';
+import { put, remove, set } from '../lib/table/write.ts';
+import { formerEmailKey } from '../lib/users/email-key.ts';
+import { useGatehouse } from './support/gatehouse.ts';
+import { useUsers } from './support/users.ts';
+
+const gatehouse = useGatehouse();
+const { create, update, remove: removeUser, get } = useUsers(gatehouse);
+
+let number = 0;
+
+describe('one mailbox', () => {
+  it.each([
+    ['a dotted capital I', 'info@one.example', '\u0130nfo@one.example'],
+    ['an ideographic full stop', 'ada@two.example', 'ada@two\u3002example'],
+    ['punycode', 'ada@b\u00FCcher.example', 'ada@xn--bcher-kva.example'],
+    ['punycode of a sharp s', 'ada@stra\u00DFe.example', 'ada@xn--strae-oqa.example'],
+    ['the dot of the root', 'ada@three.example', 'ada@three.example.'],
+  ])('belongs to one user, also when it is written with %s', async (_, one, other) => {
+    const login = `first-${++number}`;
+
+    const first = await create({ login, email: one });
+    const second = await create({ login: `${login}-b`, email: other });
+    const third = await create({ login: `${login}-c`, email: `${login}@example.com` });
+    const moved = await update({ ...third.body, email: other });
+
+    expect(first.status).toBe(201);
+    expect([second.status, second.body.message]).toEqual([400, 'error.emailexists']);
+    expect([moved.status, moved.body.message]).toEqual([400, 'error.emailexists']);
+  });
+
+  it.each(['ada\u200B@four.example', 'ada\u00AD@four.example', 'ada@fo\u200Dur.example', '\u2060ada@four.example'])(
+    'is not written with invisible characters: %j is rejected with 400',
+    async (email) => {
+      const { status, body } = await create({ login: 'invisible', email });
+
+      expect([status, body.fieldErrors]).toEqual([400, [{ objectName: 'user', field: 'email', message: 'Email' }]]);
+    },
+  );
+});
+
+describe('an account whose address was claimed by the former rule', () => {
+  /** A user as an earlier release has stored it: the guard has the former key. */
+  async function early(login: string, email: string) {
+    const { body } = await create({ login, email: `${login}@example.com`, password: 'pass' });
+    const always = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+    const stored = { email, emailKeyRule: undefined, accountStamp: undefined, resetStamp: undefined };
+    await commit(gatehouse.table, [
+      remove(emailGuardKey(`${login}@example.com`), always),
+      put(emailGuardKey(formerEmailKey(email)), { id: body.id }),
+      set(entityKey('USER', body.id), stored, always),
+    ]);
+    return { ...body, email };
+  }
+  const guardOf = async (key: string) => (await gatehouse.table.get(emailGuardKey(key)))?.id;
+
+  it.each([
+    ['ascii', 'early-1@example.com'],
+    ['punycode', 'early-2@xn--bcher-kva.example'],
+    ['sharp s', 'early-3@stra\u00DFe.example'],
+    ['a dotted capital I', 'early-4\u0130@example.com'],
+    ['an ideographic full stop', 'early-5@example\u3002com'],
+    ['a zero-width space', 'early-6\u200B@example.com'],
+  ])('can be found, changed and deleted as before: %s', async (name, email) => {
+    const login = `early-${name.length}`;
+    const user = await early(login, email);
+    const named = email.includes('\u200B') ? { email: 'early-6@example.com' } : { email };
+
+    if (named.email === email) {
+      await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email } });
+      const mails = (await (await fetch(`${gatehouse.cloud.endpoint}/mailbox.json`)).json()) as Mail[];
+      expect(mails.at(-1)?.to).toEqual([email]);
+    }
+    const renamed = await update({ ...user, ...named, firstName: 'Early' });
+    const moved = await update({ ...user, email: `moved-${login}@example.com` });
+
+    expect([renamed.status, moved.status]).toEqual([200, 200]);
+    expect(await guardOf(formerEmailKey(email))).toBeUndefined();
+    expect(await guardOf(`moved-${login}@example.com`)).toBe(user.id);
+    expect((await removeUser(login)).status).toBe(200);
+    expect((await get(login)).status).toBe(404);
+  });
+
+  it('can be deleted, and leaves no guard behind', async () => {
+    const email = 'early@xn--bcher-kva.example';
+    await early('early', email);
+
+    const { status } = await removeUser('early');
+
+    expect(status).toBe(200);
+    expect(await guardOf(formerEmailKey(email))).toBeUndefined();
+  });
+});
