@@ -13,7 +13,7 @@ import * as Users from './lib/users/user-contracts.ts';
 // The partition keys of lib/table/keys.ts.
 const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
 const [SEQUENCE, TOTAL, JWKS, RESET] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*'];
-const [AUDIT, ATTEMPTS] = ['AUDIT#*', 'ATTEMPTS#*'];
+const [AUDIT, ATTEMPTS, MAILS] = ['AUDIT#*', 'ATTEMPTS#*', 'MAILS#*'];
 
 const mail = true;
 const guarded = true;
@@ -32,18 +32,18 @@ export const routes: readonly Route[] = [
   { on: 'GET /api/account',                        file: 'get-account',         contract: Accounts.GetAccount,
     may: { get: [USER] } },
   { on: 'POST /api/account',                       file: 'update-account',      contract: Accounts.UpdateAccount,
-    may: { get: [USER], put: [EMAIL, AUDIT], update: [USER], remove: [EMAIL] } },
+    may: { get: [USER, MAILS], put: [EMAIL, MAILS, AUDIT], update: [USER], remove: [EMAIL], mail } },
   { on: 'POST /api/account/change-password',       file: 'change-password',     contract: Accounts.ChangePassword,
-    may: { get: [USER], batchGet: [ATTEMPTS], put: [ATTEMPTS, AUDIT], update: [USER, ATTEMPTS], keys: ['pepper'] } },
+    may: { get: [USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER, ATTEMPTS], keys: ['pepper'], mail } },
   { on: 'POST /api/account/reset-password/init',   file: 'request-reset',       contract: Accounts.RequestReset,
-    may: { get: [EMAIL, USER], put: [RESET], mail }, guarded },
+    may: { get: [EMAIL, USER, ATTEMPTS, MAILS], put: [RESET, ATTEMPTS, MAILS], update: [ATTEMPTS], keys: ['pepper'], mail }, guarded },
   { on: 'POST /api/account/reset-password/finish', file: 'finish-reset',        contract: Accounts.FinishReset,
-    may: { get: [RESET, USER], put: [AUDIT], update: [USER], remove: [RESET], keys: ['pepper'] }, guarded },
+    may: { get: [RESET, USER, ATTEMPTS, MAILS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER, ATTEMPTS], remove: [RESET], keys: ['pepper'], mail }, guarded },
 
   { on: 'POST /api/users',                         file: 'create-user',         contract: Users.CreateUser,
     may: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, TOTAL], updateAlone: [SEQUENCE], check: [USER], keys: ['pepper'], mail } },
   { on: 'PUT /api/users',                          file: 'update-user',         contract: Users.UpdateUser,
-    may: { get: [USER], put: [LOGIN, EMAIL, AUDIT], update: [USER, ADMINS], remove: [LOGIN, EMAIL], check: [USER] } },
+    may: { get: [USER, MAILS], put: [LOGIN, EMAIL, MAILS, AUDIT], update: [USER, ADMINS], remove: [LOGIN, EMAIL], check: [USER], mail } },
   { on: 'GET /api/users',                          file: 'list-users',          contract: Users.ListUsers,
     may: { get: [TOTAL], query: [USER] } },
   { on: 'GET /api/users/authorities',              file: 'list-authorities',    contract: Users.ListAuthorities,
@@ -91,7 +91,7 @@ export interface Route {
   readonly file: string;
   readonly contract: Contract;
   readonly may: Rights;
-  /** Whether strangers can make it work hard or send mail: then it has the login's throttle. */
+  /** Whether strangers can make it work hard or send mail: then it has the login's throttle and concurrency. */
   readonly guarded?: true;
 }
 

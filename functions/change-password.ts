@@ -3,15 +3,17 @@ import { changePassword } from '../lib/accounts/change-password.ts';
 import { openGuessing } from '../lib/accounts/guessing.ts';
 import { done } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { openMailer } from '../lib/mail/mail.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 const passwords = openPasswords();
 const guessing = openGuessing(table);
+const mailer = openMailer();
 
 /** POST /api/account/change-password: changes the caller's own password. */
 export const handler = endpoint(ChangePassword, async ({ caller, source, body }) => {
-  await changePassword({ table, passwords, guessing }, caller, source, body.currentPassword, body.newPassword);
+  await changePassword({ table, passwords, guessing, mailer }, caller, source, body.currentPassword, body.newPassword);
   return done();
 });

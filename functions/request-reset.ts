@@ -1,4 +1,5 @@
 import { RequestReset } from '../lib/accounts/account-contracts.ts';
+import { openGuessing } from '../lib/accounts/guessing.ts';
 import { requestReset } from '../lib/accounts/password-reset.ts';
 import { done } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
@@ -7,9 +8,10 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 const mailer = openMailer();
+const guessing = openGuessing(table);
 
 /** POST /api/account/reset-password/init: mails a key to who has forgotten the password. */
-export const handler = endpoint(RequestReset, async ({ body }) => {
-  await requestReset(table, mailer, body.email);
+export const handler = endpoint(RequestReset, async ({ source, body }) => {
+  await requestReset({ table, mailer, guessing }, source, body.email);
   return done();
 });

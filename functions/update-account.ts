@@ -2,12 +2,14 @@ import { UpdateAccount } from '../lib/accounts/account-contracts.ts';
 import { updateAccount } from '../lib/accounts/update-account.ts';
 import { done } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { openMailer } from '../lib/mail/mail.ts';
 import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
+const mailer = openMailer();
 
 /** POST /api/account: changes what callers may say of themselves. */
 export const handler = endpoint(UpdateAccount, async ({ caller, body }) => {
-  await updateAccount(table, caller, body);
+  await updateAccount({ table, mailer }, caller, body);
   return done();
 });

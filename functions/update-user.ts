@@ -1,15 +1,17 @@
 import { alert, etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { openMailer } from '../lib/mail/mail.ts';
 import { openTable } from '../lib/table/table.ts';
 import { updateUser } from '../lib/users/update-user.ts';
 import { userView } from '../lib/users/user.ts';
 import { UpdateUser } from '../lib/users/user-contracts.ts';
 
 const table = openTable();
+const mailer = openMailer();
 
 /** PUT /api/users: changes an account, unless that would leave no administrator. */
 export const handler = endpoint(UpdateUser, async ({ caller, body, expected }) => {
-  const user = await updateUser(table, caller, body, expected);
+  const user = await updateUser({ table, mailer }, caller, body, expected);
   return ok(userView(user), {
     ...alert(UpdateUser.about, 'updated', user.login),
     ...etag(user),

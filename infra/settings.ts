@@ -6,7 +6,14 @@ const rate = v.strictObject({ rate: v.pipe(v.number(), v.minValue(1)), burst: v.
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 
 const template = v.strictObject({ subject: v.string(), text: v.pipe(v.string(), v.includes('{link}')) });
-const language = v.strictObject({ reset: template, invitation: template });
+/** Tells of what has happened: there is nothing to do by a link. */
+const notice = v.strictObject({ subject: v.string(), text: v.pipe(v.string(), v.excludes('{link}')) });
+const language = v.strictObject({
+  reset: template,
+  invitation: template,
+  passwordChanged: notice,
+  emailChanged: notice,
+});
 /** By language; English is for whoever speaks another. */
 const templates = v.pipe(
   v.record(v.string(), language),
@@ -23,10 +30,21 @@ const settings = v.strictObject({
   auditDays: count,
   /** What a second of the table can cost at most, in request units. */
   tableMaximum: v.strictObject({ readUnits: count, writeUnits: count }),
-  /** Requests a second, for all routes together and for the login. */
+  /** Requests a second, for all routes together and for each of those that strangers can make work hard, as the login. */
   throttle: v.strictObject({ all: rate, login: rate }),
-  /** How many wrong passwords one address may send in 15 minutes, for all accounts together. */
-  guessing: v.strictObject({ failuresPerSource: count }),
+  /**
+   * How many instances of each of those functions may run at the same time, which bounds what a flood can cost. Reserved
+   * from the account's quota, of which 100 must remain unreserved; without it the quota is the bound.
+   */
+  loginConcurrency: v.optional(count),
+  /** What one address may do in 15 minutes, for all accounts together: wrong passwords, and logins and resets in all. */
+  guessing: v.pipe(
+    v.strictObject({ failuresPerSource: count, requestsPerSource: count }),
+    v.check(
+      ({ failuresPerSource, requestsPerSource }) => failuresPerSource <= requestsPerSource,
+      'failuresPerSource must not be above requestsPerSource: each failure is a request',
+    ),
+  ),
   /**
    * The keys of tokens by their logical ids: the first signs, all are published. A second one only while the one takes
    * over from the other: docs/operating.md says how.

@@ -1,7 +1,15 @@
-import { timeLeft } from './time-left.ts';
+import http from 'node:http';
+import https from 'node:https';
+import { startClock, timeLeft } from './time-left.ts';
 
 /** What is left to answer with when a call to AWS has used up all the rest, in milliseconds. */
 export const RESERVE = 500;
+
+/** The connections of all AWS clients of a function. */
+const agents = {
+  httpAgent: new http.Agent({ keepAlive: true, maxSockets: 50 }),
+  httpsAgent: new https.Agent({ keepAlive: true, maxSockets: 50 }),
+};
 
 /**
  * How every AWS client is made. The SDK only warns about a late answer unless it is told to throw, and would then wait
@@ -9,15 +17,34 @@ export const RESERVE = 500;
  */
 export const clientSettings = {
   maxAttempts: 3,
-  requestHandler: { connectionTimeout: 500, requestTimeout: 1500, throwOnRequestTimeout: true },
+  requestHandler: { connectionTimeout: 500, requestTimeout: 1500, throwOnRequestTimeout: true, ...agents },
 };
 
-/** The option that ends a call to AWS in time for the current request to be answered. */
-export function inTime(): { abortSignal?: AbortSignal } {
-  const left = timeLeft() - RESERVE;
+/** Opens a connection of an AWS client ahead of its first call, which then needs no handshakes. What goes wrong is left to that call. */
+export function openConnection(service: 'dynamodb' | 'email'): void {
+  const { AWS_ENDPOINT_URL: local, AWS_REGION: region } = process.env;
+  const isLocal = local?.startsWith('http:');
+  const options = { method: 'HEAD', agent: isLocal ? agents.httpAgent : agents.httpsAgent, timeout: COLD_START };
+  const url = local ?? `https://${service}.${region}.amazonaws.com`;
+  const request = (isLocal ? http : https).request(url, options, (response) => response.resume());
+  request
+    .on('error', () => undefined)
+    .on('timeout', () => request.destroy())
+    .end();
+}
+
+/** The option that ends a call to AWS in time for the current request to be answered, or before; milliseconds. */
+export function inTime(longest = Number.POSITIVE_INFINITY): { abortSignal?: AbortSignal } {
+  const left = Math.min(longest, timeLeft() - RESERVE);
   if (left === Number.POSITIVE_INFINITY) return {};
   return { abortSignal: left > 0 ? AbortSignal.timeout(Math.floor(left)) : AbortSignal.abort() };
 }
+
+/** How long a cold start waits for AWS; milliseconds. */
+const COLD_START = 2000;
+
+/** Ends the calls of a cold start early: what does not answer must not use up the time of the first request, which repeats them. */
+export const limitColdStart = (): void => startClock(COLD_START + RESERVE);
 
 const NO_ANSWER = new Set(['TimeoutError', 'AbortError', 'TransactionInProgressException']);
 const THROTTLED = new Set([

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type Counts, forgiveness, reservation, waitAfter } from '../lib/accounts/attempts.ts';
+import {
+  type Counts,
+  forgiveness,
+  mailboxProved,
+  requestCounted,
+  reservation,
+  waitAfter,
+} from '../lib/accounts/attempts.ts';
 import { machineOf, networkOf } from '../lib/accounts/source.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -10,11 +17,12 @@ const keys = {
   elsewhere: { pk: 'ATTEMPTS#login', sk: 'ELSEWHERE' },
   source: { pk: 'ATTEMPTS#address', sk: 'SOURCE' },
 };
+const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000 };
 const nothing: Counts = { network: undefined, elsewhere: undefined, source: undefined };
 const failures = (n: number, ago = 0, known = DAY) => ({ n, last: NOW - ago, expires: (NOW + known) / 1000 });
 
 const reserve = (counts: Partial<Counts>, arrivedAt = NOW) =>
-  reservation(keys, { ...nothing, ...counts }, { now: NOW, arrivedAt, failuresPerSource: 100 });
+  reservation(keys, { ...nothing, ...counts }, { now: NOW, arrivedAt, ...LIMITS });
 const writtenBy = (counts: Partial<Counts>) =>
   reserve(counts).writes.map(({ key, attributes, values }) => ({ key, ...attributes, ...values }));
 const refused = (retryAfter: number) => expect.objectContaining({ code: 'too-many-attempts', retryAfter });
@@ -74,15 +82,54 @@ describe('a right guess', () => {
     expect(reset(true)).toEqual([keys.network, keys.source]);
     expect(reset(false)).toEqual([keys.network, keys.elsewhere, keys.source]);
   });
+
+  it('leaves a count that expires where an operator has removed it meanwhile', () => {
+    const giveBack = forgiveness(keys, true, NOW).at(-1);
+
+    expect(giveBack?.update).toContain('#expires = if_not_exists(#expires, :expires)');
+    expect(giveBack?.values).toMatchObject({ ':since': NOW, ':expires': NOW / 1000 + 15 * 60 + 60 });
+  });
+});
+
+describe('a password that was set by a mailed key', () => {
+  it('forgets the failures of the login and makes the network known, and gives nothing back to the source', () => {
+    expect(mailboxProved(keys, NOW).map(({ key, attributes }) => [key, attributes])).toEqual([
+      [keys.network, { n: 0, last: NOW, expires: (NOW + 30 * DAY) / 1000 }],
+      [keys.elsewhere, { n: 0, last: NOW, expires: (NOW + DAY) / 1000 }],
+    ]);
+  });
 });
 
 describe('a source', () => {
-  const flood = (n: number, ago: number) => ({ n, since: NOW - ago, expires: 0 });
+  const flood = (n: number, ago: number, requests = n) => ({ n, requests, since: NOW - ago, expires: 0 });
 
   it('may fail so often in a quarter of an hour, then waits for its end', () => {
-    expect(writtenBy({ source: flood(99, HOUR / 4 - 1) })[1]).toMatchObject({ key: keys.source, ':amount': 1 });
+    expect(writtenBy({ source: flood(99, HOUR / 4 - 1) })[1]).toMatchObject({ key: keys.source, ':failures': 1 });
     expect(() => reserve({ source: flood(100, 60_000) })).toThrow(refused(840));
-    expect(writtenBy({ source: flood(5000, HOUR / 4) })[1]).toMatchObject({ n: 1, since: NOW });
+    expect(writtenBy({ source: flood(5000, HOUR / 4) })[1]).toMatchObject({ n: 1, requests: 1, since: NOW });
+  });
+
+  it('may send so many requests in a quarter of an hour, however they end, then waits for its end', () => {
+    expect(writtenBy({ source: flood(0, HOUR / 4 - 1, 999) })[1]).toMatchObject({ ':failures': 1, ':one': 1 });
+    expect(() => reserve({ source: flood(0, 60_000, 1000) })).toThrow(refused(840));
+    expect(writtenBy({ source: flood(0, HOUR / 4, 5000) })[1]).toMatchObject({ n: 1, requests: 1, since: NOW });
+  });
+
+  it('is counted by its requests alone where there is no password to guess', () => {
+    const count = (source: Counts['source'], arrivedAt = NOW) =>
+      requestCounted(keys.source, source, { now: NOW, arrivedAt, ...LIMITS });
+
+    expect(count(undefined).writes[0]?.attributes).toMatchObject({ n: 0, requests: 1, since: NOW });
+    expect(count(flood(3, 1000, 50)).writes[0]?.values).toMatchObject({ ':failures': 0, ':one': 1 });
+    expect(() => count(flood(0, 0, 1000))).toThrow(refused(900));
+    expect(() => count(flood(100, 0, 100))).toThrow(refused(900));
+    expect(() => count(flood(0, HOUR / 4, 1000), NOW - 1)).toThrow(refused(1));
+  });
+
+  it('whose count an earlier release has begun has room for requests', () => {
+    const { requests: _, ...early } = flood(5, 1000);
+
+    expect(writtenBy({ source: early })[1]).toMatchObject({ key: keys.source, ':one': 1 });
   });
 
   it('and a login wait together: the longer wait counts', () => {

@@ -143,9 +143,9 @@ describe('the rights of a function', () => {
       'dynamodb:Query': ['JWKS'],
     });
     expect(tableRights('POST /api/account/change-password')).toEqual({
-      'dynamodb:GetItem': ['USER'],
+      'dynamodb:GetItem': ['USER', 'MAILS#*'],
       'dynamodb:BatchGetItem': ['ATTEMPTS#*'],
-      'dynamodb:PutItem': ['ATTEMPTS#*', 'AUDIT#*'],
+      'dynamodb:PutItem': ['ATTEMPTS#*', 'MAILS#*', 'AUDIT#*'],
       'dynamodb:UpdateItem': ['USER', 'ATTEMPTS#*'],
       'dynamodb:Query': ['JWKS'],
     });
@@ -217,6 +217,7 @@ describe('the rights of a function', () => {
     expect(holders('kms:GenerateMac', 'PepperKey')).toEqual([
       'POST /api/authenticate',
       'POST /api/account/change-password',
+      'POST /api/account/reset-password/init',
       'POST /api/account/reset-password/finish',
       'POST /api/users',
     ]);
@@ -231,14 +232,14 @@ describe('the rights of a function', () => {
   });
 });
 
-it('the stage throttles all routes, those that strangers could abuse more, and logs who asks', () => {
+it('the stage throttles all routes, gives those that anyone can call a throttle of their own, and logs who asks', () => {
   prod.hasResource('AWS::ApiGatewayV2::Stage', {
     Properties: {
       DefaultRouteSettings: { ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 },
       RouteSettings: {
-        'POST /api/authenticate': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 },
-        'POST /api/account/reset-password/init': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 },
-        'POST /api/account/reset-password/finish': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 },
+        'POST /api/authenticate': { ThrottlingRateLimit: 1000, ThrottlingBurstLimit: 2000 },
+        'POST /api/account/reset-password/init': { ThrottlingRateLimit: 1000, ThrottlingBurstLimit: 2000 },
+        'POST /api/account/reset-password/finish': { ThrottlingRateLimit: 1000, ThrottlingBurstLimit: 2000 },
       },
       AccessLogSettings: { DestinationArn: Match.anyValue(), Format: Match.stringLikeRegexp('sourceIp') },
     },
@@ -247,15 +248,49 @@ it('the stage throttles all routes, those that strangers could abuse more, and l
   });
 });
 
-it('a source may send 100 wrong passwords in a quarter of an hour, and 10,000 on a machine that is all sources', () => {
-  const login = (failures: string) => ({
-    Description: 'POST /api/authenticate',
-    Environment: { Variables: Match.objectLike({ FAILURES_PER_SOURCE: failures }) },
-  });
+it.each(['POST /api/authenticate', 'POST /api/account/reset-password/init', 'POST /api/account/reset-password/finish'])(
+  '%s may fail 100 times and be asked 1,000 times by a source, and run 100 times at once',
+  (Description) => {
+    const limits = (failures: string, requests: string) => ({
+      Description,
+      Environment: { Variables: Match.objectLike({ FAILURES_PER_SOURCE: failures, REQUESTS_PER_SOURCE: requests }) },
+    });
 
-  prod.hasResourceProperties('AWS::Lambda::Function', login('100'));
-  dev.hasResourceProperties('AWS::Lambda::Function', login('10000'));
+    prod.hasResourceProperties('AWS::Lambda::Function', {
+      ...limits('100', '1000'),
+      ReservedConcurrentExecutions: 100,
+    });
+    dev.hasResourceProperties('AWS::Lambda::Function', {
+      ...limits('10000', '100000'),
+      ReservedConcurrentExecutions: Match.absent(),
+    });
+  },
+);
+
+it('reserves instances for no function that requires a token', () => {
+  const reserved = Object.values(prod.findResources('AWS::Lambda::Function'))
+    .filter(({ Properties }) => Properties.ReservedConcurrentExecutions !== undefined)
+    .map(({ Properties }) => Properties.Description);
+
+  expect(reserved).toHaveLength(3);
 });
+
+it.each(Object.entries({ prod, dev }))(
+  '%s gives no function more than the 4 KB of environment that Lambda allows',
+  (_, stack) => {
+    const sizes = Object.values(stack.findResources('AWS::Lambda::Function')).map(({ Properties }) => {
+      // A reference becomes an ARN or a name.
+      const text = JSON.stringify(Properties.Environment?.Variables ?? {}).replaceAll(
+        /\{"(Ref|Fn::GetAtt)":[^}]*\}/g,
+        'x'.repeat(100),
+      );
+      return Buffer.byteLength(text);
+    });
+
+    expect(Math.max(...sizes)).toBeGreaterThan(1000);
+    expect(Math.max(...sizes)).toBeLessThan(4096);
+  },
+);
 
 describe('the daily verification', () => {
   const alarmTopic = 'arn:aws:sns:eu-central-1:123456789012:operators';
@@ -331,6 +366,24 @@ describe('the settings of an environment', () => {
       expect(read({ ...context, environments })).toThrow(/settings of dev in cdk.json are wrong.*signingKeys/s);
     },
   );
+
+  it.each([
+    ['guessing', { failuresPerSource: 100, requestsPerSource: 99 }, /guessing.*failuresPerSource must not be above/s],
+    ['loginConcurrency', 0, /loginConcurrency/],
+  ])('cannot have as %s %j', (name, value, sentence) => {
+    const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
+    const environments = { dev: { ...context.environments.dev, [name]: value } };
+
+    expect(read({ ...context, environments })).toThrow(sentence);
+  });
+
+  it.each(['passwordChanged', 'emailChanged'])('cannot have a notice with a link: %s', (occasion) => {
+    const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
+    const { en } = context.mailTemplates;
+    const mailTemplates = { en: { ...en, [occasion]: { subject: 'x', text: 'Click {link}' } } };
+
+    expect(read({ ...context, mailTemplates })).toThrow(new RegExp(`mail.templates.en.${occasion}`));
+  });
 
   it('are checked by name', () => {
     const environments = { dev: { region: 'eu-central-1', logRetentionDays: 8 } };

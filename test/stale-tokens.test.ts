@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Call } from '../infra/local/front.ts';
+import type { Mailer } from '../lib/mail/mail.ts';
 import { commit } from '../lib/table/change.ts';
 import { entityKey } from '../lib/table/keys.ts';
 import { set } from '../lib/table/write.ts';
@@ -38,7 +39,7 @@ beforeAll(async () => {
 let admin: Caller;
 const change = (fields: Partial<User>) => (user: User) =>
   updateUser(
-    gatehouse.table,
+    { table: gatehouse.table, mailer: silent },
     admin,
     { ...user, ...fields, authorities: [...(fields.authorities ?? user.authorities)] },
     undefined,
@@ -58,6 +59,8 @@ const LOSSES: Record<string, (user: User) => Promise<unknown>> = {
   },
 };
 
+/** Nobody is told here. */
+const silent: Mailer = { sendLink: async () => undefined, notify: async () => undefined };
 const isGone = (loss: string): boolean => loss === 'deleted' || loss.startsWith('replaced');
 const byToken = CHANGES.filter(({ on }) => routes.find((row) => row.on === on)?.contract.who !== 'open');
 

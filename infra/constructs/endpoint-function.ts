@@ -28,12 +28,15 @@ export class EndpointFunction extends GatehouseFunction {
       description: route.on,
       memorySize: route.may.keys?.includes('pepper') ? MEMORY.hashing : MEMORY.usual,
       timeout: TIMEOUT,
+      ...(route.guarded &&
+        settings.loginConcurrency !== undefined && { reservedConcurrentExecutions: settings.loginConcurrency }),
       environment: {
         TOKEN_ISSUER: `gatehouse-${environment}`,
         TOKEN_SECONDS: String(settings.tokenLife.minutes * 60),
         REMEMBERED_TOKEN_SECONDS: String(settings.tokenLife.rememberedMinutes * 60),
         AUDIT_DAYS: String(settings.auditDays),
         FAILURES_PER_SOURCE: String(settings.guessing.failuresPerSource),
+        REQUESTS_PER_SOURCE: String(settings.guessing.requestsPerSource),
       },
     });
   }

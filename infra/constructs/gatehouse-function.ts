@@ -7,7 +7,10 @@ import { bundleOf } from '../bundle.ts';
 import type { Settings } from '../settings.ts';
 
 interface Props
-  extends Pick<FunctionProps, 'description' | 'memorySize' | 'timeout' | 'environment' | 'retryAttempts'> {
+  extends Pick<
+    FunctionProps,
+    'description' | 'memorySize' | 'timeout' | 'environment' | 'retryAttempts' | 'reservedConcurrentExecutions'
+  > {
   /** The name of its file in `functions/`, without extension. */
   readonly file: string;
   /** The folder that holds all bundles. */

@@ -38,12 +38,18 @@ export const ChangePassword = {
 } satisfies Contract;
 
 /** POST /api/account/reset-password/init: the address as text, as clients send it, or as a field. */
-export const RequestReset = { who: 'open', about, body: v.object({ email }), textAs: 'email' } satisfies Contract;
+export const RequestReset = {
+  who: 'open',
+  about,
+  body: v.object({ email }),
+  textAs: 'email',
+  failures: ['too-many-attempts'],
+} satisfies Contract;
 
 /** POST /api/account/reset-password/finish */
 export const FinishReset = {
   who: 'open',
   about,
   body: v.object({ key: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')), newPassword: password }),
-  failures: ['unknown-key'],
+  failures: ['unknown-key', 'too-many-attempts'],
 } satisfies Contract;

@@ -1,12 +1,12 @@
 import { Failure } from '../failure.ts';
 import type { Decision } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
-import { add, also, type Condition, put, type Write } from '../table/write.ts';
+import { also, type Condition, put, type Write } from '../table/write.ts';
 
 /*
  * Guessing passwords takes time. A login has one count of failures for each network that its account has logged in from
- * lately, and one for everywhere else together: who guesses elsewhere keeps nobody out at home. A source has one over all
- * logins, against floods.
+ * lately, and one for everywhere else together: who guesses elsewhere keeps nobody out at home. A source has two over all
+ * logins, against floods: of its failures, and of all its requests that make the service work hard.
  */
 
 /** So many failures of a login cost no time; after them the waits double up to the longest. Seconds. */
@@ -30,9 +30,12 @@ export interface Failures {
   readonly expires: number;
 }
 
-/** The failures of a source. */
-export interface Flood {
+/** The failures and requests of a source. */
+export interface SourceCount {
+  /** Failures. */
   readonly n: number;
+  /** Requests, successful ones included; absent in counts that an earlier release has begun. */
+  readonly requests?: number;
   /** When their window began; milliseconds since 1970. */
   readonly since: number;
 }
@@ -41,7 +44,7 @@ export interface Flood {
 export interface Counts {
   readonly network: Failures | undefined;
   readonly elsewhere: Failures | undefined;
-  readonly source: Flood | undefined;
+  readonly source: SourceCount | undefined;
 }
 
 /** Where the counts are stored. */
@@ -52,6 +55,18 @@ export function waitAfter(failures: number): number {
   return failures < FREE ? 0 : Math.min(2 ** (failures - FREE), LONGEST_WAIT);
 }
 
+/** How much one source may do within a window. */
+export interface SourceLimits {
+  readonly failuresPerSource: number;
+  readonly requestsPerSource: number;
+}
+
+/** When requests come: now, and the one in question. It may have waited in line since. Milliseconds since 1970. */
+interface Times {
+  readonly now: number;
+  readonly arrivedAt: number;
+}
+
 /**
  * Counts a guess as a failure before it is made, and tells whether its network is known. Fails with too-many-attempts
  * while there is a wait: whoever came before its end has not waited, even if the request was in line for so long.
@@ -59,22 +74,15 @@ export function waitAfter(failures: number): number {
 export function reservation(
   keys: CountKeys,
   counts: Counts,
-  { now, arrivedAt, failuresPerSource }: { now: number; arrivedAt: number; failuresPerSource: number },
+  { now, arrivedAt, ...limits }: Times & SourceLimits,
 ): Decision<boolean> {
   const { network, elsewhere, source } = counts;
   const isKnown = network !== undefined && now < network.expires * 1000;
   const own = isKnown ? network : elsewhere;
   const failures = own && now < own.last + MEMORY * 1000 ? own.n : 0;
   const wait = waitAfter(failures);
-  const flood = source && now < source.since + WINDOW * 1000 ? source : undefined;
-
-  const free = Math.max(
-    own && wait > 0 ? own.last + wait * 1000 : 0,
-    flood && flood.n >= failuresPerSource ? flood.since + WINDOW * 1000 : 0,
-  );
-  if (arrivedAt < free) {
-    throw new Failure('too-many-attempts', { retryAfter: Math.max(1, Math.ceil((free - now) / 1000)) });
-  }
+  const free = Math.max(own && wait > 0 ? own.last + wait * 1000 : 0, freeAt(source, limits));
+  if (arrivedAt < free) throw tooManyAttempts(free, now);
 
   const counted = { n: failures + 1, last: now };
   return {
@@ -82,11 +90,63 @@ export function reservation(
       isKnown
         ? also(put(keys.network, { ...counted, expires: network.expires }), asRead(network, 'last'))
         : also(put(keys.elsewhere, { ...counted, expires: seconds(now) + MEMORY }), asRead(elsewhere, 'last')),
-      flood
-        ? also(add(keys.source, 1), hasRoom(flood, failuresPerSource))
-        : also(put(keys.source, newWindow(now)), asRead(source, 'since')),
+      countRequest(keys.source, source, 1, { now, ...limits }),
     ],
     result: isKnown,
+  };
+}
+
+/**
+ * Counts a request of a source that is no guess, but makes the service work as hard. Fails with too-many-attempts when the
+ * source has had its share of the window.
+ */
+export function requestCounted(
+  key: Key,
+  source: SourceCount | undefined,
+  { now, arrivedAt, ...limits }: Times & SourceLimits,
+): Decision<undefined> {
+  const free = freeAt(source, limits);
+  if (arrivedAt < free) throw tooManyAttempts(free, now);
+  return { writes: [countRequest(key, source, 0, { now, ...limits })], result: undefined };
+}
+
+/** When a source that has had its share may go on; 0 when it may now. */
+function freeAt(source: SourceCount | undefined, { failuresPerSource, requestsPerSource }: SourceLimits): number {
+  if (!source) return 0;
+  const { n, requests = 0, since } = source;
+  return n >= failuresPerSource || requests >= requestsPerSource ? since + WINDOW * 1000 : 0;
+}
+
+const tooManyAttempts = (free: number, now: number): Failure =>
+  new Failure('too-many-attempts', { retryAfter: Math.max(1, Math.ceil((free - now) / 1000)) });
+
+/** One more request in the window of the source, or the first of a new one. */
+function countRequest(
+  key: Key,
+  source: SourceCount | undefined,
+  failures: 0 | 1,
+  { now, failuresPerSource, requestsPerSource }: { now: number } & SourceLimits,
+): Write {
+  // Not a comparison for the end: a count without a time begins a new window too.
+  if (!source || !(now < source.since + WINDOW * 1000)) {
+    return also(put(key, { n: failures, requests: 1, ...newWindow(now) }), asRead(source, 'since'));
+  }
+  // The many people at one source need not wait for each other while there is room.
+  return {
+    act: 'Update',
+    key,
+    update: 'ADD #n :failures, #requests :one',
+    condition:
+      '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR #requests < :requestLimit)',
+    names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
+    values: {
+      ':failures': failures,
+      ':one': 1,
+      ':since': source.since,
+      ':failureLimit': failuresPerSource,
+      ':requestLimit': requestsPerSource,
+    },
+    otherwise: 'reload',
   };
 }
 
@@ -95,36 +155,49 @@ export function reservation(
  * at the same login and moment is forgiven with it, or counted after it.
  */
 export function forgiveness(keys: CountKeys, isKnown: boolean, now: number): Write[] {
+  return [...cleared(keys, isKnown, now), giveBack(keys.source, now)];
+}
+
+/**
+ * Whoever reads the mailbox of the account has set a new password: the failures are forgotten, and the network is known
+ * from now on. So nobody who guesses elsewhere can keep the owner of the mailbox out.
+ */
+export const mailboxProved = (keys: CountKeys, now: number): Write[] => cleared(keys, false, now);
+
+function cleared(keys: CountKeys, isKnown: boolean, now: number): Write[] {
   const none = { n: 0, last: now };
   return [
     put(keys.network, { ...none, expires: seconds(now) + KNOWN }),
     ...(isKnown ? [] : [put(keys.elsewhere, { ...none, expires: seconds(now) + MEMORY })]),
-    add(keys.source, -1),
   ];
 }
 
+/** The failure that was counted in advance. Whoever has removed the count meanwhile gets a new one, which expires too. */
+function giveBack(key: Key, now: number): Write {
+  const { since, expires } = newWindow(now);
+  return {
+    act: 'Update',
+    key,
+    update:
+      'SET #n = if_not_exists(#n, :one) - :one, #since = if_not_exists(#since, :since), ' +
+      '#expires = if_not_exists(#expires, :expires)',
+    names: { '#n': 'n', '#since': 'since', '#expires': 'expires' },
+    values: { ':one': 1, ':since': since, ':expires': expires },
+  };
+}
+
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
-const newWindow = (now: number) => ({ n: 1, since: now, expires: seconds(now) + WINDOW + MARGIN });
+const newWindow = (now: number) => ({ since: now, expires: seconds(now) + WINDOW + MARGIN });
 
 /** No other guess was counted meanwhile. */
 function asRead<C extends { readonly n: number }>(count: C | undefined, time: keyof C & string): Condition {
   if (!count) return { condition: 'attribute_not_exists(pk)', otherwise: 'reload' };
-  // What was given back to a count that an operator had removed meanwhile has no time.
+  // An earlier release left a count without a time when an operator removed it in the middle of a login.
   const timeless = count[time] === undefined;
   return {
     condition: `#n = :n AND ${timeless ? 'attribute_not_exists(#time)' : '#time = :time'}`,
     names: { '#n': 'n', '#time': time },
     values: { ':n': count.n, ...(!timeless && { ':time': count[time] }) },
-    otherwise: 'reload',
-  };
-}
-
-/** The many people at one source need not wait for each other while there is room. */
-function hasRoom({ since }: Flood, failuresPerSource: number): Condition {
-  return {
-    condition: '#since = :since AND #n < :limit',
-    names: { '#since': 'since', '#n': 'n' },
-    values: { ':since': since, ':limit': failuresPerSource },
     otherwise: 'reload',
   };
 }

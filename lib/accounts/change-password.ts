@@ -1,6 +1,9 @@
 import { Failure } from '../failure.ts';
+import type { Mailer } from '../mail/mail.ts';
+import { findMailCount, mailCounted } from '../mail/mail-limit.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { Table } from '../table/table.ts';
+import { together } from '../together.ts';
 import { type Caller, changeAs, refusal } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
 import { deedOn, passwordChange } from '../users/user-table.ts';
@@ -10,11 +13,11 @@ import type { Source } from './source.ts';
 
 /**
  * Changes the caller's own password. The token that asked goes on as before; all others of this user can change nothing
- * any more. Fails with unauthorized when the account is gone, forbidden when it is deactivated, too-many-attempts as a
+ * any more. The user is told by mail. Fails with unauthorized when the account is gone, forbidden when it is deactivated, too-many-attempts as a
  * login does, and wrong-password.
  */
 export async function changePassword(
-  { table, passwords, guessing }: { table: Table; passwords: Passwords; guessing: Guessing },
+  { table, passwords, guessing, mailer }: { table: Table; passwords: Passwords; guessing: Guessing; mailer: Mailer },
   caller: Caller,
   source: Source,
   current: string,
@@ -26,16 +29,22 @@ export async function changePassword(
     // Who is refused anyway guesses nothing.
     if (!user || refusal(user, caller, ChangePassword.who)) return undefined;
     attempt ??= await guessing.reserve(user.login, source);
-    return (await passwords.matches(current, user.passwordHash)) ? passwords.hash(wanted) : undefined;
+    if (!(await passwords.matches(current, user.passwordHash))) return undefined;
+    const mails = await findMailCount(table, user.id, 'passwordChanged');
+    return { passwordHash: await passwords.hash(wanted), mails };
   };
 
-  await changeAs(table, caller, ChangePassword.who, load, (passwordHash, self) => {
-    if (!passwordHash) throw new Failure('wrong-password');
+  const notified = await changeAs(table, caller, ChangePassword.who, load, (loaded, self) => {
+    if (!loaded) throw new Failure('wrong-password');
+    const mail = mailCounted(self.id, 'passwordChanged', loaded.mails, Date.now());
     return {
-      writes: [passwordChange(self, passwordHash, caller.jti)],
-      result: undefined,
+      writes: [passwordChange(self, loaded.passwordHash, caller.jti), ...(mail ? [mail] : [])],
+      result: mail && self,
       deed: deedOn('password.changed', self),
     };
   });
-  await attempt?.forgive();
+  await together([
+    Promise.resolve(attempt?.forgive()),
+    Promise.resolve(notified && mailer.notify('passwordChanged', notified)),
+  ]);
 }

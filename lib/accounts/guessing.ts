@@ -1,12 +1,22 @@
 import { createHmac } from 'node:crypto';
 import { GenerateMacCommand } from '@aws-sdk/client-kms';
-import { inTime } from '../aws.ts';
+import { inTime, limitColdStart } from '../aws.ts';
 import { sharedKms } from '../kms.ts';
 import { setting } from '../setting.ts';
 import { change, unlessUnavailable } from '../table/change.ts';
 import { elsewhereAttemptsKey, type Key, networkAttemptsKey, sourceAttemptsKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { type CountKeys, type Counts, forgiveness, reservation } from './attempts.ts';
+import type { Write } from '../table/write.ts';
+import {
+  type CountKeys,
+  type Counts,
+  forgiveness,
+  mailboxProved,
+  requestCounted,
+  reservation,
+  type SourceCount,
+  type SourceLimits,
+} from './attempts.ts';
 import { machineOf, networkOf, type Source } from './source.ts';
 
 /** Not as long as an argon2 hash, of which the same key makes MACs too. */
@@ -19,6 +29,13 @@ export interface Guessing {
    * while there is a wait, and with unavailable when it could not be counted.
    */
   reserve(login: string, source: Source): Promise<Attempt>;
+  /**
+   * Counts a request that is no guess against its source, before any work is done for it. Fails with too-many-attempts,
+   * and with unavailable when it could not be counted.
+   */
+  countRequest(source: Source): Promise<void>;
+  /** The writes for a password that was set by a mailed key: they end every wait of this login in this network. */
+  mailboxProved(login: string, source: Source): Promise<Write[]>;
 }
 
 /** A guess that stays counted as a failure until it is forgiven. */
@@ -33,11 +50,17 @@ export interface Attempt {
  */
 export function openGuessing(
   table: Table,
-  failuresPerSource = Number(setting('FAILURES_PER_SOURCE')),
+  limits: SourceLimits = {
+    failuresPerSource: Number(setting('FAILURES_PER_SOURCE')),
+    requestsPerSource: Number(setting('REQUESTS_PER_SOURCE')),
+  },
   pepperKey = setting('PEPPER_KEY'),
   kms = sharedKms(),
 ): Guessing {
   let secret: Promise<Buffer> | undefined;
+  // In the cold start, so that no request of a flood causes a call to KMS. The first request repeats what fails here.
+  limitColdStart();
+  const started = derived().catch(() => undefined);
 
   async function deriveSecret(): Promise<Buffer> {
     const command = new GenerateMacCommand({ KeyId: pepperKey, Message: LABEL, MacAlgorithm: 'HMAC_SHA_256' });
@@ -45,13 +68,23 @@ export function openGuessing(
     return Buffer.from(Mac as Uint8Array);
   }
 
-  async function keysOf(login: string, address: string): Promise<CountKeys> {
+  function derived(): Promise<Buffer> {
     secret ??= deriveSecret().catch((error) => {
       secret = undefined;
       throw error;
     });
-    const key = await secret;
-    const hidden = (text: string) => createHmac('sha256', key).update(text).digest('base64url');
+    return secret;
+  }
+
+  /** How names and addresses are hidden: by their HMAC. */
+  async function hiding(): Promise<(text: string) => string> {
+    await started;
+    const key = await derived();
+    return (text) => createHmac('sha256', key).update(text).digest('base64url');
+  }
+
+  async function keysOf(login: string, address: string): Promise<CountKeys> {
+    const hidden = await hiding();
     return {
       network: networkAttemptsKey(hidden(login), hidden(`${networkOf(address)} ${login}`)),
       elsewhere: elsewhereAttemptsKey(hidden(login)),
@@ -71,7 +104,7 @@ export function openGuessing(
       const isKnown = await change(
         table,
         () => load(keys),
-        (counts) => reservation(keys, counts, { now: Date.now(), arrivedAt, failuresPerSource }),
+        (counts) => reservation(keys, counts, { now: Date.now(), arrivedAt, ...limits }),
       );
       return {
         forgive: () =>
@@ -84,5 +117,17 @@ export function openGuessing(
           ),
       };
     },
+
+    async countRequest({ address, arrivedAt }) {
+      const hidden = await hiding();
+      const key = sourceAttemptsKey(hidden(machineOf(address)));
+      await change(
+        table,
+        async () => (await table.get(key)) as SourceCount | undefined,
+        (count) => requestCounted(key, count, { now: Date.now(), arrivedAt, ...limits }),
+      );
+    },
+
+    mailboxProved: async (login, { address }) => mailboxProved(await keysOf(login, address), Date.now()),
   };
 }

@@ -4,21 +4,25 @@ import { RESERVE } from '../aws.ts';
 import { Failure } from '../failure.ts';
 import { logError } from '../log.ts';
 import type { Mailer } from '../mail/mail.ts';
+import { findMailCount, mailCounted } from '../mail/mail-limit.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { change } from '../table/change.ts';
+import { change, type Decision } from '../table/change.ts';
 import { emailGuardKey, resetKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { also, claim, remove, unchanged, type Write } from '../table/write.ts';
 import { startClock } from '../time-left.ts';
+import { together } from '../together.ts';
 import { emailKey, formerEmailKey, heldEmailKey } from '../users/email-key.ts';
 import type { User } from '../users/user.ts';
 import { deedOn, findUser, passwordChange } from '../users/user-table.ts';
+import type { Guessing } from './guessing.ts';
+import type { Source } from './source.ts';
 
 /** How long a key can be used, in seconds. */
 const LIFE = 24 * 60 * 60;
 
-/** How long every request for a key takes, whether the address is known or not; milliseconds. */
-const DURATION = 1000;
+/** How long every request for a key takes, whether the address is known or not; docs/adr/0006 has the margin. Milliseconds. */
+const DURATION = 2000;
 /** What the work for a known address leaves of it: a call that is given up may still be on its way. */
 const MARGIN = 200;
 
@@ -45,25 +49,32 @@ export function newResetKey(user: User): { key: string; write: Write } {
 }
 
 /**
- * Mails a key to the activated account with this address, if there is one. Never fails, and takes the same time whatever
- * happens: the work must be over before the answer, because nothing runs after it, and what goes wrong is logged,
- * because telling it would tell that the address is known.
+ * Mails a key to the activated account with this address, if there is one and it has not had its share of such mails.
+ * Takes the same time whatever happens: the work must be over before the answer, because nothing runs after it, and what
+ * goes wrong is logged, because telling it would tell that the address is known. Fails with too-many-attempts when the
+ * source sends too many requests, and with unavailable when they cannot be counted, whatever the address.
  */
-export async function requestReset(table: Table, mailer: Mailer, address: string): Promise<void> {
+export async function requestReset(
+  { table, mailer, guessing }: { table: Table; mailer: Mailer; guessing: Guessing },
+  source: Source,
+  address: string,
+): Promise<void> {
+  await guessing.countRequest(source);
   const over = new Promise((resolve) => setTimeout(resolve, DURATION));
   // Calls to AWS end RESERVE before the clock does: here that is just before the duration is over.
   startClock(DURATION - MARGIN + RESERVE);
   try {
-    const user = await findUserByEmail(table, address);
-    if (user?.activated) {
-      const { key, write } = newResetKey(user);
-      await change(
-        table,
-        async () => undefined,
-        () => ({ writes: [write], result: undefined }),
-      );
-      await mailer.sendLink('reset', user, key);
-    }
+    const load = async () => {
+      const user = await findUserByEmail(table, address);
+      return user && { user, mails: await findMailCount(table, user.id, 'reset') };
+    };
+    const mail = await change(table, load, (loaded): Decision<{ user: User; key: string } | undefined> => {
+      const counted = loaded?.user.activated && mailCounted(loaded.user.id, 'reset', loaded.mails, Date.now());
+      if (!counted) return { writes: [], result: undefined };
+      const { key, write } = newResetKey(loaded.user);
+      return { writes: [write, counted], result: { user: loaded.user, key } };
+    });
+    if (mail) await mailer.sendLink('reset', mail.user, mail.key);
   } catch (error) {
     logError('resetNotSent', error);
   }
@@ -81,28 +92,48 @@ async function findUserByEmail(table: Table, address: string): Promise<User | un
 }
 
 /**
- * Sets the password of the account that the key was mailed to; none of its tokens changes anything any more.
- * Fails with unknown-key: used, expired, never given, or overtaken by a change of the password or the address.
+ * Sets the password of the account that the key was mailed to; none of its tokens changes anything any more. The key has
+ * proved who reads the mailbox: the network that the request comes from is known from now on, and failed logins are
+ * forgotten. The user is told by mail.
+ * Fails with unknown-key: used, expired, never given, or overtaken by a change of the password or the address; with
+ * too-many-attempts when the source sends too many requests.
  */
-export async function finishReset(table: Table, passwords: Passwords, key: string, wanted: string): Promise<void> {
+export async function finishReset(
+  { table, passwords, guessing, mailer }: { table: Table; passwords: Passwords; guessing: Guessing; mailer: Mailer },
+  source: Source,
+  key: string,
+  wanted: string,
+): Promise<void> {
+  await guessing.countRequest(source);
   const at = resetKey(hashOf(key));
+  let hashing: Promise<string> | undefined;
   const load = async () => {
     const reset = (await table.get(at)) as Reset | undefined;
     const user = reset && (await findUser(table, reset.userId));
     if (!reset || !user || !isGood(reset, user)) return undefined;
-    return { user, passwordHash: await passwords.hash(wanted) };
+    hashing ??= passwords.hash(wanted);
+    const [passwordHash, mails, proved] = await together([
+      hashing,
+      findMailCount(table, user.id, 'passwordChanged'),
+      guessing.mailboxProved(user.login, source),
+    ]);
+    return { user, passwordHash, mails, proved };
   };
-  await change(table, load, (loaded) => {
+  const notified = await change(table, load, (loaded) => {
     if (!loaded) throw new Failure('unknown-key');
-    const { user, passwordHash } = loaded;
+    const { user, passwordHash, mails, proved } = loaded;
+    const mail = mailCounted(user.id, 'passwordChanged', mails, Date.now());
     const once = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
     const writes = [
       also(passwordChange(user, passwordHash), unchanged(user)),
       remove(at, once),
+      ...proved,
+      ...(mail ? [mail] : []),
       auditEntry(user, deedOn('password.reset', user)),
     ];
-    return { writes, result: undefined };
+    return { writes, result: mail && user };
   });
+  if (notified) await mailer.notify('passwordChanged', notified);
 }
 
 function isGood(reset: Reset, user: User): boolean {

@@ -1,23 +1,29 @@
+import type { Mailer } from '../mail/mail.ts';
 import type { Table } from '../table/table.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
-import { modify } from '../users/update-user.ts';
+import { findMailsOfChange, modify } from '../users/update-user.ts';
+import type { User } from '../users/user.ts';
 import type { OwnAccountChange } from '../users/user-schema.ts';
 import { UpdateAccount } from './account-contracts.ts';
 
 /**
- * Changes what users may say of themselves. Fails with email-taken, unauthorized when the account is gone, forbidden
- * when it is deactivated. A request that changes nothing leaves no version and no audit event.
+ * Changes what users may say of themselves. Of a new address the former one is told by mail. A request that changes
+ * nothing leaves no version and no audit event. Fails with email-taken, unauthorized when the account is gone, forbidden
+ * when it is deactivated.
  */
-export async function updateAccount(table: Table, caller: Caller, wanted: OwnAccountChange): Promise<void> {
-  await changeAs(
-    table,
-    caller,
-    UpdateAccount.who,
-    async () => undefined,
-    (_, self) => {
-      const decision = modify('account.updated', self, wanted, self.login);
-      // Clients save the form of the account whether anything in it was changed or not.
-      return decision.deed.fields.length === 0 ? { ...decision, writes: [] } : decision;
-    },
-  );
+export async function updateAccount(
+  { table, mailer }: { table: Table; mailer: Mailer },
+  caller: Caller,
+  wanted: OwnAccountChange,
+): Promise<void> {
+  const load = async (self: Promise<User | undefined>) => {
+    const user = await self;
+    return user && findMailsOfChange(table, user, wanted);
+  };
+  const { notified } = await changeAs(table, caller, UpdateAccount.who, load, (mails, self) => {
+    const decision = modify('account.updated', self, wanted, { modifiedBy: self.login, mails });
+    // Clients save the form of the account whether anything in it was changed or not.
+    return decision.deed.fields.length === 0 ? { ...decision, writes: [] } : decision;
+  });
+  if (notified) await mailer.notify('emailChanged', notified);
 }

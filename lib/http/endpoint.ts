@@ -2,7 +2,7 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Source } from '../accounts/source.ts';
-import { isOutage, RESERVE } from '../aws.ts';
+import { isOutage, limitColdStart } from '../aws.ts';
 import type { BodyOf, Contract, PathOf, QueryOf } from '../contract.ts';
 import { Failure } from '../failure.ts';
 import { openTable } from '../table/table.ts';
@@ -87,13 +87,9 @@ function answering(contract: Contract): MiddlewareObj<Event, Result> {
   };
 }
 
-/** How long a cold start waits for the table; milliseconds. */
-const COLD_START = 2000;
-
 /** Lets in who carries a token of ours. */
 function authenticating(): MiddlewareObj<Event, Result> {
-  // A table that does not answer must not use up the time of the first request, which reads the keys again.
-  startClock(COLD_START + RESERVE);
+  limitColdStart();
   const verifier = openVerifier(openTable());
   return {
     async before({ event }) {

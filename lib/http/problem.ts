@@ -105,7 +105,8 @@ const PROBLEMS = {
     status: 429,
     message: 'error.http.429',
     title: 'Too Many Requests',
-    detail: 'Too many wrong passwords: try again after the seconds that Retry-After says',
+    detail:
+      'Too many wrong passwords, or too many requests from one address: try again after the seconds in Retry-After',
   },
   'too-many-parameters': {
     status: 400,

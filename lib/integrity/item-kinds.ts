@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { OCCASIONS, type Occasion } from '../mail/occasion.ts';
 import { idText, type Key, type Kind, notBeforeKey } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import { thumbprint } from '../tokens/thumbprint.ts';
@@ -65,6 +66,10 @@ const ITEM_KINDS: readonly ItemKind[] = [
   },
   // What is given back after the end of its window is missing from the next.
   { owns: beside('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: whole, since: count, expires: count }) },
+  {
+    owns: ({ pk, sk }) => /^MAILS#\d{16}$/.test(pk) && OCCASIONS.includes(sk as Occasion),
+    attributes: v.object({ n: count, since: count, expires: count }),
+  },
   { owns: beside('RESET#', 'RESET'), attributes: v.object({ userId: id, expires: count }) },
 ];
 

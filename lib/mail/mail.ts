@@ -1,11 +1,9 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2';
-import { clientSettings, inTime } from '../aws.ts';
+import { clientSettings, inTime, openConnection } from '../aws.ts';
 import { logError } from '../log.ts';
 import { setting } from '../setting.ts';
 import type { User } from '../users/user.ts';
-
-/** The occasions on which a user gets mail. */
-export type Occasion = 'reset' | 'invitation';
+import type { Invitation, Notice, Occasion } from './occasion.ts';
 
 /** What stands in a mail, by language, English for all others; `{login}` and `{link}` become the user's. */
 type Templates = Readonly<Record<string, Texts>> & { readonly en: Texts };
@@ -14,33 +12,47 @@ type Texts = Readonly<Record<Occasion, { readonly subject: string; readonly text
 /** Sends mail to users. */
 export interface Mailer {
   /** Sends the link by which a password is set. Fails as SES does. */
-  sendLink(occasion: Occasion, user: User, key: string): Promise<void>;
+  sendLink(occasion: Invitation, user: User, key: string): Promise<void>;
+  /**
+   * Tells the holder of the address that a user has, or had until now, what has changed. Never fails: the change has been
+   * made, so what goes wrong with the mail is logged. Takes NOTICE_TIMEOUT at the most.
+   */
+  notify(occasion: Notice, user: User): Promise<void>;
 }
+
+/** What the answer to a change can wait for its notice; milliseconds. */
+const NOTICE_TIMEOUT = 2000;
 
 /** Mail by the sender, the links and the templates that the stack names. */
 export function openMailer(ses = new SESv2Client(clientSettings)): Mailer {
   const sender = setting('MAIL_SENDER');
   const linkBase = setting('MAIL_LINK_BASE');
   const templates: Templates = JSON.parse(setting('MAIL_TEMPLATES'));
-  return {
-    async sendLink(occasion, user, key) {
-      const texts = Object.hasOwn(templates, user.langKey) ? templates[user.langKey] : undefined;
-      const { subject, text } = (texts ?? templates.en)[occasion];
-      const link = `${linkBase}${key}`;
-      // In one pass: a login may well be `{link}`.
-      const filled = text.replace(/\{(login|link)\}/g, (_, name) => (name === 'login' ? user.login : link));
-      const mail = new SendEmailCommand({
-        FromEmailAddress: sender,
-        Destination: { ToAddresses: [user.email] },
-        Content: {
-          Simple: {
-            Subject: { Data: subject, Charset: 'UTF-8' },
-            Body: { Text: { Data: filled, Charset: 'UTF-8' } },
-          },
+  // In the cold start, so that the first mail does not have to wait for it.
+  openConnection('email');
+
+  async function send(occasion: Occasion, user: User, link: string, longest?: number): Promise<void> {
+    const texts = Object.hasOwn(templates, user.langKey) ? templates[user.langKey] : undefined;
+    const { subject, text } = (texts ?? templates.en)[occasion];
+    // In one pass: a login may well be `{link}`.
+    const filled = text.replace(/\{(login|link)\}/g, (_, name) => (name === 'login' ? user.login : link));
+    const mail = new SendEmailCommand({
+      FromEmailAddress: sender,
+      Destination: { ToAddresses: [user.email] },
+      Content: {
+        Simple: {
+          Subject: { Data: subject, Charset: 'UTF-8' },
+          Body: { Text: { Data: filled, Charset: 'UTF-8' } },
         },
-      });
-      await ses.send(mail, inTime());
-    },
+      },
+    });
+    await ses.send(mail, inTime(longest));
+  }
+
+  return {
+    sendLink: (occasion, user, key) => send(occasion, user, `${linkBase}${key}`),
+    notify: (occasion, user) =>
+      send(occasion, user, '', NOTICE_TIMEOUT).catch((error) => logError('noticeNotSent', error, { userId: user.id })),
   };
 }
 

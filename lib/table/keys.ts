@@ -15,6 +15,8 @@
  *   public signing key       JWKS                          <kid>
  *   oldest valid token       JWKS                          NOT-BEFORE: beside the keys, so that one query reads both
  *   password reset (TTL)     RESET#<hash of key>           RESET
+ *   mails to an account      MAILS#<user id, 16 digits>    <occasion>
+ *     (TTL)
  *   guesses at a login,      ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: from one that is known,
  *     or of a source (TTL)                                 ELSEWHERE: from all others together
  *                            ATTEMPTS#<HMAC of address>    SOURCE
@@ -39,6 +41,10 @@ export const rosterKey: Key = { pk: 'ADMINS', sk: 'ROSTER' };
 export const sequenceKey = (kind: Kind): Key => ({ pk: 'SEQUENCE', sk: kind });
 export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
 export const resetKey = (hash: string): Key => ({ pk: `RESET#${hash}`, sk: 'RESET' });
+export const mailCountKey = (userId: number, occasion: string): Key => ({
+  pk: `MAILS#${idText(userId)}`,
+  sk: occasion,
+});
 export const auditPartition = (month: string): string => `AUDIT#${month}`;
 export const auditKey = (time: string, id: string): Key => ({
   pk: auditPartition(time.slice(0, 7)),

@@ -1,5 +1,7 @@
 import { changedFields, type Deed } from '../audit/audit-entry.ts';
 import { Failure } from '../failure.ts';
+import type { Mailer } from '../mail/mail.ts';
+import { findMailCount, type MailCount, mailCounted } from '../mail/mail-limit.ts';
 import type { Decision } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { demandVersion, type ExpectedVersions, nextVersion } from '../version.ts';
@@ -13,35 +15,49 @@ import { deedOn, findUser, modification } from './user-table.ts';
 const SHOWN = ['login', 'email', 'firstName', 'lastName', 'imageUrl', 'activated', 'langKey', 'authorities'] as const;
 
 /**
- * Changes an account; what the change leaves out stays.
+ * Changes an account; what the change leaves out stays. Of a new address the former one is told by mail.
  * Fails with unknown-id, version-changed, login-taken, email-taken, last-administrator, forbidden.
  */
-export function updateUser(
-  table: Table,
+export async function updateUser(
+  { table, mailer }: { table: Table; mailer: Mailer },
   caller: Caller,
   wanted: UserChange,
   expected: ExpectedVersions,
 ): Promise<User> {
-  return changeAs(
-    table,
-    caller,
-    UpdateUser.who,
-    () => findUser(table, wanted.id),
-    (target, self) => {
-      if (!target) throw new Failure('unknown-id');
-      demandVersion(target, expected);
-      return modify('user.updated', target, wanted, self.login);
-    },
-  );
+  const load = async () => {
+    const target = await findUser(table, wanted.id);
+    return { target, mails: target && (await findMailsOfChange(table, target, wanted)) };
+  };
+  const { after, notified } = await changeAs(table, caller, UpdateUser.who, load, ({ target, mails }, self) => {
+    if (!target) throw new Failure('unknown-id');
+    demandVersion(target, expected);
+    return modify('user.updated', target, wanted, { modifiedBy: self.login, mails });
+  });
+  if (notified) await mailer.notify('emailChanged', notified);
+  return after;
 }
 
-/** The decision to change a user's visible fields, on whose behalf and when. */
+/** How many notices the user has got lately, if this change causes one. */
+export async function findMailsOfChange(
+  table: Table,
+  target: User,
+  { email }: { readonly email?: string | undefined },
+): Promise<MailCount | undefined> {
+  return movesTo(target, email) ? findMailCount(table, target.id, 'emailChanged') : undefined;
+}
+
+const movesTo = (target: User, email: string | undefined): boolean => email !== undefined && email !== target.email;
+
+/**
+ * The decision to change a user's visible fields, on whose behalf and when. `notified` is the user with the address that
+ * is to be told of a new one; undefined when there is none, or when it has been told often enough.
+ */
 export function modify(
   action: 'user.updated' | 'account.updated',
   target: User,
   fields: Partial<User>,
-  modifiedBy: string,
-): Decision<User> & { deed: Deed } {
+  { modifiedBy, mails }: { modifiedBy: string; mails: MailCount | undefined },
+): Decision<{ after: User; notified: User | undefined }> & { deed: Deed } {
   const after: User = {
     ...target,
     ...fields,
@@ -51,5 +67,10 @@ export function modify(
     lastModifiedDate: new Date().toISOString(),
   };
   const deed = deedOn(action, target, changedFields(target, after, SHOWN));
-  return { writes: modification(target, after), result: after, deed };
+  const mail = movesTo(target, fields.email) ? mailCounted(target.id, 'emailChanged', mails, Date.now()) : undefined;
+  return {
+    writes: [...modification(target, after), ...(mail ? [mail] : [])],
+    result: { after, notified: mail && target },
+    deed,
+  };
 }
