@@ -23,6 +23,8 @@ export interface CloudOptions {
   /** Stands around every call to AWS. */
   readonly around?: Around;
   readonly holdTransactions?: number;
+  /** Whether calls to the table are throttled as DynamoDB would throttle them, whoever makes them. */
+  readonly meterCapacity?: boolean;
 }
 
 /** A stack at work on this machine. */
@@ -95,6 +97,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
         onLine(sentence);
       },
       holdTransactions: options.holdTransactions,
+      capacity: options.meterCapacity
+        ? { region: template.region, tableMaximum: () => tableMaximum(deployed.table) }
+        : undefined,
     });
     stops.push(front.stop);
     await createTable(front.url, template.region, deployed.table);
@@ -135,6 +140,7 @@ interface TableProperties {
   readonly TableName: string;
   readonly KeySchema: { AttributeName: string; KeyType: 'HASH' | 'RANGE' }[];
   readonly AttributeDefinitions: { AttributeName: string; AttributeType: 'S' | 'N' | 'B' }[];
+  readonly OnDemandThroughput?: { MaxReadRequestUnits?: number; MaxWriteRequestUnits?: number };
   readonly SSESpecification?: { KMSMasterKeyId?: string };
   readonly Tags?: { Key: string; Value: string }[];
 }
@@ -217,6 +223,11 @@ function deploy(template: Template, state: State): Deployed {
     api: { routes, cors: api?.CorsConfiguration as Cors | undefined },
   };
 }
+
+const tableMaximum = ({ OnDemandThroughput }: TableProperties) => ({
+  Read: OnDemandThroughput?.MaxReadRequestUnits,
+  Write: OnDemandThroughput?.MaxWriteRequestUnits,
+});
 
 async function createTable(endpoint: string, region: string, table: TableProperties): Promise<void> {
   const { TableName, KeySchema, AttributeDefinitions } = table;

@@ -1,7 +1,15 @@
 import { once } from 'node:events';
-import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Authorization } from './authorization.ts';
+import { type CapacityOptions, type Meter, meterCapacity } from './capacity.ts';
 import type { Identity } from './functions.ts';
 import { transactionsInFlight } from './in-flight.ts';
 import type { ServiceAnswer } from './kms.ts';
@@ -39,6 +47,8 @@ export interface FrontOptions {
   readonly onRefusal: (sentence: string) => void;
   /** For how long every transaction is under way at least; milliseconds. */
   readonly holdTransactions?: number | undefined;
+  /** What the table serves; without it, as much as the engine can. */
+  readonly capacity?: CapacityOptions | undefined;
 }
 
 const SERVICES: Record<string, Call['service']> = { DynamoDB_20120810: 'DynamoDB', TrentService: 'KMS', SES: 'SES' };
@@ -48,6 +58,7 @@ const SEND_MAIL = '/v2/email/outbound-emails';
 export async function startFront(options: FrontOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const pass = transactionsInFlight(options.holdTransactions);
+  const meter: Meter = options.capacity ? meterCapacity(options.capacity) : ({ input }, make) => make(input);
 
   async function answer(req: IncomingMessage): Promise<ServiceAnswer> {
     const target = req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target'] ?? '');
@@ -76,7 +87,13 @@ export async function startFront(options: FrontOptions) {
       if (service === 'KMS') return options.kms(operation, input);
       if (service === 'SES') return options.mailbox.send(input);
       if (operation === 'ListTagsOfResource') return { status: 200, body: { Tags: options.tableTags() } };
-      return pass(operation, input, () => forward(options.engineUrl, agent, req, text));
+      const engine = (name: string, body: string) => forward(options.engineUrl, agent, req.headers, name, body);
+      // A throttled transaction is not under way: it holds no items.
+      return meter(
+        { operation, input },
+        (made) => pass(operation, made, () => engine(operation, made === input ? text : JSON.stringify(made))),
+        (keys) => engine('BatchGetItem', JSON.stringify(keys)),
+      );
     };
     const kill = () => options.kill(accessKey);
     return options.around ? options.around({ service, operation, input, by: identity?.name, kill }, make) : make();
@@ -132,13 +149,18 @@ async function textOf(stream: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function forward(engineUrl: string, agent: Agent, req: IncomingMessage, body: string): Promise<ServiceAnswer> {
+function forward(
+  engineUrl: string,
+  agent: Agent,
+  { authorization, 'x-amz-date': date }: IncomingHttpHeaders,
+  operation: string,
+  body: string,
+): Promise<ServiceAnswer> {
   return new Promise((resolve, reject) => {
-    const { 'x-amz-target': target, authorization, 'x-amz-date': date } = req.headers;
     const headers = {
       'Content-Type': 'application/x-amz-json-1.0',
       'Content-Length': Buffer.byteLength(body),
-      'X-Amz-Target': target,
+      'X-Amz-Target': `DynamoDB_20120810.${operation}`,
       Authorization: authorization,
       'X-Amz-Date': date,
     };

@@ -50,16 +50,22 @@ export const CONFLICT: ServiceAnswer = {
 };
 
 /** How a transaction is refused whose members at these positions meet another one. */
-export function cancelled(meets: readonly boolean[]): ServiceAnswer {
-  const codes = meets.map((conflict) => (conflict ? 'TransactionConflict' : 'None'));
+export const cancelled = (meets: readonly boolean[]): ServiceAnswer =>
+  transactionCanceled(
+    meets.map((conflict) =>
+      conflict ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } : { Code: 'None' },
+    ),
+  );
+
+/** How a transaction is refused for these reasons, one for each of its members. */
+export function transactionCanceled(reasons: readonly { Code: string; Message?: string }[]): ServiceAnswer {
+  const codes = reasons.map(({ Code }) => Code).join(', ');
   return {
     status: 400,
     body: {
       __type: `${TYPE}TransactionCanceledException`,
-      Message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes.join(', ')}]`,
-      CancellationReasons: codes.map((Code) =>
-        Code === 'None' ? { Code } : { Code, Message: 'Transaction is ongoing for the item' },
-      ),
+      Message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`,
+      CancellationReasons: reasons,
     },
   };
 }

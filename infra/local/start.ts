@@ -83,6 +83,7 @@ starting = startCloud({
   port,
   onLine: say,
   around: faults.around,
+  meterCapacity: true,
   onEnd: (reason) => void stop(`The DynamoDB engine has ended. ${reason}`, 1),
 });
 await starting.then(run).catch((error) => {

@@ -54,7 +54,7 @@ export interface Gatehouse {
 /** Which stack, what stands around its calls, and whether it is held to its rights and to an intact table: mutants are not. */
 export interface Launch
   extends Pick<CloudOptions, 'assembly'>,
-    Partial<Pick<CloudOptions, 'around' | 'holdTransactions'>> {
+    Partial<Pick<CloudOptions, 'around' | 'holdTransactions' | 'meterCapacity'>> {
   readonly heldToRows?: boolean;
   /** Its tests write what no function would: the table need not be intact at the end. */
   readonly breaksData?: boolean;
