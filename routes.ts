@@ -13,7 +13,7 @@ import * as Users from './lib/users/user-contracts.ts';
 // The partition keys of lib/table/keys.ts.
 const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
 const [SEQUENCE, TOTAL, JWKS, RESET] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*'];
-const [AUDIT, ATTEMPTS, MAILS] = ['AUDIT#*', 'ATTEMPTS#*', 'MAILS#*'];
+const [AUDIT, ATTEMPTS, MAILS, PRECEDENCE] = ['AUDIT#*', 'ATTEMPTS#*', 'MAILS#*', 'PRECEDENCE#*'];
 
 const mail = true;
 const guarded = true;
@@ -43,7 +43,7 @@ export const routes: readonly Route[] = [
   { on: 'POST /api/users',                         file: 'create-user',         contract: Users.CreateUser,
     may: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, TOTAL], updateAlone: [SEQUENCE], check: [USER], keys: ['pepper'], mail } },
   { on: 'PUT /api/users',                          file: 'update-user',         contract: Users.UpdateUser,
-    may: { get: [USER, MAILS], put: [LOGIN, EMAIL, MAILS, AUDIT], update: [USER, ADMINS], remove: [LOGIN, EMAIL], check: [USER], mail } },
+    may: { get: [USER, MAILS], put: [LOGIN, EMAIL, MAILS, AUDIT, PRECEDENCE], update: [USER, ADMINS], remove: [LOGIN, EMAIL], check: [USER], mail } },
   { on: 'GET /api/users',                          file: 'list-users',          contract: Users.ListUsers,
     may: { get: [TOTAL], query: [USER] } },
   { on: 'GET /api/users/authorities',              file: 'list-authorities',    contract: Users.ListAuthorities,
@@ -51,7 +51,7 @@ export const routes: readonly Route[] = [
   { on: 'GET /api/users/{login}',                  file: 'get-user',            contract: Users.GetUser,
     may: { get: [LOGIN, USER] } },
   { on: 'DELETE /api/users/{login}',               file: 'delete-user',         contract: Users.DeleteUser,
-    may: { get: [LOGIN, USER], put: [AUDIT], update: [ADMINS, TOTAL], remove: [USER, LOGIN, EMAIL], check: [USER] } },
+    may: { get: [LOGIN, USER], put: [AUDIT, PRECEDENCE], update: [ADMINS, TOTAL], remove: [USER, LOGIN, EMAIL], check: [USER] } },
 
   { on: 'POST /api/utm-integrations',              file: 'create-integration',  contract: Integrations.CreateIntegration,
     may: { get: [USER], put: [INTEGRATION, AUDIT], update: [TOTAL], updateAlone: [SEQUENCE], check: [USER] } },
@@ -111,7 +111,12 @@ export interface Rights {
   readonly keys?: readonly ('sign' | 'pepper' | 'seal' | 'unseal')[];
 }
 
-/** All that a row's function may do: what the row says, and to read the public keys where it demands a token. */
-export function rightsOf({ contract, may }: Route): Rights {
-  return contract.who === 'open' ? may : { ...may, query: [...(may.query ?? []), JWKS] };
+/**
+ * All that a row's function may do: what the row says, to read the public keys where it demands a token, and before a
+ * change to see whether another one has precedence over it.
+ */
+export function rightsOf({ on, contract, may }: Route): Rights {
+  if (contract.who === 'open') return may;
+  const rights = { ...may, query: [...(may.query ?? []), JWKS] };
+  return on.startsWith('GET ') ? rights : { ...rights, get: [...(may.get ?? []), PRECEDENCE] };
 }

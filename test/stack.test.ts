@@ -135,15 +135,15 @@ function tableRights(on: string): Record<string, unknown> {
 describe('the rights of a function', () => {
   it('are exactly those of its row', () => {
     expect(tableRights('DELETE /api/users/{login}')).toEqual({
-      'dynamodb:GetItem': ['LOGIN#*', 'USER'],
-      'dynamodb:PutItem': ['AUDIT#*'],
+      'dynamodb:GetItem': ['LOGIN#*', 'USER', 'PRECEDENCE#*'],
+      'dynamodb:PutItem': ['AUDIT#*', 'PRECEDENCE#*'],
       'dynamodb:UpdateItem': ['ADMINS', 'TOTAL'],
       'dynamodb:DeleteItem': ['USER', 'LOGIN#*', 'EMAIL#*'],
       'dynamodb:ConditionCheckItem': ['USER'],
       'dynamodb:Query': ['JWKS'],
     });
     expect(tableRights('POST /api/account/change-password')).toEqual({
-      'dynamodb:GetItem': ['USER', 'MAILS#*'],
+      'dynamodb:GetItem': ['USER', 'MAILS#*', 'PRECEDENCE#*'],
       'dynamodb:BatchGetItem': ['ATTEMPTS#*'],
       'dynamodb:PutItem': ['ATTEMPTS#*', 'MAILS#*', 'AUDIT#*'],
       'dynamodb:UpdateItem': ['USER', 'ATTEMPTS#*'],

@@ -23,13 +23,14 @@ const LONGEST_WAIT = 400;
  * Every change of the table: load what the rule needs, decide, commit. When another change came between, it starts
  * again from the load, so that no decision outlives what it was taken on.
  *
- * Fails with what `decide` throws, with the `otherwise` of the first broken condition, or with `unavailable` when the
+ * `onContention` is called before each further try. Fails with what `decide` throws, with the `otherwise` of the first broken condition, or with `unavailable` when the
  * table stayed busy or it cannot be known whether the change was made.
  */
 export async function change<L, R>(
   table: Table,
   load: () => Promise<L>,
   decide: (loaded: L) => Decision<R>,
+  onContention: () => Promise<void> = async () => undefined,
 ): Promise<R> {
   const until = giveUpAt();
   const pause = pauses();
@@ -38,6 +39,7 @@ export async function change<L, R>(
     if (writes.length === 0) return result;
     const outcome = await commit(table, writes, until);
     if (outcome === 'committed') return result;
+    await onContention();
     if (outcome === 'busy') await pause();
     if (Date.now() >= until) throw new Failure('unavailable');
   }

@@ -1,13 +1,19 @@
 import { auditEntry, type Deed } from '../audit/audit-entry.ts';
+import { RESERVE } from '../aws.ts';
 import type { Role, Who } from '../contract.ts';
 import { Failure, type FailureCode } from '../failure.ts';
 import { change, type Decision } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { also, type Condition, check, type Write } from '../table/write.ts';
+import { timeLeft } from '../time-left.ts';
 import { together } from '../together.ts';
+import { precedenceWait, takePrecedence } from './precedence.ts';
 import type { User } from './user.ts';
 import { findUser } from './user-table.ts';
+
+/** How long a change waits for those that have precedence over it; milliseconds. */
+const LONGEST_PRECEDENCE = 5000;
 
 /** Who makes a request, as the token says. */
 export interface Caller {
@@ -87,31 +93,50 @@ function rolesOf(who: Who): readonly Role[] {
  * what must still hold when it is committed. So a stale token changes nothing, whatever the rule forgot. The entry of
  * the audit trail is part of it.
  *
- * Both get the caller's own account: `load` while it is still being read, so that it can read beside. Fails with `forbidden`, for the own account of a caller
- * who is gone with `unauthorized`, and as `change` does.
+ * Both get the caller's own account: `load` while it is still being read, so that it can read beside. A decision about
+ * another user's account names it as `target`: it takes precedence over what that user is doing. Fails with `forbidden`,
+ * for the own account of a caller who is gone with `unauthorized`, and as `change` does.
  */
 export function changeAs<L, R>(
   table: Table,
   caller: Caller,
   who: Who,
   load: (self: Promise<User | undefined>) => Promise<L>,
-  decide: (loaded: L, self: User) => Decision<R> & { readonly deed: Deed },
+  decide: (loaded: L, self: User) => Decision<R> & { readonly deed: Deed; readonly target?: User },
 ): Promise<R> {
+  let target: User | undefined;
   return change(
     table,
-    () => {
-      const self = findUser(table, caller.id);
-      return together([self, load(self)]);
-    },
+    () => loadInTurn(table, caller, load),
     ([self, loaded]) => {
       const refused = refusal(self, caller, who);
       if (refused || !self) throw new Failure(refused ?? 'forbidden');
-      const { writes, result, deed } = decide(loaded, self);
+      const { writes, result, deed, ...decision } = decide(loaded, self);
+      target = decision.target;
       // What changes nothing leaves no trace.
       if (writes.length === 0) return { writes, result };
       return { writes: [...underCaller(writes, self, caller, who), auditEntry(self, deed)], result };
     },
+    async () => {
+      if (target && target.id !== caller.id) await takePrecedence(table, target.id);
+    },
   );
+}
+
+/** The caller's account and what the rule needs, once no administrator's change of that account has precedence. */
+async function loadInTurn<L>(
+  table: Table,
+  caller: Caller,
+  load: (self: Promise<User | undefined>) => Promise<L>,
+): Promise<readonly [User | undefined, L]> {
+  const giveUpAt = Date.now() + Math.min(LONGEST_PRECEDENCE, timeLeft() - RESERVE);
+  for (;;) {
+    const self = findUser(table, caller.id);
+    const [user, loaded, wait] = await together([self, load(self), precedenceWait(table, caller.id)]);
+    if (wait === 0) return [user, loaded];
+    if (Date.now() + wait > giveUpAt) throw new Failure('unavailable');
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
 }
 
 /** Puts the caller's condition first; on the caller's own item it joins the write that is there. */

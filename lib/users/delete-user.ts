@@ -20,7 +20,7 @@ export async function deleteUser(
     (target) => {
       if (!target) throw new Failure('not-found');
       demandVersion(target, expected);
-      return { writes: deletion(target), result: undefined, deed: deedOn('user.deleted', target) };
+      return { writes: deletion(target), result: undefined, deed: deedOn('user.deleted', target), target };
     },
   );
 }

@@ -31,7 +31,7 @@ export async function updateUser(
   const { after, notified } = await changeAs(table, caller, UpdateUser.who, load, ({ target, mails }, self) => {
     if (!target) throw new Failure('unknown-id');
     demandVersion(target, expected);
-    return modify('user.updated', target, wanted, { modifiedBy: self.login, mails });
+    return { ...modify('user.updated', target, wanted, { modifiedBy: self.login, mails }), target };
   });
   if (notified) await mailer.notify('emailChanged', notified);
   return after;
