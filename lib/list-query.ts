@@ -16,12 +16,17 @@ export interface Filter {
   readonly operands: readonly (string | number | boolean)[];
 }
 
+/** One parameter of a query string, decoded. */
+export type Parameter = readonly [name: string, value: string];
+
 /** Which part of a list is wanted, in which order, of what. */
 export interface ListQuery {
   readonly page: number;
   readonly size: number;
   readonly sort: readonly Order[];
   readonly filters: readonly Filter[];
+  /** The parameters that made `sort` and `filters`, as the client sent them: the links to other pages repeat these alone. */
+  readonly parameters: readonly Parameter[];
   /** In the order of ids: what comes after this one. */
   readonly after: number | undefined;
 }
@@ -52,6 +57,9 @@ export function listQuery(
     v.custom<Values>(() => true),
     v.rawTransform(({ dataset: { value: values }, addIssue, NEVER }): ListQuery => {
       const wrong = new Set<string>();
+      const parameters: Parameter[] = (values.sort ?? [])
+        .filter((text) => orders(text).length > 0)
+        .map((text) => ['sort', text]);
       const query: ListQuery = {
         page: count(values.page, 0, 0),
         size: Math.min(count(values.size, 1, DEFAULT_SIZE), largestPage),
@@ -59,8 +67,11 @@ export function listQuery(
         filters: Object.entries(values).flatMap(([parameter, texts]) => {
           const filter = filterOf(fields, parameter, texts);
           if (filter === 'unreadable') wrong.add(parameter);
-          return typeof filter === 'object' ? [filter] : [];
+          if (typeof filter !== 'object') return [];
+          parameters.push(...texts.map((text) => [parameter, text] as const));
+          return [filter];
         }),
+        parameters,
         after: cursorId(values.cursor?.[0]),
       };
       if (query.sort.some(({ field }) => !sortable.includes(field))) wrong.add('sort');

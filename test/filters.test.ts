@@ -115,7 +115,7 @@ describe('a filter finds what it should and nothing else', () => {
     expect(headers['x-total-count']).toBe('2');
     expect(headers.link).not.toContain('rel="next"');
     expect(headers.link).toContain(
-      '</api/utm-integrations?name.contains=o&sort=name%2Cdesc&size=1&page=0>; rel="prev"',
+      '</api/utm-integrations?page=0&size=1&sort=name%2Cdesc&name.contains=o>; rel="prev"',
     );
   });
 });

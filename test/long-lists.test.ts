@@ -24,7 +24,7 @@ function listOf(total: number) {
   };
   const read = async (page: number, size: number, direction: 'asc' | 'desc') => {
     const sort = [{ field: 'id', descending: direction === 'desc' }];
-    const query = { page, size, sort, filters: [], after: undefined };
+    const query = { page, size, sort, filters: [], parameters: [], after: undefined };
     const { entities } = await listPage(table as Partial<Table> as Table, 'USER', query, idOf);
     return entities.map(({ id }) => id);
   };
@@ -77,7 +77,7 @@ describe('a page in the order of ids', () => {
     const unreachable = new DynamoDBClient({ endpoint: 'http://127.0.0.1:1', region: 'none' });
     const table: Table = { ...openTable('none', unreachable), total: async () => 22_001 };
 
-    const query = { page: 5, size: 2000, sort: [], filters: [], after: undefined };
+    const query = { page: 5, size: 2000, sort: [], filters: [], parameters: [], after: undefined };
     const middle = listPage(table, 'USER', query, idOf);
 
     await expect(middle).rejects.toMatchObject({ code: 'list-too-long' });

@@ -1,6 +1,6 @@
 import type { Entity } from '../contract.ts';
 import { Failure } from '../failure.ts';
-import type { ListQuery } from '../list-query.ts';
+import type { ListQuery, Parameter } from '../list-query.ts';
 import type { Page } from '../table/list.ts';
 import type { Version } from '../version.ts';
 
@@ -32,8 +32,6 @@ export function alert(about: Entity, event: 'created' | 'updated' | 'deleted', w
   return { 'X-gatehouseApp-alert': `${key}.${event}`, 'X-gatehouseApp-params': encodeURIComponent(which) };
 }
 
-type Url = Pick<URL, 'pathname' | 'searchParams'>;
-
 /** The header by which a client can say later which version it has seen. */
 export function etag({ version }: { readonly version: Version }) {
   return { ETag: `"${version}"` };
@@ -42,38 +40,62 @@ export function etag({ version }: { readonly version: Version }) {
 /** A page stays well below the 6 MB that a function can answer. */
 const LARGEST_ANSWER = 5 * 1024 * 1024;
 
-/** A page of a list: a bare array, with the total and the ways to the other pages in headers. Fails with page-too-large. */
+/** Bytes. Node's `fetch` refuses a response with more than 16 KB of headers, and proxies often allow 8 KB for one header. */
+const LINK_BYTES_MAX = 8000;
+
+/**
+ * A page of a list: a bare array, with the total and the links to the other pages in headers. Fails with page-too-large,
+ * and with invalid when the sort and the filters are too long for a link to the next page.
+ */
 export function listed<E>(
   { entities, total, more, cursor }: Page<E>,
   view: (entity: E) => unknown,
-  { query, url }: { query: ListQuery; url: Url },
+  { query, url }: { query: ListQuery; url: Pick<URL, 'pathname'> },
 ): Answer {
   const body = entities.map(view);
   // The body travels as a string within the function's answer, where each of its quotes is escaped once more.
   if (Buffer.byteLength(JSON.stringify(JSON.stringify(body))) > LARGEST_ANSWER) throw new Failure('page-too-large');
+  const link = linkHeader(query, { total, more, cursor }, url.pathname);
   return {
     status: 200,
     body,
-    headers: {
-      ...(total !== undefined && { 'X-Total-Count': String(total) }),
-      Link: links(query, { total, more, cursor }, url),
-    },
+    headers: { ...(total !== undefined && { 'X-Total-Count': String(total) }), ...(link && { Link: link }) },
   };
 }
 
+/** The links that fit. They are left out from the end of the list: a client can do without `first`, but not without `next`. */
+function linkHeader(query: ListQuery, page: Omit<Page<unknown>, 'entities'>, pathname: string): string {
+  const links = linksTo(query, page, pathname);
+  // Percent-encoded: each character is one byte.
+  while (links.join(',').length > LINK_BYTES_MAX) {
+    if (page.more && links.length === 1) {
+      throw new Failure('invalid', { fieldErrors: [{ field: longestParameter(query), message: 'Size' }] });
+    }
+    links.pop();
+  }
+  return links.join(',');
+}
+
 /** RFC 8288, in the order that clients know. The commas of a sort are encoded: clients split the header at commas. */
-function links({ page, size }: ListQuery, { total, more, cursor }: Omit<Page<unknown>, 'entities'>, url: Url): string {
+function linksTo(
+  { page, size, parameters }: ListQuery,
+  { total, more, cursor }: Omit<Page<unknown>, 'entities'>,
+  pathname: string,
+): string[] {
   const last = total === undefined ? undefined : Math.max(0, Math.ceil(total / size) - 1);
   const pages = { next: more ? page + 1 : -1, prev: page - 1 <= (last ?? page) ? page - 1 : -1, last, first: 0 };
   return Object.entries(pages)
     .filter((entry): entry is [string, number] => entry[1] !== undefined && entry[1] >= 0)
     .map(([relation, target]) => {
-      const parameters = new URLSearchParams(url.searchParams);
-      parameters.set('page', String(target));
-      parameters.set('size', String(size));
-      parameters.delete('cursor');
-      if (relation === 'next' && cursor) parameters.set('cursor', cursor);
-      return `<${url.pathname}?${parameters}>; rel="${relation}"`;
-    })
-    .join(',');
+      const query = new URLSearchParams({ page: String(target), size: String(size) });
+      for (const [name, value] of parameters) query.append(name, value);
+      if (relation === 'next' && cursor) query.set('cursor', cursor);
+      return `<${pathname}?${query}>; rel="${relation}"`;
+    });
+}
+
+function longestParameter({ parameters }: ListQuery): string {
+  const bytes = ([name, value]: Parameter) => new URLSearchParams([[name, value]]).toString().length;
+  const [longest] = parameters.toSorted((a, b) => bytes(b) - bytes(a));
+  return longest?.[0] ?? '';
 }

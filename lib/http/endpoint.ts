@@ -27,8 +27,8 @@ export interface Request<C extends Contract> {
   readonly source: Source;
   /** The versions that If-Match names. */
   readonly expected: ExpectedVersions;
-  /** The path with the whole query, for links to other pages. */
-  readonly url: Pick<URL, 'pathname' | 'searchParams'>;
+  /** The path, for links to other pages. */
+  readonly url: Pick<URL, 'pathname'>;
 }
 
 /** The event of API Gateway, and who sent it once that is known. */
@@ -56,7 +56,7 @@ export function endpoint<const C extends Contract>(contract: C, act: (request: R
   return steps.handler(async (event: Event) => {
     const { path, query, body } = readParts(contract, event);
     demandRole(contract, event.caller);
-    const url = { pathname: event.rawPath, searchParams: new URLSearchParams(event.rawQueryString) };
+    const url = { pathname: event.rawPath };
     const expected = expectedVersions(event.headers['if-match']);
     const { http, timeEpoch } = event.requestContext;
     const source: Source = { address: http.sourceIp, arrivedAt: timeEpoch };
