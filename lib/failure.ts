@@ -19,6 +19,7 @@ export type FailureCode =
   | 'unknown-key'
   | 'too-many-attempts'
   | 'too-many-parameters'
+  | 'parameter-ids-used-up'
   | 'list-too-long'
   | 'page-too-large'
   | 'unavailable'

@@ -1,4 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { commit } from '../lib/table/change.ts';
+import { entityKey } from '../lib/table/keys.ts';
+import { set } from '../lib/table/write.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
 const gatehouse = useGatehouse();
@@ -270,4 +273,38 @@ it('an integration has 90 parameters at most, counts those that are there, and g
   expect([full.status, gone.status]).toEqual([400, 200]);
   expect((await get(again.body.id)).status).toBe(404);
   expect(await total()).toBe(before - 1);
+});
+
+describe('an integration that has had 999,998 parameters', () => {
+  /** Straight into the table: as many creations and deletions would take hours. */
+  async function makeOld(counters: { parametersEver: number; parameterCount?: number }): Promise<{ id: number }> {
+    const integration = await makeIntegration();
+    const exists = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+    await commit(gatehouse.table, [set(entityKey('INTEGRATION', integration.id), counters, exists)]);
+    return integration;
+  }
+
+  it('gets one more, and then says that its ids are used up', async () => {
+    const { id } = await makeOld({ parametersEver: 999_998 });
+
+    const last = await make({ integration: { id } });
+    await remove(last.id);
+    const refused = await post({ ...FIELDS, integration: { id } });
+
+    expect(last.id).toBe(id * 1_000_000 + 999_999);
+    expect(refused).toMatchObject({ status: 400, body: { message: 'error.parameteridsusedup' } });
+    expect(refused.body.detail).toBe(
+      'This integration has used up its 999,999 parameter ids: create a new integration',
+    );
+    expect(refused.headers['x-gatehouseapp-error']).toBe('error.parameteridsusedup');
+  });
+
+  it('says so even when it has 90 parameters, because deleting one would not help', async () => {
+    const { id } = await makeOld({ parametersEver: 999_999, parameterCount: 90 });
+
+    const refused = await post({ ...FIELDS, integration: { id } });
+    await gatehouse.call('DELETE', `/api/utm-integrations/${id}`, { token });
+
+    expect(refused).toMatchObject({ status: 400, body: { message: 'error.parameteridsusedup' } });
+  });
 });

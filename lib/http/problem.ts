@@ -114,6 +114,12 @@ const PROBLEMS = {
     title: 'Too many parameters',
     detail: 'An integration can have 90 parameters',
   },
+  'parameter-ids-used-up': {
+    status: 400,
+    message: 'error.parameteridsusedup',
+    title: 'No parameter ids left',
+    detail: 'This integration has used up its 999,999 parameter ids: create a new integration',
+  },
   'list-too-long': {
     status: 400,
     message: 'error.http.400',

@@ -12,7 +12,7 @@ import { CreateParameter, type NewParameter } from './parameter-contracts.ts';
 import { deedOnParameter, type StoredParameter } from './parameter-table.ts';
 import { openSeal } from './sealed-value.ts';
 
-/** Attaches a parameter to an integration. Fails with unknown-id, too-many-parameters, forbidden. */
+/** Attaches a parameter to an integration. Fails with unknown-id, too-many-parameters, parameter-ids-used-up, forbidden. */
 export async function createParameter(table: Table, caller: Caller, wanted: NewParameter): Promise<OpenParameter> {
   const { integration: owner, confName, confValue } = wanted;
   const confDescription = wanted.confDescription ?? undefined;
@@ -21,9 +21,9 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
     if (!integration) throw new Failure('unknown-id');
     const parameterCount = integration.parameterCount + 1;
     const parametersEver = integration.parametersEver + 1;
-    if (parameterCount > MOST_PARAMETERS || parametersEver >= PARAMETERS_PER_INTEGRATION_EVER) {
-      throw new Failure('too-many-parameters');
-    }
+    // First, because with no ids left it would not help to delete a parameter.
+    if (parametersEver >= PARAMETERS_PER_INTEGRATION_EVER) throw new Failure('parameter-ids-used-up');
+    if (parameterCount > MOST_PARAMETERS) throw new Failure('too-many-parameters');
     const id = parameterId(integration.id, parametersEver);
     const parameter: StoredParameter = {
       id,

@@ -50,7 +50,7 @@ export const CreateParameter = {
   about,
   body: newParameter,
   answer: parameterAnswer,
-  failures: ['id-not-wanted', 'unknown-id', 'too-many-parameters'],
+  failures: ['id-not-wanted', 'unknown-id', 'too-many-parameters', 'parameter-ids-used-up'],
 } satisfies Contract;
 
 /** PUT /api/utm-integration-confs */
