@@ -79,6 +79,7 @@ beforeAll(async () => {
   intact = await everything();
 });
 afterEach(async () => {
+  meanwhile = undefined;
   const kept = new Set(intact.map(({ pk, sk }) => `${pk} ${sk}`));
   const added = (await everything()).filter(({ pk, sk }) => !kept.has(`${pk} ${sk}`));
   await write([
@@ -211,6 +212,8 @@ const SEEDS: Record<FindingKind, { harms: readonly (readonly Harm[])[]; repairab
       [[totalKey('INTEGRATION'), { n: 2 }]],
       [[totalKey('CONF'), { n: 0 }]],
       [[totalKey('CONF'), 'goes']],
+      // As versions that did not count changes have left it.
+      [[totalKey('USER'), { n: 2, changes: undefined }]],
     ],
     repairable: true,
   },
@@ -306,6 +309,8 @@ describe('a repair', () => {
       [entityKey('USER', USER), { authorities: ['ROLE_ADMIN'], version: 9 }],
     ],
     ['a total', [totalKey('USER'), { n: 2 }], [totalKey('USER'), { n: 7 }]],
+    ['a total that changed and changed back', [totalKey('USER'), { n: 2 }], [totalKey('USER'), { n: 2, changes: 99 }]],
+    ['a total that was absent', [totalKey('CONF'), 'goes'], [totalKey('CONF'), { n: 0 }]],
     [
       'a counter',
       [entityKey('INTEGRATION', GATE), { parameterCount: 3 }],
@@ -396,6 +401,111 @@ describe('a verification', () => {
     meanwhile = undefined;
 
     expect(verdict).toEqual({ findings: [], undecided: expect.stringContaining('TOTAL / USER') });
+  });
+
+  describe('of a total', () => {
+    const path = '/api/utm-integrations';
+    const body = { name: 'Passing', shortName: 'passing', integrationType: 'API' };
+    const create = async (): Promise<number> => (await gatehouse.call('POST', path, { token: admin, body })).body.id;
+    const remove = (id: number) => gatehouse.call('DELETE', `${path}/${id}`, { token: admin });
+
+    /** During each of the next counts one integration is deleted before its query, and another one created after it. */
+    async function exchangeDuring(counts: number): Promise<void> {
+      let id = await create();
+      let reads = 0;
+      const exchange = async () => {
+        reads++;
+        if (reads % 3 === 1) await remove(id);
+        if (reads % 3 === 2) id = await create();
+        if (reads < 3 * counts) meanwhile = exchange;
+      };
+      meanwhile = exchange;
+    }
+
+    it('finds nothing when one is deleted and another created during the count', async () => {
+      const seen = await survey(whole, () => undefined);
+      seen.totals.INTEGRATION = 99;
+      await exchangeDuring(5);
+
+      const verdict = await verifyTotal(whole, seen, 'INTEGRATION');
+
+      expect(verdict).toEqual({ findings: [] });
+      expect(meanwhile).toBeUndefined();
+    });
+
+    it('is undecided when one is deleted and another created during every count', async () => {
+      const seen = await survey(whole, () => undefined);
+      seen.totals.INTEGRATION = 99;
+      await exchangeDuring(20);
+
+      const verdict = await verifyTotal(whole, seen, 'INTEGRATION');
+
+      expect(verdict).toEqual({ findings: [], undecided: expect.stringContaining('TOTAL / INTEGRATION') });
+    });
+
+    it('finds a wrong one, and repairs it, also while others create and delete', async () => {
+      await harm([totalKey('INTEGRATION'), { n: 6 }]);
+      const seen = await survey(whole, () => undefined);
+      await exchangeDuring(5);
+
+      const { findings } = await verifyTotal(whole, seen, 'INTEGRATION');
+      await repairTable(gatehouse.table, findings, () => undefined);
+
+      expect(findings.map(({ says }) => says)).toEqual(['TOTAL / INTEGRATION is 7, and there are 2.']);
+      expect(await gatehouse.table.total('INTEGRATION')).toBe(2);
+      expect(await verify()).toEqual([]);
+    });
+
+    /** A table whose total stands still, and whose queries see so many items, one after the other. */
+    function tableThatCounts(...counts: number[]): WholeTable {
+      const total = { ...totalKey('INTEGRATION'), n: 3, changes: 7 };
+      return {
+        snapshot: async () => [total],
+        sortKeys: async () => Array.from({ length: counts.shift() ?? 3 }, (_, index) => keys.idText(index + 1)),
+        scan: whole.scan,
+      };
+    }
+
+    it.each([
+      ['a wrong count that is not seen again', [4], 0],
+      ['wrong counts that differ', [4, 5, 4, 2], 0],
+      ['the same wrong count twice in a row', [4, 5, 5], 1],
+    ])('counts again after a wrong count: %s', async (_, counts, findings) => {
+      const seen = await survey(whole, () => undefined);
+      seen.totals.INTEGRATION = 99;
+
+      const verdict = await verifyTotal(tableThatCounts(...counts), seen, 'INTEGRATION');
+
+      expect(verdict.findings).toHaveLength(findings);
+    });
+
+    it('relies on every creation and deletion to count as one change of its kind', async () => {
+      const changesOf = async () => {
+        const items = await Promise.all(
+          (['USER', 'INTEGRATION', 'CONF'] as const).map((kind) => gatehouse.table.get(totalKey(kind))),
+        );
+        return items.map((item) => (item?.changes as number | undefined) ?? 0);
+      };
+      const parameters = '/api/utm-integration-confs';
+      let id = 0;
+      const conf = () => ({ integration: { id }, confName: 'name', confValue: 'value' });
+      const steps: [kinds: number[], make: () => Promise<unknown>][] = [
+        [[1, 0, 0], () => gatehouse.makeUser('passing')],
+        [[1, 0, 0], () => gatehouse.call('DELETE', '/api/users/passing', { token: admin })],
+        [[0, 1, 0], async () => (id = await create())],
+        [[0, 0, 1], () => gatehouse.call('POST', parameters, { token: admin, body: conf() })],
+        [[0, 0, 1], () => gatehouse.call('POST', parameters, { token: admin, body: conf() })],
+        [[0, 0, 1], () => gatehouse.call('DELETE', `${parameters}/${id * 1_000_000 + 1}`, { token: admin })],
+        [[0, 1, 1], () => remove(id)],
+      ];
+
+      for (const [expected, make] of steps) {
+        const before = await changesOf();
+        await make();
+        const after = await changesOf();
+        expect(after.map((changes, index) => changes - (before[index] ?? 0))).toEqual(expected);
+      }
+    });
   });
 
   it('finds nothing in a table that a busy service is changing', { timeout: 30_000 }, async () => {

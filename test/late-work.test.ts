@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { entityKey, totalKey } from '../lib/table/keys.ts';
-import { add, claim } from '../lib/table/write.ts';
+import { entityKey } from '../lib/table/keys.ts';
+import { changeTotal, claim } from '../lib/table/write.ts';
 import { together } from '../lib/together.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
@@ -47,7 +47,7 @@ it('a caller who is refused leaves no read of a long list behind', async () => {
       { id, confName: 'long', confValue: value, version: 1 },
       'unexpected',
     );
-    await gatehouse.table.transact([parameter, add(totalKey('CONF'), 1)], randomUUID());
+    await gatehouse.table.transact([parameter, changeTotal('CONF', 1)], randomUUID());
   }
   const admin = await gatehouse.logIn('admin');
   await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, activated: false } });

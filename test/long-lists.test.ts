@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { entityKey, type Kind, totalKey } from '../lib/table/keys.ts';
+import { entityKey, type Kind } from '../lib/table/keys.ts';
 import { listPage } from '../lib/table/list.ts';
 import { type Item, openTable, type Range, type Table } from '../lib/table/table.ts';
-import { add, claim } from '../lib/table/write.ts';
+import { changeTotal, claim } from '../lib/table/write.ts';
 import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
 import { LONG } from './support/long.ts';
 
@@ -105,7 +105,7 @@ if (LONG) {
         const copies = ids
           .splice(0, atOnce)
           .map((id) => claim(entityKey(kind, id), { ...original, ...changes, id }, 'unexpected'));
-        await gatehouse.table.transact([...copies, add(totalKey(kind), copies.length)], randomUUID());
+        await gatehouse.table.transact([...copies, changeTotal(kind, copies.length)], randomUUID());
       }
     }
 

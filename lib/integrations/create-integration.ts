@@ -1,6 +1,6 @@
-import { entityKey, totalKey } from '../table/keys.ts';
+import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { add, claim } from '../table/write.ts';
+import { changeTotal, claim } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import { firstVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
@@ -22,7 +22,7 @@ export async function createIntegration(table: Table, caller: Caller, wanted: Ne
     version: firstVersion(),
     revision: 1,
   };
-  const writes = [claim(entityKey('INTEGRATION', id), { ...integration }, 'reload'), add(totalKey('INTEGRATION'), 1)];
+  const writes = [claim(entityKey('INTEGRATION', id), { ...integration }, 'reload'), changeTotal('INTEGRATION', 1)];
   return changeAs(
     table,
     caller,

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
-import { entityKey, PARAMETERS_PER_INTEGRATION_EVER, parameterId, totalKey } from '../table/keys.ts';
+import { entityKey, PARAMETERS_PER_INTEGRATION_EVER, parameterId } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { add, claim } from '../table/write.ts';
+import { changeTotal, claim } from '../table/write.ts';
 import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import { firstVersion } from '../version.ts';
@@ -36,7 +36,7 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
       writes: [
         integrationChanged(integration, { ...integration, parameterCount, parametersEver }),
         claim(entityKey('CONF', id), { ...parameter }, 'reload'),
-        add(totalKey('CONF'), 1),
+        changeTotal('CONF', 1),
       ],
       result: { id, integration, confName, confValue, confDescription, version: parameter.version },
       deed: deedOnParameter('parameter.created', parameter),

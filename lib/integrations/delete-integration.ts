@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
-import { entityKey, totalKey } from '../table/keys.ts';
+import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { add, remove, type Write } from '../table/write.ts';
+import { changeTotal, remove, type Write } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import { demandVersion, type ExpectedVersions } from '../version.ts';
 import { DeleteIntegration } from './integration-contracts.ts';
@@ -26,9 +26,9 @@ export async function deleteIntegration(
     demandVersion(integration, expected);
     const writes: Write[] = [
       remove(entityKey('INTEGRATION', id), untouched(integration)),
-      add(totalKey('INTEGRATION'), -1),
+      changeTotal('INTEGRATION', -1),
       ...parameters.map(parameterRemoved),
-      ...(parameters.length > 0 ? [add(totalKey('CONF'), -parameters.length)] : []),
+      ...(parameters.length > 0 ? [changeTotal('CONF', -parameters.length)] : []),
     ];
     return { writes, result: undefined, deed: deedOnIntegration('integration.deleted', integration) };
   });

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
-import { integrationIdOf, totalKey } from '../table/keys.ts';
+import { integrationIdOf } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { add } from '../table/write.ts';
+import { changeTotal } from '../table/write.ts';
 import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import { demandVersion, type ExpectedVersions } from '../version.ts';
@@ -25,7 +25,7 @@ export async function deleteParameter(
       writes: [
         integrationChanged(integration, { ...integration, parameterCount }),
         parameterRemoved(parameter),
-        add(totalKey('CONF'), -1),
+        changeTotal('CONF', -1),
       ],
       result: undefined,
       deed: deedOnParameter('parameter.deleted', parameter),

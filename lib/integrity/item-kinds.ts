@@ -50,7 +50,10 @@ const ITEM_KINDS: readonly ItemKind[] = [
   },
   { owns: collection('CONF'), attributes: v.object({ id, confName: text, version }) },
   { owns: numberOf('SEQUENCE', ['USER', 'INTEGRATION']), attributes: v.object({ n: whole }) },
-  { owns: numberOf('TOTAL', ['USER', 'INTEGRATION', 'CONF']), attributes: v.object({ n: whole }) },
+  {
+    owns: numberOf('TOTAL', ['USER', 'INTEGRATION', 'CONF']),
+    attributes: v.object({ n: whole, changes: v.optional(count) }),
+  },
   { owns: isNotBefore, attributes: v.object({ seconds: count }) },
   {
     owns: (key) => key.pk === 'JWKS',

@@ -10,8 +10,9 @@ import {
   sequenceKey,
   totalKey,
 } from '../table/keys.ts';
+import type { Item } from '../table/table.ts';
 import type { WholeTable } from '../table/whole-table.ts';
-import { add, also, set } from '../table/write.ts';
+import { also, type Condition, changeTotal, set } from '../table/write.ts';
 import { type Finding, nameOf } from './finding.ts';
 import { flawOf } from './item-kinds.ts';
 import type { Survey } from './survey.ts';
@@ -24,45 +25,67 @@ export interface Verdict {
 
 /** How often something that moves is looked at, how often in a row it must look wrong, and the longest wait between; milliseconds. */
 const TRIES = 20;
-const TIMES_WRONG = 3;
+const TIMES_WRONG = 2;
 const LONGEST_WAIT = 100;
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, randomInt(LONGEST_WAIT)));
 const NONE: Verdict = { findings: [] };
 
-/** The total of a kind is the number of its items. */
+/** The item of a total; `changes` is absent until the first creation or deletion of a version that counts them. */
+interface Total {
+  readonly n?: number;
+  readonly changes?: number;
+}
+
+const totalIn = (item: Item | undefined): Total => (item ?? {}) as Total;
+const isSame = (one: Total, other: Total): boolean => one.n === other.n && one.changes === other.changes;
+
+/**
+ * The total of a kind is the number of its items. A count that lies between two reads of the same `changes` is of one
+ * moment. A query may still see one write of a transaction and not yet another, so a wrong count must be seen again.
+ */
 export async function verifyTotal(table: WholeTable, seen: Survey, kind: Kind): Promise<Verdict> {
   if (seen.totals[kind] === seen.counts[kind]) return NONE;
   const key = totalKey(kind);
-  let wrong: { total: number | undefined; count: number; times: number } | undefined;
+  let wrong: { total: Total; count: number; times: number } | undefined;
   for (let tries = 0; tries < TRIES; tries++) {
     const [before] = await table.snapshot([key]);
     const count = (await table.sortKeys(kind)).length;
     const [after] = await table.snapshot([key]);
     if (after && flawOf(after)) return NONE;
-    const total = after?.n as number | undefined;
-    if (before?.n !== total) wrong = undefined;
-    else if ((total ?? 0) === count) return NONE;
-    else wrong = { total, count, times: wrong?.total === total && wrong?.count === count ? wrong.times + 1 : 1 };
-    if (wrong?.times === TIMES_WRONG) return { findings: [wrongTotal(kind, wrong.total, count)] };
+    const total = totalIn(after);
+    if (!isSame(totalIn(before), total)) wrong = undefined;
+    else if ((total.n ?? 0) === count) return NONE;
+    else if (wrong && isSame(wrong.total, total) && wrong.count === count) wrong.times++;
+    else wrong = { total, count, times: 1 };
+    if (wrong?.times === TIMES_WRONG) return { findings: [wrongTotal(kind, total, count)] };
     await pause();
   }
   return { findings: [], undecided: `${nameOf(key)} could not be compared: it changed all the time` };
 }
 
-function wrongTotal(kind: Kind, total: number | undefined, count: number): Finding {
+function wrongTotal(kind: Kind, total: Total, count: number): Finding {
   const key = totalKey(kind);
-  const difference = count - (total ?? 0);
-  // Every change moves count and total together, so that the difference stays right whatever came between.
-  const asSeen =
-    total === undefined
-      ? ({ condition: 'attribute_not_exists(#n)', otherwise: 'reload' } as const)
-      : ({ condition: '#n = :seen', values: { ':seen': total }, otherwise: 'reload' } as const);
+  const difference = count - (total.n ?? 0);
   return {
     kind: 'wrong-total',
     keys: [key],
-    says: `${nameOf(key)} is ${total ?? 'absent'}, and there are ${count}.`,
-    remedy: { does: `adds ${difference} to ${nameOf(key)}`, writes: [also(add(key, difference), asSeen)] },
+    says: `${nameOf(key)} is ${total.n ?? 'absent'}, and there are ${count}.`,
+    remedy: {
+      does: `adds ${difference} to ${nameOf(key)}`,
+      writes: [also(changeTotal(kind, difference), isAsRead(total))],
+    },
+  };
+}
+
+/** Nothing was created or deleted since the total was read, and nobody has repaired it. */
+function isAsRead({ n, changes }: Total): Condition {
+  const equals = (name: string, value: number | undefined) =>
+    value === undefined ? `attribute_not_exists(#${name})` : `#${name} = :${name}`;
+  return {
+    condition: `${equals('n', n)} AND ${equals('changes', changes)}`,
+    values: { ...(n !== undefined && { ':n': n }), ...(changes !== undefined && { ':changes': changes }) },
+    otherwise: 'reload',
   };
 }
 

@@ -1,6 +1,6 @@
 import type { FailureCode } from '../failure.ts';
 import type { Version } from '../version.ts';
-import type { Key } from './keys.ts';
+import { type Key, type Kind, totalKey } from './keys.ts';
 
 /*
  * Expressions are static ASCII text: names go through #n and values through :v, and no text of a client ever becomes
@@ -64,6 +64,20 @@ export function set(key: Key, attributes: Record<string, unknown>, condition: Co
 /** Adds to a number, which starts at zero. */
 export function add(key: Key, amount: number): Write {
   return { act: 'Update', key, update: 'ADD #n :amount', names: { '#n': 'n' }, values: { ':amount': amount } };
+}
+
+/**
+ * Adds created entities to the total of their kind, or subtracts deleted ones. `changes` only ever grows: between two
+ * reads with the same value nothing was created or deleted, which the verification of a total relies on.
+ */
+export function changeTotal(kind: Kind, amount: number): Write {
+  return {
+    act: 'Update',
+    key: totalKey(kind),
+    update: 'ADD #n :amount, #changes :one',
+    names: { '#n': 'n', '#changes': 'changes' },
+    values: { ':amount': amount, ':one': 1 },
+  };
 }
 
 /** Removes an item. */

@@ -1,7 +1,7 @@
 import type { Deed } from '../audit/audit-entry.ts';
-import { emailGuardKey, entityKey, loginGuardKey, totalKey } from '../table/keys.ts';
+import { emailGuardKey, entityKey, loginGuardKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { add, type Condition, claim, remove, set, unchanged, type Write } from '../table/write.ts';
+import { type Condition, changeTotal, claim, remove, set, unchanged, type Write } from '../table/write.ts';
 import { membership } from './administrators.ts';
 import { heldEmailKey } from './email-key.ts';
 import { newStamp, type User } from './user.ts';
@@ -59,7 +59,7 @@ export function creation(user: User): Write[] {
     claimEmail(user),
     ...membership(undefined, user),
     claim(entityKey('USER', user.id), { ...user }, 'reload'),
-    add(totalKey('USER'), 1),
+    changeTotal('USER', 1),
   ];
 }
 
@@ -116,7 +116,7 @@ export function deletion(user: User): Write[] {
     releaseLogin(user),
     releaseEmail(user),
     remove(entityKey('USER', user.id), unchanged(user)),
-    add(totalKey('USER'), -1),
+    changeTotal('USER', -1),
   ];
 }
 

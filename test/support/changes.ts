@@ -6,8 +6,8 @@ import { createIntegration } from '../../lib/integrations/create-integration.ts'
 import { integrationChanged } from '../../lib/integrations/integration-table.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
 import { commit } from '../../lib/table/change.ts';
-import { entityKey, loginGuardKey, parameterId, totalKey } from '../../lib/table/keys.ts';
-import { add, claim } from '../../lib/table/write.ts';
+import { entityKey, loginGuardKey, parameterId } from '../../lib/table/keys.ts';
+import { changeTotal, claim } from '../../lib/table/write.ts';
 import { newAccount } from '../../lib/users/create-user.ts';
 import type { User } from '../../lib/users/user.ts';
 import { creation, findUser } from '../../lib/users/user-table.ts';
@@ -89,7 +89,7 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
             const stored = { id, confName: 'Key', confValue: new Uint8Array([1]), version: 1 };
             return claim(entityKey('CONF', id), stored, 'reload');
           }),
-          add(totalKey('CONF'), parameters),
+          changeTotal('CONF', parameters),
         ]),
       );
       return made.id;
