@@ -1,10 +1,20 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { auditEntry, OPERATOR } from '../lib/audit/audit-entry.ts';
 import { commit } from '../lib/table/change.ts';
 import { auditKey, auditPartition, entityKey } from '../lib/table/keys.ts';
 import { claim } from '../lib/table/write.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
-const gatehouse = useGatehouse();
+/** The ranges of sort keys in which permanent entries were read. */
+const rangesRead: string[][] = [];
+const gatehouse = useGatehouse({
+  around({ operation, input }, make) {
+    const values = Object.values((input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>);
+    const [pk, ...range] = values.map(({ S }) => S ?? '');
+    if (operation === 'Query' && pk === 'AUDIT#PERMANENT') rangesRead.push(range);
+    return make();
+  },
+});
 let admin: string;
 beforeAll(async () => {
   admin = await gatehouse.logIn('admin');
@@ -210,6 +220,77 @@ describe('GET /api/audits', () => {
     expect(await targets(`time.equals=${later}`)).toEqual(['user/9']);
     expect(await targets(`time.greaterThan=${later}&time.lessThan=${at}`)).toEqual([]);
     expect(await targets('actorId.equals=1&targetName.equals=nobody')).toEqual([]);
+  });
+
+  describe('with entries that never expire', () => {
+    /** An entry as an operator's script writes it, where no setting says how many days entries are kept. */
+    function permanentEntry(days: number) {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(daysAgo(days)) });
+      try {
+        const target = `user/${1000 + days}` as const;
+        return auditEntry(OPERATOR, { action: 'user.created', target, targetName: 'merged', fields: [] });
+      } finally {
+        vi.useRealTimers();
+      }
+    }
+    const monthEntry = (days: number) => entry(daysAgo(days), { target: `user/${1000 + days}`, targetName: 'merged' });
+    const NEWEST_FIRST = [2, 6, 8, 12, 14, 16, 27, 50, 100, 400].map((days) => `user/${1000 + days}`);
+    beforeAll(() =>
+      commit(gatehouse.table, [...[6, 12, 16, 50, 100, 400].map(permanentEntry), ...[2, 8, 14, 27].map(monthEntry)]),
+    );
+    const targetsOf = ({ body }: { body: { target: string }[] }) => body.map(({ target }) => target);
+    const merged = async (query: string) => targetsOf(await list(`?targetName.equals=merged&${query}`));
+
+    it('lists them after auditDays, in the order of time with all others, in either direction', async () => {
+      expect(await merged('size=2000')).toEqual(NEWEST_FIRST);
+      expect(await merged('size=2000&sort=time,asc')).toEqual(NEWEST_FIRST.toReversed());
+    });
+
+    it.each([1, 3, 4])('in pages of %i lists each of them once, in either direction', async (size) => {
+      for (const [sort, expected] of [
+        ['time,desc', NEWEST_FIRST],
+        ['time,asc', NEWEST_FIRST.toReversed()],
+      ] as const) {
+        const seen: string[] = [];
+        for (let page = 0, more = true; more && page < 20; page++) {
+          const answer = await list(`?targetName.equals=merged&size=${size}&page=${page}&sort=${sort}`);
+          seen.push(...targetsOf(answer));
+          more = /rel="next"/.test(answer.headers.link ?? '');
+        }
+        expect(seen).toEqual(expected);
+      }
+    });
+
+    it.each(['time,desc', 'time,asc'])(
+      'without filters, where chunks are small, lists each once by %s',
+      async (sort) => {
+        const whole = (await list(`?size=2000&sort=${sort}`)).body;
+        const size = 7;
+        const pages = [];
+        for (let page = 0; page * size < whole.length; page++) {
+          pages.push(...(await list(`?size=${size}&page=${page}&sort=${sort}`)).body);
+        }
+
+        const times = whole.map(({ time }: { time: string }) => time);
+        expect(times).toEqual(sort === 'time,asc' ? times.toSorted() : times.toSorted().reverse());
+        expect(pages).toEqual(whole);
+      },
+    );
+
+    it('restricts them to the time that is asked for', async () => {
+      const [time] = (await list('?targetName.equals=merged&target.equals=user/1100')).body.map(
+        (found: { time: string }) => found.time,
+      );
+
+      const [from, to] = [daysAgo(200), daysAgo(40)];
+      rangesRead.length = 0;
+      expect(await merged(`time.lessThan=${to}&time.greaterThan=${from}`)).toEqual(['user/1050', 'user/1100']);
+      expect(rangesRead).toEqual([[from, `${to}~`]]);
+      expect(await merged(`time.lessThan=${daysAgo(40)}`)).toEqual(['user/1050', 'user/1100', 'user/1400']);
+      expect(await merged(`time.greaterThan=${daysAgo(9)}`)).toEqual(['user/1002', 'user/1006', 'user/1008']);
+      expect(await merged(`time.equals=${time}`)).toEqual(['user/1100']);
+      expect(await merged(`time.greaterThan=${daysAgo(40)}&time.lessThan=${daysAgo(50)}`)).toEqual([]);
+    });
   });
 
   it.each(['sort=actor,asc', 'action.equals=user.burned', 'time.lessThan=yesterday'])('refuses %s', async (query) => {

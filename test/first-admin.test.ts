@@ -53,6 +53,11 @@ describe('the first administrator of a table', () => {
     const token = await gatehouse.logIn('root', password);
     const { body } = await gatehouse.call('GET', '/api/account', { token });
     expect(body).toMatchObject({ login: 'root', authorities: ['ROLE_ADMIN', 'ROLE_USER'], createdBy: 'system' });
+    const target = `user/${body.id}`;
+    const audits = await gatehouse.call('GET', `/api/audits?target.equals=${target}`, { token });
+    expect(audits.body).toMatchObject([{ actor: 'system', action: 'user.created', target }]);
+    const entries = await gatehouse.table.query('AUDIT#PERMANENT');
+    expect(entries.filter((entry) => entry.target === target).map((entry) => 'expires' in entry)).toEqual([false]);
   });
 
   it('is refused where somebody administers already', async () => {

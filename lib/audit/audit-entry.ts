@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { auditKey } from '../table/keys.ts';
+import { auditKey, permanentAuditKey } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
 
 /** Everything that leaves an entry. */
@@ -71,7 +71,8 @@ export function auditEntry(actor: Actor, { action, target, targetName, fields }:
     fields,
     ...(days && { expires: Math.floor((now + Number(days) * MILLISECONDS_PER_DAY) / 1000) }),
   };
-  return claim(auditKey(entry.time, entry.id), { ...entry }, 'reload');
+  const key = days ? auditKey(entry.time, entry.id) : permanentAuditKey(entry.time, entry.id);
+  return claim(key, { ...entry }, 'reload');
 }
 
 /** The names of the fields in which two forms of an entity differ. */

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 import { type Filter, fulfils, type ListQuery } from '../list-query.ts';
 import { setting } from '../setting.ts';
-import { auditPartition } from '../table/keys.ts';
+import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
 import { type Item, LONGEST_READ, type Table } from '../table/table.ts';
 import { together } from '../together.ts';
@@ -37,10 +37,39 @@ async function pageOf(table: Table, query: ListQuery): Promise<Page<AuditEntry>>
   return { total: undefined, entities: found.slice(start, end), more: found.length > end, cursor: undefined };
 }
 
-/** The entries of the time that is asked for, month by month, at most so many at once. */
+/**
+ * The entries of the requested time in its order: the permanent ones among those of the months. Each permanent entry
+ * goes into the chunk whose last entry comes after it, and those that are left come at the end.
+ */
 async function* chunks(table: Table, { filters, sort }: ListQuery, limit: number): AsyncGenerator<Item[]> {
   const backwards = sort[0]?.descending ?? true;
-  const stretch = stretchOf(filters);
+  const inOrder = (a: Item, b: Item) => (a.sk < b.sk === backwards ? 1 : -1);
+  const permanent = await permanentEntries(table, filters, backwards);
+  for await (const items of entriesOfMonths(table, filters, backwards, limit)) {
+    const last = items.at(-1);
+    if (!last) continue;
+    const after = permanent.findIndex((item) => inOrder(item, last) > 0);
+    const among = permanent.splice(0, after < 0 ? permanent.length : after);
+    yield [...items, ...among].sort(inOrder);
+  }
+  yield permanent;
+}
+
+/** Entries that never expire, however old. They are few: only operators' scripts leave any. */
+async function permanentEntries(table: Table, filters: readonly Filter[], backwards: boolean): Promise<Item[]> {
+  const stretch = stretchOf(filters, FIRST_YEAR);
+  return stretch.from > stretch.to ? [] : table.query(PERMANENT_AUDIT_PARTITION, { ...stretch, backwards });
+}
+
+/** The other entries, month by month, at most `limit` at once. */
+async function* entriesOfMonths(
+  table: Table,
+  filters: readonly Filter[],
+  backwards: boolean,
+  limit: number,
+): AsyncGenerator<Item[]> {
+  const oldest = new Date(Date.now() - Number(setting('AUDIT_DAYS')) * MILLISECONDS_PER_DAY).toISOString();
+  const stretch = stretchOf(filters, oldest);
   if (stretch.from > stretch.to) return;
   const months = monthsOf(stretch);
   for (const month of backwards ? months.reverse() : months) {
@@ -62,13 +91,15 @@ interface Stretch {
   readonly to: string;
 }
 
-/** The sort keys between which all entries lie that there can be and that the filters of time leave. */
-function stretchOf(filters: readonly Filter[]): Stretch {
+/** No sort key is less; DynamoDB refuses an empty one. */
+const FIRST_YEAR = '0000';
+
+/** The sort keys between which all entries since `oldest` lie that the filters of time leave. */
+function stretchOf(filters: readonly Filter[], oldest: string): Stretch {
   const bounds = (...operators: string[]) =>
     filters
       .filter(({ field, operator }) => field === 'time' && operators.includes(operator))
       .flatMap(({ operands }) => operands.map(String));
-  const oldest = new Date(Date.now() - Number(setting('AUDIT_DAYS')) * MILLISECONDS_PER_DAY).toISOString();
   const newest = new Date().toISOString();
   const from = [oldest, ...bounds('greaterThan', 'greaterThanOrEqual', 'equals')].sort().at(-1) as string;
   const to = [newest, ...bounds('lessThan', 'lessThanOrEqual', 'equals')].sort()[0] as string;

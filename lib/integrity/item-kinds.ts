@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { OCCASIONS, type Occasion } from '../mail/occasion.ts';
-import { idText, type Key, type Kind, notBeforeKey } from '../table/keys.ts';
+import { idText, type Key, type Kind, notBeforeKey, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import { thumbprint } from '../tokens/thumbprint.ts';
 import { type Finding, nameOf } from './finding.ts';
@@ -60,7 +60,9 @@ const ITEM_KINDS: readonly ItemKind[] = [
     attributes: v.object({ jwk: v.object({ kid: text, kty: text, crv: text, x: text, y: text }) }),
   },
   {
-    owns: (key) => /^AUDIT#\d{4}-\d{2}$/.test(key.pk) && key.sk.startsWith(key.pk.slice('AUDIT#'.length)),
+    owns: (key) =>
+      (/^AUDIT#\d{4}-\d{2}$/.test(key.pk) && key.sk.startsWith(key.pk.slice('AUDIT#'.length))) ||
+      (key.pk === PERMANENT_AUDIT_PARTITION && /^\d{4}-\d{2}-\d{2}T.+#./.test(key.sk)),
     attributes: v.object({ time: text, actor: text, actorId: count, action: text, target: text, targetName: text }),
   },
   {

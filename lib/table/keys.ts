@@ -23,6 +23,7 @@
  *     or of a source (TTL)                                 ELSEWHERE: from all others together
  *                            ATTEMPTS#<HMAC of address>    SOURCE
  *   audit entry (TTL)        AUDIT#<yyyy-mm>               time (ISO 8601, UTC), #, id
+ *   audit entry, permanent   AUDIT#PERMANENT               time (ISO 8601, UTC), #, id
  */
 
 /** The collections. */
@@ -51,6 +52,12 @@ export const mailCountKey = (userId: number, occasion: string): Key => ({
 export const auditPartition = (month: string): string => `AUDIT#${month}`;
 export const auditKey = (time: string, id: string): Key => ({
   pk: auditPartition(time.slice(0, 7)),
+  sk: `${time}#${id}`,
+});
+/** Entries that never expire have a partition of their own: to find them in the months, every month ever would be read. */
+export const PERMANENT_AUDIT_PARTITION = 'AUDIT#PERMANENT';
+export const permanentAuditKey = (time: string, id: string): Key => ({
+  pk: PERMANENT_AUDIT_PARTITION,
   sk: `${time}#${id}`,
 });
 export const networkAttemptsKey = (login: string, network: string): Key => ({
