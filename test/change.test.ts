@@ -88,6 +88,36 @@ describe('a change', () => {
     expect(new Set(tokens).size).toBe(2);
   });
 
+  it('decides again at once the first time that what it had read has changed', async () => {
+    const started = Date.now();
+
+    // Of 20 random waits one is longer than nothing.
+    for (let times = 0; times < 20; times++) {
+      const { table } = tableThatReplies(cancelled('ConditionalCheckFailed'), undefined);
+      await run(table, 'reload');
+    }
+
+    expect(Date.now() - started).toBe(0);
+  });
+
+  it('backs off when what it has read keeps changing, and gives up after five seconds', async () => {
+    const started = Date.now();
+    const { table, tokens } = tableThatReplies(cancelled('ConditionalCheckFailed'));
+    const { transact } = table;
+    // As long as a transaction takes on a good day, milliseconds.
+    table.transact = async (writes, token) => {
+      await new Promise((resolve) => setTimeout(resolve, 18));
+      await transact(writes, token);
+    };
+
+    const { ended } = await run(table, 'reload');
+
+    expect(ended).toBe('Failure: unavailable');
+    expect(tokens.length).toBeGreaterThan(10);
+    expect(tokens.length).toBeLessThan(60);
+    expect(Date.now() - started).toBeLessThan(5500);
+  });
+
   it.each(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
     'that meets %s starts again from the load, under a new token',
     async (code) => {

@@ -15,16 +15,16 @@ export interface Decision<R> {
 const PATIENCE = 5000;
 const RESERVE = 2000;
 
-/** The waits between tries that meet another transaction: full jitter below a bound that doubles; milliseconds. */
+/** The waits between tries that meet another transaction, or changed data once more: full jitter below a bound that doubles; milliseconds. */
 const FIRST_WAIT = 25;
 const LONGEST_WAIT = 400;
 
 /**
  * Every change of the table: load what the rule needs, decide, commit. When another change came between, it starts
- * again from the load, so that no decision outlives what it was taken on.
+ * again from the load, so that no decision outlives what it was taken on: at once the first time, later after a growing wait.
  *
- * `onContention` is called before each further try. Fails with what `decide` throws, with the `otherwise` of the first broken condition, or with `unavailable` when the
- * table stayed busy or it cannot be known whether the change was made.
+ * `onContention` is called before each further try. Fails with what `decide` throws, with the `otherwise` of the first
+ * broken condition, or with `unavailable` when the table stayed busy or it cannot be known whether the change was made.
  */
 export async function change<L, R>(
   table: Table,
@@ -34,13 +34,15 @@ export async function change<L, R>(
 ): Promise<R> {
   const until = giveUpAt();
   const pause = pauses();
+  let timesChanged = 0;
   for (;;) {
     const { writes, result } = decide(await load());
     if (writes.length === 0) return result;
     const outcome = await commit(table, writes, until);
     if (outcome === 'committed') return result;
+    if (outcome === 'changed') timesChanged++;
     await onContention();
-    if (outcome === 'busy') await pause();
+    if (outcome === 'busy' || timesChanged > 1) await pause();
     if (Date.now() >= until) throw new Failure('unavailable');
   }
 }
