@@ -57,7 +57,13 @@ const settings = v.strictObject({
     ),
     ['SigningKey'],
   ),
-  tokenLife: v.strictObject({ minutes: count, rememberedMinutes: count }),
+  tokenLife: v.pipe(
+    v.strictObject({ minutes: count, rememberedMinutes: count }),
+    v.check(
+      ({ minutes, rememberedMinutes }) => minutes <= rememberedMinutes,
+      'minutes must not be more than rememberedMinutes, because a token with a longer life is refused with 401',
+    ),
+  ),
   mail: v.strictObject({
     /** An address that SES has verified, itself or its domain. */
     sender: v.pipe(v.string(), v.email()),

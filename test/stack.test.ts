@@ -385,6 +385,18 @@ describe('the settings of an environment', () => {
     expect(read({ ...context, mailTemplates })).toThrow(new RegExp(`mail.templates.en.${occasion}`));
   });
 
+  it('cannot give a token a longer life than a remembered one', () => {
+    const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
+    const readWith = (tokenLife: Settings['tokenLife']) =>
+      read({ ...context, env: 'dev', environments: { dev: { ...context.environments.dev, tokenLife } } });
+
+    expect(readWith({ minutes: 61, rememberedMinutes: 60 })).toThrow(
+      'The settings of dev in cdk.json are wrong. tokenLife: minutes must not be more than rememberedMinutes, ' +
+        'because a token with a longer life is refused with 401',
+    );
+    expect(readWith({ minutes: 60, rememberedMinutes: 60 })).not.toThrow();
+  });
+
   it('are checked by name', () => {
     const environments = { dev: { region: 'eu-central-1', logRetentionDays: 8 } };
 
