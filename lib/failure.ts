@@ -20,10 +20,13 @@ export type FailureCode =
   | 'too-many-attempts'
   | 'too-many-parameters'
   | 'parameter-ids-used-up'
-  | 'list-too-long'
+  | TooLong
   | 'page-too-large'
   | 'unavailable'
   | 'unexpected';
+
+/** A list that would read too much, by what helps. */
+export type TooLong = 'page-too-deep' | 'list-too-long' | 'parameter-list-too-long' | 'audit-list-too-long';
 
 /** One field that breaks a constraint, in the words that clients translate. */
 export interface FieldError {

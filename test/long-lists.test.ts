@@ -44,7 +44,8 @@ describe('a page in the order of ids', () => {
 
     await read(page, 10, direction);
 
-    expect(reads).toEqual([range]);
+    expect(reads).toHaveLength(1);
+    expect(reads).toMatchObject([range]);
   });
 
   it('behind the end is not read at all', async () => {
@@ -80,7 +81,7 @@ describe('a page in the order of ids', () => {
     const query = { page: 5, size: 2000, sort: [], filters: [], parameters: [], after: undefined };
     const middle = listPage(table, 'USER', query, idOf);
 
-    await expect(middle).rejects.toMatchObject({ code: 'list-too-long' });
+    await expect(middle).rejects.toMatchObject({ code: 'page-too-deep' });
   });
 });
 

@@ -30,5 +30,5 @@ export const ListAudits = {
       fields: v.array(v.string()),
     }),
   ),
-  failures: ['list-too-long', 'page-too-large'],
+  failures: ['audit-list-too-long', 'page-too-large'],
 } satisfies Contract;

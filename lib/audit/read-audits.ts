@@ -9,12 +9,14 @@ import { type Caller, demandEntitled } from '../users/caller.ts';
 import { ListAudits } from './audit-contracts.ts';
 import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
 
+const TOO_LONG = 'audit-list-too-long';
+
 /** Entries read at once where filters decide which are wanted. */
 const CHUNK = 1000;
 
 /**
  * A page of the audit trail, the newest entries first unless asked otherwise. There is no total: it would cost the whole
- * trail. Fails with forbidden, and with list-too-long when too many entries lie before the page.
+ * trail. Fails with forbidden, and with audit-list-too-long when too many entries lie before the page.
  */
 export async function readAudits(table: Table, caller: Caller, query: ListQuery): Promise<Page<AuditEntry>> {
   const [, page] = await together([demandEntitled(table, caller, ListAudits.who), pageOf(table, query)]);
@@ -29,7 +31,7 @@ async function pageOf(table: Table, query: ListQuery): Promise<Page<AuditEntry>>
   const now = Date.now() / 1000;
   for await (const items of chunks(table, query, filters.length > 0 ? CHUNK : Math.min(CHUNK, end + 1))) {
     read += items.length;
-    if (read > LONGEST_READ) throw new Failure('list-too-long');
+    if (read > LONGEST_READ) throw new Failure(TOO_LONG);
     const entries = items.map(entryOf).filter(({ expires }) => expires === undefined || expires > now);
     found.push(...entries.filter((entry) => filters.every((filter) => fulfils({ ...entry }, filter))));
     if (found.length > end) break;
@@ -58,7 +60,9 @@ async function* chunks(table: Table, { filters, sort }: ListQuery, limit: number
 /** Entries that never expire, however old. They are few: only operators' scripts leave any. */
 async function permanentEntries(table: Table, filters: readonly Filter[], backwards: boolean): Promise<Item[]> {
   const stretch = stretchOf(filters, FIRST_YEAR);
-  return stretch.from > stretch.to ? [] : table.query(PERMANENT_AUDIT_PARTITION, { ...stretch, backwards });
+  return stretch.from > stretch.to
+    ? []
+    : table.query(PERMANENT_AUDIT_PARTITION, { ...stretch, backwards, tooLong: TOO_LONG });
 }
 
 /** The other entries, month by month, at most `limit` at once. */
@@ -76,7 +80,12 @@ async function* entriesOfMonths(
     let range = stretch;
     let last: string | undefined;
     for (;;) {
-      const items = await table.query(auditPartition(month), { ...range, backwards, limit: limit + 1 });
+      const items = await table.query(auditPartition(month), {
+        ...range,
+        backwards,
+        limit: limit + 1,
+        tooLong: TOO_LONG,
+      });
       // Each chunk begins with the last item of the one before.
       yield items.filter(({ sk }) => sk !== last);
       if (items.length <= limit) break;

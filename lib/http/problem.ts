@@ -16,6 +16,8 @@ interface Problem {
 const SIGN_IN = { 'WWW-Authenticate': 'Bearer' };
 const COME_BACK = { 'Retry-After': '1' };
 
+const TOO_LONG = { status: 400, message: 'error.http.400', title: 'The list is too long for this' };
+
 /** How each failure is answered. A new code does not compile until it has a row. */
 const PROBLEMS = {
   unauthorized: {
@@ -120,11 +122,28 @@ const PROBLEMS = {
     title: 'No parameter ids left',
     detail: 'This integration has used up its 999,999 parameter ids: create a new integration',
   },
+  'page-too-deep': {
+    ...TOO_LONG,
+    detail:
+      'From either end of the list, more than 10,000 entities or 16 MB lie before this page: follow the links to the ' +
+      'next page, from the first page of sort=id,asc or of sort=id,desc',
+  },
   'list-too-long': {
-    status: 400,
-    message: 'error.http.400',
-    title: 'The list is too long for this',
-    detail: 'This page would read more than 10,000 entities: sort by id and start from the nearer end of the list',
+    ...TOO_LONG,
+    detail:
+      'A filter, or another order than that of ids, reads the whole list, which has more than 10,000 entities or ' +
+      '16 MB: leave out all filters, and sort by id',
+  },
+  'parameter-list-too-long': {
+    ...TOO_LONG,
+    detail:
+      'A filter, or another order than that of ids, reads the parameters of all integrations, which are more than ' +
+      '10,000 or 16 MB: filter by integrationId.equals, or leave out all filters, and sort by id',
+  },
+  'audit-list-too-long': {
+    ...TOO_LONG,
+    detail:
+      'More than 10,000 entries would be read for this page: narrow the time by time.greaterThan and time.lessThan',
   },
   'page-too-large': {
     status: 400,

@@ -103,5 +103,5 @@ export const ListIntegrations = {
   about,
   query,
   answer: v.array(integrationAnswer),
-  failures: ['list-too-long', 'page-too-large'],
+  failures: ['list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;

@@ -23,7 +23,7 @@ export async function readParameter(table: Table, caller: Caller, id: number): P
   return open(parameter, integration);
 }
 
-/** A page of parameters in the clear. Fails with forbidden, list-too-long. */
+/** A page of parameters in the clear. Fails with forbidden, parameter-list-too-long, page-too-deep. */
 export async function readParameters(table: Table, caller: Caller, query: ListQuery): Promise<Page<OpenParameter>> {
   const [, page] = await together([
     demandEntitled(table, caller, ListParameters.who),
@@ -40,7 +40,7 @@ export async function readParameters(table: Table, caller: Caller, query: ListQu
   return { ...page, entities: await together(present) };
 }
 
-/** How many parameters a list has. Fails with forbidden, list-too-long. */
+/** How many parameters a list has. Fails with forbidden, parameter-list-too-long. */
 export async function countParameters(table: Table, caller: Caller, query: ListQuery): Promise<number> {
   const [, count] = await together([
     demandEntitled(table, caller, CountParameters.who),

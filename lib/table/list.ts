@@ -18,7 +18,8 @@ type Read<E> = (item: Item) => E;
 
 /**
  * One page of a kind. In the order of ids, the first page and what comes after a cursor cost a page; another page reads
- * from the nearer end. Any other order and all filters read the kind. Fails with list-too-long beyond the bound.
+ * from the nearer end. Any other order and all filters read the kind. Beyond the bound it fails with page-too-deep, or with
+ * list-too-long, or parameter-list-too-long for parameters.
  */
 export async function listPage<E extends Entity>(
   table: Table,
@@ -65,15 +66,16 @@ async function pageById<E extends Entity>(
     const [total, items] = await together([table.total(kind), reading]);
     return pageOf(total, items.slice(0, size), items.length > size);
   }
+  const tooLong = 'page-too-deep';
   const total = await table.total(kind);
   const before = page * size;
   const behind = total - before - size;
   if (before >= total) return pageOf(total, [], false);
   if (before <= behind) {
-    const items = await table.query(kind, { backwards, limit: before + size });
+    const items = await table.query(kind, { backwards, limit: before + size, tooLong });
     return pageOf(total, items.slice(before), behind > 0);
   }
-  const items = await table.query(kind, { backwards: !backwards, limit: total - before });
+  const items = await table.query(kind, { backwards: !backwards, limit: total - before, tooLong });
   return pageOf(total, items.reverse().slice(0, size), behind > 0);
 }
 
@@ -89,7 +91,8 @@ async function select<E>(table: Table, kind: Kind, { filters }: ListQuery, read:
   const ofOne = kind === 'CONF' && typeof owner === 'number';
   if (ofOne && !canOwnParameters(owner)) return [];
   const range = ofOne ? parametersRange(owner) : {};
-  const entities = (await table.query(kind, range)).map(read);
+  const tooLong = kind === 'CONF' ? 'parameter-list-too-long' : 'list-too-long';
+  const entities = (await table.query(kind, { ...range, tooLong })).map(read);
   return entities.filter((entity) => filters.every((filter) => fulfils(entity as Record<string, unknown>, filter)));
 }
 

@@ -9,7 +9,7 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { clientSettings, inTime } from '../aws.ts';
-import { Failure } from '../failure.ts';
+import { Failure, type TooLong } from '../failure.ts';
 import { setting } from '../setting.ts';
 import { type Key, type Kind, sequenceKey, totalKey } from './keys.ts';
 import type { Write } from './write.ts';
@@ -24,6 +24,8 @@ export interface Range {
   readonly backwards?: boolean;
   /** At most so many items. */
   readonly limit?: number;
+  /** The failure when the range exceeds the bound of a list; `list-too-long` by default. */
+  readonly tooLong?: TooLong;
 }
 
 /** What a list may cost: beyond so many entities, or 16 MB at 4 KB a capacity unit, it is refused. */
@@ -36,7 +38,7 @@ export interface Table {
   get(key: Key): Promise<Item | undefined>;
   /** Up to 100 items, in no particular order; those that do not exist are left out. */
   getAll(keys: readonly Key[]): Promise<Item[]>;
-  /** The items of a range in order; fails with `list-too-long` beyond the bound of a list. */
+  /** The items of a range in order; fails with the range's `tooLong` beyond the bound of a list. */
   query(pk: string, range?: Range): Promise<Item[]>;
   /** How many entities of a kind there are. */
   total(kind: Kind): Promise<number>;
@@ -82,8 +84,9 @@ export function openTable(name = setting('TABLE_NAME'), client = sharedClient())
       return items;
     },
 
-    async query(pk, { from, to, backwards = false, limit = Number.POSITIVE_INFINITY } = {}) {
-      if (limit !== Number.POSITIVE_INFINITY && limit > LONGEST_READ) throw new Failure('list-too-long');
+    async query(pk, range = {}) {
+      const { from, to, backwards = false, limit = Number.POSITIVE_INFINITY, tooLong = 'list-too-long' } = range;
+      if (limit !== Number.POSITIVE_INFINITY && limit > LONGEST_READ) throw new Failure(tooLong);
       const items: Item[] = [];
       let units = 0;
       let next: Record<string, unknown> | undefined;
@@ -105,7 +108,7 @@ export function openTable(name = setting('TABLE_NAME'), client = sharedClient())
         units += page.ConsumedCapacity?.CapacityUnits ?? 0;
         next = page.LastEvaluatedKey;
         const more = next !== undefined && items.length < limit;
-        if (items.length > LONGEST_READ || (more && units > MOST_UNITS)) throw new Failure('list-too-long');
+        if (items.length > LONGEST_READ || (more && units > MOST_UNITS)) throw new Failure(tooLong);
       } while (next && items.length < limit);
       return items;
     },
