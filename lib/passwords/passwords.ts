@@ -20,8 +20,26 @@ const HASH_BYTES = 32;
 const PHC =
   /^\$argon2id\$v=19\$m=(?<memory>\d{1,6}),t=(?<passes>\d{1,2}),p=(?<parallelism>\d),keyid=(?<key>[\w.-]{1,100})\$(?<salt>[A-Za-z0-9+/]+)\$(?<mac>[A-Za-z0-9+/]+)$/;
 
-if (typeof crypto.argon2 !== 'function')
-  throw new Error('Passwords need a Node with crypto.argon2: version 24.7 or newer');
+/** The least that argon2 accepts; it takes well below a millisecond. */
+const MINIMAL = { message: '', nonce: Buffer.alloc(8), memory: 8, passes: 1, parallelism: 1, tagLength: 4 } as const;
+
+/** Proves that argon2 works: Node has the function also where its OpenSSL is too old for it. Fails with one sentence. */
+export function requireArgon2(argon2Sync: typeof crypto.argon2Sync | undefined): void {
+  let tagBytes: number | undefined;
+  try {
+    tagBytes = argon2Sync?.('argon2id', MINIMAL).length;
+  } catch {
+    // The cause would only say which part of OpenSSL is missing.
+  }
+  if (tagBytes !== MINIMAL.tagLength) {
+    throw new Error(
+      'Passwords need crypto.argon2, which Node has since version 24.7 and only with OpenSSL 3.2 or newer',
+    );
+  }
+}
+
+// At the cold start, so that a deployment to an unfit runtime fails before the first password.
+requireArgon2(crypto.argon2Sync);
 const argon2 = promisify(crypto.argon2);
 
 /** Makes and checks password hashes. */
