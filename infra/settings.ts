@@ -67,6 +67,8 @@ const settings = v.strictObject({
   mail: v.strictObject({
     /** An address that SES has verified, itself or its domain. */
     sender: v.pipe(v.string(), v.email()),
+    /** The configuration set of SES that mails are sent with; required where the sender's identity has a default one. */
+    configurationSet: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/))),
     /** The address of the page that sets a password; the key follows it. */
     linkBase: v.pipe(v.string(), v.url()),
     templates,

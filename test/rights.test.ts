@@ -218,6 +218,27 @@ describe('a call', () => {
     expect(lacks(dynamo('UpdateItem', key('A')), only)).toBe('f may not dynamodb:UpdateItem on Table for A');
   });
 
+  it('to send mail needs the permission on the configuration set that it names', () => {
+    const ses = 'arn:aws:ses:eu-central-1:000000000000:';
+    const asSender = { StringEquals: { 'ses:FromAddress': 'gate@example.com' } };
+    const statement = (...resources: string[]) => ({
+      Effect: 'Allow',
+      Action: 'ses:SendEmail',
+      Resource: resources.map((resource) => `${ses}${resource}`),
+      Condition: asSender,
+    });
+    const identities = ['identity/gate@example.com', 'identity/example.com'];
+    const send = (ConfigurationSetName: string | undefined, ...resources: string[]) => {
+      const input = { FromEmailAddress: 'gate@example.com', ConfigurationSetName };
+      return lacks({ service: 'SES', operation: 'SendEmail', input }, statement(...identities, ...resources));
+    };
+
+    expect(send(undefined)).toBeUndefined();
+    expect(send('events', 'configuration-set/events')).toBeUndefined();
+    expect(send('events')).toBe(`f may not ses:SendEmail on ${ses}configuration-set/events`);
+    expect(send('events', 'configuration-set/other')).toContain('configuration-set/events');
+  });
+
   it('to open a value needs the context that it was sealed in', () => {
     const only = {
       Effect: 'Allow',

@@ -292,6 +292,63 @@ it.each(Object.entries({ prod, dev }))(
   },
 );
 
+describe('the configuration set of mails', () => {
+  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
+  const mailWith = (configurationSet: string) =>
+    readSettings(
+      new App({
+        outdir: join(inject('assembly'), '../settings'),
+        context: {
+          ...context,
+          env: 'prod',
+          environments: {
+            prod: {
+              ...context.environments.prod,
+              mail: { ...context.environments.prod.mail, configurationSet },
+            },
+          },
+        },
+      }).node,
+    ).settings.mail;
+
+  it('is named to the functions that send mail, and to no other, where the settings have one', () => {
+    const withOne = template('prod', { mail: mailWith('gatehouse_mail-1') });
+    const named = Object.values(withOne.findResources('AWS::Lambda::Function'))
+      .filter(({ Properties }) => Properties.Environment.Variables.MAIL_CONFIGURATION_SET === 'gatehouse_mail-1')
+      .map(({ Properties }) => Properties.Description);
+
+    expect(named.sort()).toEqual(routes.flatMap(({ on, may }) => (may.mail ? [on] : [])).sort());
+    expect(JSON.stringify(prod.toJSON())).not.toMatch(/CONFIGURATION_SET|configuration-set/);
+  });
+
+  it('can be used by them to send as the sender', () => {
+    const withOne = template('prod', { mail: mailWith('gatehouse_mail-1') });
+    const statements = Object.values(withOne.findResources('AWS::IAM::Policy'))
+      .flatMap(({ Properties }) => Properties.PolicyDocument.Statement as Statement[])
+      .filter(({ Action }) => Action === 'ses:SendEmail');
+
+    expect(statements).toHaveLength(6);
+    for (const { Resource, Condition } of statements) {
+      const names = [Resource].flat().map((arn) =>
+        JSON.stringify(arn)
+          .split(':')
+          .at(-1)
+          ?.replace(/"\]*}$/, ''),
+      );
+      expect(names).toEqual([
+        'identity/gatehouse@example.com',
+        'identity/example.com',
+        'configuration-set/gatehouse_mail-1',
+      ]);
+      expect(Condition).toEqual({ StringEquals: { 'ses:FromAddress': 'gatehouse@example.com' } });
+    }
+  });
+
+  it.each(['', 'with space', 'all/*', 'x'.repeat(65)])('cannot be called %j', (name) => {
+    expect(() => mailWith(name)).toThrow(/settings of prod in cdk.json are wrong.*mail.configurationSet/s);
+  });
+});
+
 describe('the daily verification', () => {
   const alarmTopic = 'arn:aws:sns:eu-central-1:123456789012:operators';
   const changes = { dailyVerification: { alarmTopic } };

@@ -16,17 +16,23 @@ export class Mail extends Construct {
 
   giveTo(served: LambdaFunction, { may }: Route): void {
     if (!may.mail) return;
-    const { sender, linkBase, templates } = this.mail;
+    const { sender, configurationSet, linkBase, templates } = this.mail;
     served.addEnvironment('MAIL_SENDER', sender);
     served.addEnvironment('MAIL_LINK_BASE', linkBase);
     served.addEnvironment('MAIL_TEMPLATES', JSON.stringify(templates));
-    // SES knows the sender by its domain or by its whole address, whichever the operator has had verified.
-    const identity = (resourceName: string) =>
-      Stack.of(this).formatArn({ service: 'ses', resource: 'identity', resourceName });
+    if (configurationSet) served.addEnvironment('MAIL_CONFIGURATION_SET', configurationSet);
+    const arn = (resource: string, resourceName: string) =>
+      Stack.of(this).formatArn({ service: 'ses', resource, resourceName });
     served.addToRolePolicy(
       new PolicyStatement({
         actions: ['ses:SendEmail'],
-        resources: [identity(sender), identity(sender.slice(sender.indexOf('@') + 1))],
+        resources: [
+          // SES knows the sender by its domain or by its whole address, whichever the operator has had verified.
+          arn('identity', sender),
+          arn('identity', sender.slice(sender.indexOf('@') + 1)),
+          // SES requires the permission on both, and evaluates the condition for both.
+          ...(configurationSet ? [arn('configuration-set', configurationSet)] : []),
+        ],
         conditions: { StringEquals: { 'ses:FromAddress': sender } },
       }),
     );

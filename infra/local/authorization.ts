@@ -94,9 +94,12 @@ function asksOf(
     case 'SES': {
       // SES asks for the identity that it knows the sender by, his address or its domain. Either may be the one.
       const sender = String(input.FromEmailAddress);
-      return [sender, sender.slice(sender.indexOf('@') + 1)].map((identity) => ({
+      const resources = [`identity/${sender}`, `identity/${sender.slice(sender.indexOf('@') + 1)}`];
+      // And for the configuration set that the call names.
+      if (input.ConfigurationSetName) resources.push(`configuration-set/${input.ConfigurationSetName}`);
+      return resources.map((resource) => ({
         action: 'ses:SendEmail',
-        resource: arn('ses', `identity/${identity}`),
+        resource: arn('ses', resource),
         context: { 'ses:FromAddress': [sender] },
       }));
     }

@@ -28,6 +28,7 @@ export function openMailer(ses = new SESv2Client(clientSettings)): Mailer {
   const sender = setting('MAIL_SENDER');
   const linkBase = setting('MAIL_LINK_BASE');
   const templates: Templates = JSON.parse(setting('MAIL_TEMPLATES'));
+  const { MAIL_CONFIGURATION_SET: configurationSet } = process.env;
   // In the cold start, so that the first mail does not have to wait for it.
   openConnection('email');
 
@@ -38,6 +39,7 @@ export function openMailer(ses = new SESv2Client(clientSettings)): Mailer {
     const filled = text.replace(/\{(login|link)\}/g, (_, name) => (name === 'login' ? user.login : link));
     const mail = new SendEmailCommand({
       FromEmailAddress: sender,
+      ...(configurationSet && { ConfigurationSetName: configurationSet }),
       Destination: { ToAddresses: [user.email] },
       Content: {
         Simple: {

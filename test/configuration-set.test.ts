@@ -1,0 +1,67 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readSettings } from '../infra/settings.ts';
+import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
+import { assemblyOf, synthesizeHere } from './support/stack.ts';
+
+/* Mail where the settings name a configuration set of SES, on the synthesized stack and by its policies. */
+
+/** The names of configuration sets that mails were sent with. */
+const sentWith: unknown[] = [];
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-configuration-set-'));
+let assembly: string;
+let gatehouse: Gatehouse;
+
+beforeAll(async () => {
+  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
+  const { mail } = readSettings(new App({ outdir: folder, context: { ...context, env: 'dev' } }).node).settings;
+  const changes = { mail: { ...mail, configurationSet: 'events' } };
+  synthesizeHere('dev', changes);
+  assembly = assemblyOf('dev', changes);
+  gatehouse = await startGatehouse({
+    assembly,
+    around(call, make) {
+      if (call.service === 'SES') sentWith.push(call.input.ConfigurationSetName);
+      return make();
+    },
+  });
+}, 60_000);
+afterAll(async () => {
+  await gatehouse.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The same stack, whose policies do not allow the configuration set. */
+function withoutPermission(): string {
+  const copy = join(folder, 'copy');
+  cpSync(assembly, copy, { recursive: true });
+  const file = join(copy, readdirSync(copy).find((name) => name.endsWith('.template.json')) as string);
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('configuration-set/events', 'configuration-set/other'));
+  return copy;
+}
+
+const askForPassword = () =>
+  gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'admin@example.com' } });
+
+describe('a mail', () => {
+  it('is sent with the configuration set of the settings', async () => {
+    await askForPassword();
+    await gatehouse.makeUser('invited', { password: undefined });
+
+    expect(sentWith).toEqual(['events', 'events']);
+    expect(gatehouse.cloud.refusedCalls).toEqual([]);
+  });
+
+  it('is refused where the policy does not allow the configuration set', async () => {
+    await gatehouse.cloud.redeploy(withoutPermission());
+
+    await askForPassword();
+
+    const [refused] = gatehouse.cloud.refusedCalls;
+    expect(refused).toContain('POST /api/account/reset-password/init may not ses:SendEmail on');
+    expect(refused).toContain('configuration-set/events');
+  });
+});
