@@ -19,6 +19,7 @@ export type FailureCode =
   | 'unknown-key'
   | 'too-many-attempts'
   | 'too-many-parameters'
+  | 'parameters-too-large'
   | 'parameter-ids-used-up'
   | TooLong
   | 'page-too-large'

@@ -202,7 +202,7 @@ describe('who sets a new password by a mailed key', () => {
   }
 
   it.each([
-    ['invited', async () => undefined],
+    ['newcomer', async () => undefined],
     [
       'travelling',
       async () => {
@@ -213,7 +213,7 @@ describe('who sets a new password by a mailed key', () => {
   ])('logs in at once, whoever guesses elsewhere: %s', async (login, prepare) => {
     await prepare();
     const email = `${login}@example.com`;
-    if (login === 'invited') {
+    if (login === 'newcomer') {
       const token = await gatehouse.logIn('admin');
       await gatehouse.call('POST', '/api/users', { token, body: { login, email } });
     }

@@ -234,6 +234,8 @@ const SEEDS: Record<FindingKind, { harms: readonly (readonly Harm[])[]; repairab
     harms: [
       [[entityKey('INTEGRATION', GATE), { parameterCount: 3 }]],
       [[entityKey('INTEGRATION', GATE), { parametersEver: 1 }]],
+      [[entityKey('INTEGRATION', GATE), { parameterBytes: 1 }]],
+      [[entityKey('CONF', GATE * 1_000_000 + 1), { bytes: 1 }]],
     ],
     repairable: true,
   },
@@ -373,7 +375,7 @@ describe('a verification', () => {
 
   it('counts parameters anew when one comes while it counts', async () => {
     const seen = await survey(whole, () => undefined);
-    seen.parameters.set(GATE, { count: 1, highest: 1 });
+    seen.parameters.set(GATE, { count: 1, highest: 1, bytes: 0 });
     const body = { integration: { id: GATE }, confName: 'late', confValue: 'secret' };
     const create = () => gatehouse.call('POST', '/api/utm-integration-confs', { token: admin, body });
     // The first read is of the integration, the second counts.
@@ -461,7 +463,8 @@ describe('a verification', () => {
       const total = { ...totalKey('INTEGRATION'), n: 3, changes: 7 };
       return {
         snapshot: async () => [total],
-        sortKeys: async () => Array.from({ length: counts.shift() ?? 3 }, (_, index) => keys.idText(index + 1)),
+        range: async () =>
+          Array.from({ length: counts.shift() ?? 3 }, (_, index) => ({ pk: 'USER', sk: keys.idText(index + 1) })),
         scan: whole.scan,
       };
     }

@@ -39,8 +39,9 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; histories?: 
       },
       {
         file: 'lib/users/caller.ts',
-        from: 'return together([self, load(self)]);',
-        to: "return Promise.all([self, load(self), table.get({ pk: 'ADMINS', sk: 'ROSTER' }).then(count)]);",
+        from: 'await together([self, load(self), precedenceWait(table, caller.id)]);',
+        to: `await Promise.all([self, load(self), precedenceWait(table, caller.id),
+          table.get({ pk: 'ADMINS', sk: 'ROSTER' }).then(count)]);`,
       },
       {
         file: 'lib/users/caller.ts',

@@ -1,13 +1,13 @@
 import { type ExecFileException, execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPERATOR } from '../infra/local/cloud.ts';
 import type { Mail } from '../infra/local/mailbox.ts';
 import { commit } from '../lib/table/change.ts';
 import { entityKey, notBeforeKey, sequenceKey } from '../lib/table/keys.ts';
 import { set } from '../lib/table/write.ts';
-import { useGatehouse } from './support/gatehouse.ts';
+import { type Gatehouse, startGatehouse, useGatehouse } from './support/gatehouse.ts';
 import { type Items, itemsOf, putBack } from './support/items.ts';
 
 /*
@@ -15,7 +15,9 @@ import { type Items, itemsOf, putBack } from './support/items.ts';
  * integrations and parameters must not open the new ones that have their ids.
  */
 
-const gatehouse = useGatehouse();
+const shared = useGatehouse();
+/** The one that a test is about: adopting a table ends the sessions of all tests that share one. */
+let gatehouse: Gatehouse = shared;
 let admin: string;
 let backup: Items;
 beforeAll(async () => {
@@ -103,6 +105,15 @@ describe('after a restore, before the table is adopted', () => {
 });
 
 describe('npm run adopt', () => {
+  beforeAll(async () => {
+    gatehouse = await startGatehouse();
+    admin = await gatehouse.logIn('admin');
+  });
+  afterAll(async () => {
+    await gatehouse.stop();
+    gatehouse = shared;
+  });
+
   /** The command, on the table of this service as an operator with AWS credentials would run it. */
   async function adopt(...options: string[]) {
     const { endpoint, region } = gatehouse.cloud;
@@ -122,7 +133,6 @@ describe('npm run adopt', () => {
   }
 
   it('moves the sequences, ends all sessions and deletes the reset keys', async () => {
-    await restore();
     const { id } = await gatehouse.makeUser('keeper');
     await call('POST', '/api/users', admin, { login: 'invited', email: 'invited@example.com' });
     const key = await lastKey('invited@example.com');

@@ -4,7 +4,7 @@ import { findMailCount, mailCounted } from '../mail/mail-limit.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { Table } from '../table/table.ts';
 import { together } from '../together.ts';
-import { type Caller, changeAs, refusal } from '../users/caller.ts';
+import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
 import { deedOn, passwordChange } from '../users/user-table.ts';
 import { ChangePassword } from './account-contracts.ts';
@@ -24,10 +24,9 @@ export async function changePassword(
   wanted: string,
 ): Promise<void> {
   let attempt: Attempt | undefined;
-  const load = async (self: Promise<User | undefined>) => {
+  const load = async (self: Promise<User>) => {
+    // Whoever is rejected guesses nothing.
     const user = await self;
-    // Who is refused anyway guesses nothing.
-    if (!user || refusal(user, caller, ChangePassword.who)) return undefined;
     attempt ??= await guessing.reserve(user.login, source);
     if (!(await passwords.matches(current, user.passwordHash))) return undefined;
     const mails = await findMailCount(table, user.id, 'passwordChanged');

@@ -16,10 +16,7 @@ export async function updateAccount(
   caller: Caller,
   wanted: OwnAccountChange,
 ): Promise<void> {
-  const load = async (self: Promise<User | undefined>) => {
-    const user = await self;
-    return user && findMailsOfChange(table, user, wanted);
-  };
+  const load = async (self: Promise<User>) => findMailsOfChange(table, await self, wanted);
   const { notified } = await changeAs(table, caller, UpdateAccount.who, load, (mails, self) => {
     const decision = modify('account.updated', self, wanted, { modifiedBy: self.login, mails });
     // Clients save the form of the account whether anything in it was changed or not.

@@ -116,6 +116,12 @@ const PROBLEMS = {
     title: 'Too many parameters',
     detail: 'An integration can have 90 parameters',
   },
+  'parameters-too-large': {
+    status: 400,
+    message: 'error.parameterstoolarge',
+    title: 'The parameters of the integration are too large',
+    detail: 'The names, values and descriptions of all parameters of an integration can have 192 KiB in UTF-8',
+  },
   'parameter-ids-used-up': {
     status: 400,
     message: 'error.parameteridsusedup',

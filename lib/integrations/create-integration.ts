@@ -2,6 +2,7 @@ import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { changeTotal, claim } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
+import type { User } from '../users/user.ts';
 import { firstVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { CreateIntegration, type NewIntegration } from './integration-contracts.ts';
@@ -9,8 +10,25 @@ import { deedOnIntegration } from './integration-table.ts';
 
 /** Registers an integration. Fails with forbidden. */
 export async function createIntegration(table: Table, caller: Caller, wanted: NewIntegration): Promise<Integration> {
-  const id = await table.nextId('INTEGRATION');
-  const integration: Integration = {
+  let reserved: number | undefined;
+  // Whoever is rejected uses up no id, and a further try none either.
+  const load = async (self: Promise<User>) => {
+    await self;
+    reserved ??= await table.nextId('INTEGRATION');
+    return reserved;
+  };
+  return changeAs(table, caller, CreateIntegration.who, load, (id) => {
+    const integration = newIntegration(id, wanted);
+    return {
+      writes: [claim(entityKey('INTEGRATION', id), { ...integration }, 'reload'), changeTotal('INTEGRATION', 1)],
+      result: integration,
+      deed: deedOnIntegration('integration.created', integration),
+    };
+  });
+}
+
+function newIntegration(id: number, wanted: NewIntegration): Integration {
+  return {
     id,
     name: wanted.name,
     shortName: wanted.shortName,
@@ -19,15 +37,8 @@ export async function createIntegration(table: Table, caller: Caller, wanted: Ne
     active: wanted.active,
     parameterCount: 0,
     parametersEver: 0,
+    parameterBytes: 0,
     version: firstVersion(),
     revision: 1,
   };
-  const writes = [claim(entityKey('INTEGRATION', id), { ...integration }, 'reload'), changeTotal('INTEGRATION', 1)];
-  return changeAs(
-    table,
-    caller,
-    CreateIntegration.who,
-    async () => undefined,
-    () => ({ writes, result: integration, deed: deedOnIntegration('integration.created', integration) }),
-  );
 }

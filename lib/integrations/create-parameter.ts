@@ -4,21 +4,28 @@ import type { Table } from '../table/table.ts';
 import { changeTotal, claim } from '../table/write.ts';
 import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
+import type { User } from '../users/user.ts';
 import { firstVersion } from '../version.ts';
 import { MOST_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
 import { CreateParameter, type NewParameter } from './parameter-contracts.ts';
-import { deedOnParameter, type StoredParameter } from './parameter-table.ts';
-import { openSeal } from './sealed-value.ts';
+import { bytesOf, deedOnParameter, parameterBytesAfter, type StoredParameter } from './parameter-table.ts';
+import { openSeal, type Seal } from './sealed-value.ts';
 
-/** Attaches a parameter to an integration. Fails with unknown-id, too-many-parameters, parameter-ids-used-up, forbidden. */
+/** Attaches a parameter to an integration. Fails with unknown-id, too-many-parameters, parameters-too-large, parameter-ids-used-up, forbidden. */
 export async function createParameter(table: Table, caller: Caller, wanted: NewParameter): Promise<OpenParameter> {
   const { integration: owner, confName, confValue } = wanted;
   const confDescription = wanted.confDescription ?? undefined;
-  const load = () => together([findIntegration(table, owner.id), openSeal(owner.id)]);
-  return changeAs(table, caller, CreateParameter.who, load, ([integration, seal]) => {
-    if (!integration) throw new Failure('unknown-id');
+  let opened: Seal | undefined;
+  const load = async (self: Promise<User>) => {
+    const [integration] = await together([findIntegration(table, owner.id), self]);
+    // Whoever is rejected causes no call to KMS, and a further try none either.
+    if (integration) opened ??= await openSeal(owner.id);
+    return { integration, seal: opened };
+  };
+  return changeAs(table, caller, CreateParameter.who, load, ({ integration, seal }) => {
+    if (!integration || !seal) throw new Failure('unknown-id');
     const parameterCount = integration.parameterCount + 1;
     const parametersEver = integration.parametersEver + 1;
     // First, because with no ids left it would not help to delete a parameter.
@@ -30,11 +37,13 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
       confName,
       confValue: seal(confValue, id),
       confDescription,
+      bytes: bytesOf(confName, confValue, confDescription),
       version: firstVersion(),
     };
+    const parameterBytes = parameterBytesAfter(integration, undefined, parameter);
     return {
       writes: [
-        integrationChanged(integration, { ...integration, parameterCount, parametersEver }),
+        integrationChanged(integration, { ...integration, parameterCount, parametersEver, parameterBytes }),
         claim(entityKey('CONF', id), { ...parameter }, 'reload'),
         changeTotal('CONF', 1),
       ],

@@ -7,7 +7,7 @@ import { type Caller, changeAs } from '../users/caller.ts';
 import { demandVersion, type ExpectedVersions } from '../version.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import { DeleteParameter } from './parameter-contracts.ts';
-import { deedOnParameter, findParameter, parameterRemoved } from './parameter-table.ts';
+import { deedOnParameter, findParameter, parameterBytesAfter, parameterRemoved } from './parameter-table.ts';
 
 /** Removes a parameter from its integration. Fails with not-found, version-changed, forbidden. */
 export async function deleteParameter(
@@ -21,9 +21,10 @@ export async function deleteParameter(
     if (!integration || !parameter) throw new Failure('not-found');
     demandVersion(parameter, expected);
     const parameterCount = integration.parameterCount - 1;
+    const parameterBytes = parameterBytesAfter(integration, parameter, undefined);
     return {
       writes: [
-        integrationChanged(integration, { ...integration, parameterCount }),
+        integrationChanged(integration, { ...integration, parameterCount, parameterBytes }),
         parameterRemoved(parameter),
         changeTotal('CONF', -1),
       ],

@@ -39,8 +39,8 @@ export function untouched(integration: Integration): Condition {
 
 /** An integration becomes another; all attributes that any change can touch are written. */
 export function integrationChanged(before: Integration, after: Integration): Write {
-  const { name, shortName, description, integrationType, active, module, parameterCount, parametersEver, version } =
-    after;
+  const { name, shortName, description, integrationType, active, module, version } = after;
+  const { parameterCount, parametersEver, parameterBytes } = after;
   const attributes = {
     name,
     shortName,
@@ -50,6 +50,7 @@ export function integrationChanged(before: Integration, after: Integration): Wri
     module,
     parameterCount,
     parametersEver,
+    parameterBytes,
     version,
   };
   return set(entityKey('INTEGRATION', before.id), { ...attributes, revision: before.revision + 1 }, untouched(before));

@@ -17,6 +17,8 @@ export interface Integration {
   /** How many parameters it has, and how many it has ever had: the next one's own number. */
   readonly parameterCount: number;
   readonly parametersEver: number;
+  /** The bytes of all its parameters, see bytesOf; absent while none has any. */
+  readonly parameterBytes?: number | undefined;
   /** Moves with every visible change. */
   readonly version: Version;
   /** Counts all changes, those of its parameters included: whoever decides on an integration checks it. */
@@ -32,6 +34,12 @@ export interface Module {
 
 /** The most parameters that one integration can have, so that it can be deleted with all of them in one transaction. */
 export const MOST_PARAMETERS = 90;
+
+/**
+ * The most bytes that the names, values and descriptions of its parameters can have together. DynamoDB writes 1,000 units
+ * a second under one partition key, and deleting that much in one transaction costs up to 620.
+ */
+export const MOST_PARAMETER_BYTES = 192 * 1024;
 
 /** What a signed-in user may see of an integration. */
 export function integrationView(integration: Integration) {

@@ -50,7 +50,7 @@ export const CreateParameter = {
   about,
   body: newParameter,
   answer: parameterAnswer,
-  failures: ['id-not-wanted', 'unknown-id', 'too-many-parameters', 'parameter-ids-used-up'],
+  failures: ['id-not-wanted', 'unknown-id', 'too-many-parameters', 'parameters-too-large', 'parameter-ids-used-up'],
 } satisfies Contract;
 
 /** PUT /api/utm-integration-confs */
@@ -59,7 +59,7 @@ export const UpdateParameter = {
   about,
   body: parameterChange,
   answer: parameterAnswer,
-  failures: ['no-id', 'unknown-id', 'version-changed'],
+  failures: ['no-id', 'unknown-id', 'version-changed', 'parameters-too-large'],
 } satisfies Contract;
 
 /** DELETE /api/utm-integration-confs/{id} */

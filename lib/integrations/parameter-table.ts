@@ -1,8 +1,10 @@
 import type { Deed } from '../audit/audit-entry.ts';
+import { Failure } from '../failure.ts';
 import { entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { remove, unchanged, type Write } from '../table/write.ts';
 import type { Version } from '../version.ts';
+import { type Integration, MOST_PARAMETER_BYTES } from './integration.ts';
 
 /** A configuration parameter as it is stored, without its keys. */
 export interface StoredParameter {
@@ -11,6 +13,8 @@ export interface StoredParameter {
   /** Sealed: see sealed-value.ts. */
   readonly confValue: Uint8Array;
   readonly confDescription?: string | undefined;
+  /** See bytesOf; absent in parameters from before this was counted, which count for nothing. */
+  readonly bytes?: number;
   /** Moves with every visible change. */
   readonly version: Version;
 }
@@ -30,6 +34,25 @@ export function parameterOf({ pk: _pk, sk: _sk, ...stored }: Item): Parameter {
 export async function findParameter(table: Table, id: number): Promise<Parameter | undefined> {
   const item = await table.get(entityKey('CONF', id));
   return item && parameterOf(item);
+}
+
+/** What a parameter counts for against the limit of its integration: name, value and description in UTF-8. */
+export function bytesOf(confName: string, confValue: string, confDescription = ''): number {
+  return Buffer.byteLength(confName) + Buffer.byteLength(confValue) + Buffer.byteLength(confDescription);
+}
+
+/**
+ * The bytes of all parameters of an integration when one of them comes, changes or goes. Fails with
+ * parameters-too-large, unless they become fewer.
+ */
+export function parameterBytesAfter(
+  { parameterBytes = 0 }: Integration,
+  before: Pick<StoredParameter, 'bytes'> | undefined,
+  after: Pick<StoredParameter, 'bytes'> | undefined,
+): number {
+  const bytes = parameterBytes - (before?.bytes ?? 0) + (after?.bytes ?? 0);
+  if (bytes > parameterBytes && bytes > MOST_PARAMETER_BYTES) throw new Failure('parameters-too-large');
+  return bytes;
 }
 
 /** All parameters of an integration. */

@@ -5,17 +5,25 @@ import type { Table } from '../table/table.ts';
 import { set, unchanged } from '../table/write.ts';
 import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
+import type { User } from '../users/user.ts';
 import { demandVersion, type ExpectedVersions, nextVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
 import { type ParameterChange, UpdateParameter } from './parameter-contracts.ts';
-import { deedOnParameter, findParameter } from './parameter-table.ts';
-import { openSeal } from './sealed-value.ts';
+import {
+  bytesOf,
+  deedOnParameter,
+  findParameter,
+  parameterBytesAfter,
+  type StoredParameter,
+} from './parameter-table.ts';
+import { openSeal, type Seal } from './sealed-value.ts';
 
 /**
  * Changes a parameter and flags the module of its integration as needing a restart, both or neither.
- * Fails with unknown-id, also when the parameter belongs to another integration, version-changed, forbidden.
+ * Fails with unknown-id, also when the parameter belongs to another integration, version-changed, parameters-too-large,
+ * forbidden.
  */
 export async function updateParameter(
   table: Table,
@@ -24,29 +32,45 @@ export async function updateParameter(
   expected: ExpectedVersions,
 ): Promise<OpenParameter> {
   const { id, integration: owner, confName, confValue } = wanted;
-  const load = () => together([findIntegration(table, owner.id), findParameter(table, id), openSeal(owner.id)]);
-  return changeAs(table, caller, UpdateParameter.who, load, ([integration, parameter, seal]) => {
-    if (!integration || !parameter || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
+  let opened: Seal | undefined;
+  const load = async (self: Promise<User>) => {
+    const [integration, parameter] = await together([findIntegration(table, owner.id), findParameter(table, id), self]);
+    // Whoever is rejected causes no call to KMS, and a further try none either.
+    if (integration && parameter) opened ??= await openSeal(owner.id);
+    return { integration, parameter, seal: opened };
+  };
+  return changeAs(table, caller, UpdateParameter.who, load, ({ integration, parameter, seal }) => {
+    if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
     demandVersion(parameter, expected);
     const confDescription =
       wanted.confDescription === undefined ? parameter.confDescription : (wanted.confDescription ?? undefined);
+    const after: StoredParameter = {
+      ...parameter,
+      confName,
+      confValue: seal(confValue, id),
+      confDescription,
+      bytes: bytesOf(confName, confValue, confDescription),
+      version: nextVersion(parameter.version),
+    };
     const flagged: Integration = {
       ...integration,
+      parameterBytes: parameterBytesAfter(integration, parameter, after),
       module: { needsRestart: true, changes: (integration.module?.changes ?? 0) + 1 },
       version: nextVersion(integration.version),
     };
     const changes = {
       confName,
-      confValue: seal(confValue, id),
+      confValue: after.confValue,
       confDescription,
-      version: nextVersion(parameter.version),
+      bytes: after.bytes,
+      version: after.version,
     };
     return {
       writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), changes, unchanged(parameter))],
-      result: { id, integration: flagged, confName, confValue, confDescription, version: changes.version },
+      result: { id, integration: flagged, confName, confValue, confDescription, version: after.version },
       // Whether the value is another one, nobody can tell who may not read it.
       deed: deedOnParameter('parameter.updated', parameter, [
-        ...changedFields(parameter, { ...parameter, confName, confDescription }, ['confName', 'confDescription']),
+        ...changedFields<StoredParameter>(parameter, after, ['confName', 'confDescription']),
         'confValue',
       ]),
     };

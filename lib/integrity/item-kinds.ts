@@ -45,10 +45,10 @@ const ITEM_KINDS: readonly ItemKind[] = [
     owns: collection('INTEGRATION'),
     attributes: v.object({
       ...{ id, name: text, shortName: text, integrationType: text, active: v.boolean() },
-      ...{ parameterCount: whole, parametersEver: whole, version, revision: count },
+      ...{ parameterCount: whole, parametersEver: whole, parameterBytes: v.optional(count), version, revision: count },
     }),
   },
-  { owns: collection('CONF'), attributes: v.object({ id, confName: text, version }) },
+  { owns: collection('CONF'), attributes: v.object({ id, confName: text, version, bytes: v.optional(count) }) },
   { owns: numberOf('SEQUENCE', ['USER', 'INTEGRATION']), attributes: v.object({ n: whole }) },
   {
     owns: numberOf('TOTAL', ['USER', 'INTEGRATION', 'CONF']),

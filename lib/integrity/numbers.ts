@@ -15,7 +15,7 @@ import type { WholeTable } from '../table/whole-table.ts';
 import { also, type Condition, changeTotal, set } from '../table/write.ts';
 import { type Finding, nameOf } from './finding.ts';
 import { flawOf } from './item-kinds.ts';
-import type { Survey } from './survey.ts';
+import { countedBytes, NO_PARAMETERS, type Survey } from './survey.ts';
 
 /** What a rule found; undecided where the table did not stand still for long enough. */
 export interface Verdict {
@@ -50,7 +50,7 @@ export async function verifyTotal(table: WholeTable, seen: Survey, kind: Kind): 
   let wrong: { total: Total; count: number; times: number } | undefined;
   for (let tries = 0; tries < TRIES; tries++) {
     const [before] = await table.snapshot([key]);
-    const count = (await table.sortKeys(kind)).length;
+    const count = (await table.range(kind)).length;
     const [after] = await table.snapshot([key]);
     if (after && flawOf(after)) return NONE;
     const total = totalIn(after);
@@ -116,8 +116,9 @@ export async function verifyParameters(table: WholeTable, seen: Survey): Promise
   const undecided: string[] = [];
   for (const id of new Set([...seen.integrations.keys(), ...seen.parameters.keys()])) {
     const integration = seen.integrations.get(id);
-    const { count, highest } = seen.parameters.get(id) ?? { count: 0, highest: 0 };
-    if (integration?.parameterCount === count && integration.parametersEver >= highest) continue;
+    const { count, highest, bytes } = seen.parameters.get(id) ?? NO_PARAMETERS;
+    const countsAll = integration?.parameterCount === count && integration.parametersEver >= highest;
+    if (countsAll && (integration.parameterBytes ?? 0) === bytes) continue;
     const verdict = await verifyParametersOf(table, id);
     findings.push(...verdict.findings);
     if (verdict.undecided) undecided.push(verdict.undecided);
@@ -131,13 +132,13 @@ async function verifyParametersOf(table: WholeTable, id: number): Promise<Verdic
   const canHaveParameters = Number.isSafeInteger(parameterId(id, 0));
   for (let tries = 0; tries < TRIES; tries++) {
     const [before] = await table.snapshot([key]);
-    const parameters = canHaveParameters ? await table.sortKeys('CONF', parametersRange(id)) : [];
+    const parameters = canHaveParameters ? await table.range('CONF', parametersRange(id)) : [];
     const [after] = await table.snapshot([key]);
     if (after && flawOf(after)) return NONE;
     if (before?.revision === after?.revision) {
       const findings = after
         ? wrongCounters(after as unknown as Integration, parameters)
-        : parameters.map((sk) => withoutIntegration(id, sk));
+        : parameters.map(({ sk }) => withoutIntegration(id, sk));
       return { findings };
     }
     await pause();
@@ -148,21 +149,29 @@ async function verifyParametersOf(table: WholeTable, id: number): Promise<Verdic
   };
 }
 
-function wrongCounters(integration: Integration, parameters: readonly string[]): Finding[] {
-  const { id, parameterCount, parametersEver, revision } = integration;
+function wrongCounters(integration: Integration, parameters: readonly Item[]): Finding[] {
+  const { id, parameterCount, parametersEver, parameterBytes = 0, revision } = integration;
   const count = parameters.length;
-  const highest = Number(parameters.at(-1) ?? 0) % PARAMETERS_PER_INTEGRATION_EVER;
-  if (parameterCount === count && parametersEver >= highest) return [];
+  const highest = Number(parameters.at(-1)?.sk ?? 0) % PARAMETERS_PER_INTEGRATION_EVER;
+  const bytes = parameters.reduce((sum, item) => sum + countedBytes(item), 0);
+  if (parameterCount === count && parametersEver >= highest && parameterBytes === bytes) return [];
   const key = entityKey('INTEGRATION', id);
   const ever = Math.max(parametersEver, highest);
-  const counters = { parameterCount: count, parametersEver: ever, revision: revision + 1 };
+  const counters = {
+    parameterCount: count,
+    parametersEver: ever,
+    parameterBytes: bytes,
+    revision: revision + 1,
+  };
   return [
     {
       kind: 'wrong-parameter-counters',
       keys: [key],
-      says: `Integration ${id} counts ${parameterCount} parameters, ${parametersEver} ever, and has ${count}, the highest number ${highest}.`,
+      says:
+        `Integration ${id} counts ${parameterCount} parameters of ${parameterBytes} bytes, ${parametersEver} ever, ` +
+        `and has ${count} of ${bytes}, the highest number ${highest}.`,
       remedy: {
-        does: `sets the counters of integration ${id} to ${count} parameters, ${ever} ever`,
+        does: `sets the counters of integration ${id} to ${count} parameters of ${bytes} bytes, ${ever} ever`,
         writes: [set(key, counters, untouched(integration))],
       },
     },

@@ -26,11 +26,23 @@ export interface Survey {
   /** Users, guards and integrations without a flaw. */
   readonly users: Map<number, VerifiedUser>;
   readonly guards: Map<string, number>;
-  readonly integrations: Map<number, { readonly parameterCount: number; readonly parametersEver: number }>;
+  readonly integrations: Map<number, Pick<Integration, 'parameterCount' | 'parametersEver' | 'parameterBytes'>>;
   roster: ReadonlySet<number>;
-  /** By integration: how many parameters there are, and the highest number of one. */
-  readonly parameters: Map<number, { count: number; highest: number }>;
+  /** By integration. */
+  readonly parameters: Map<number, SeenParameters>;
 }
+
+/** How many parameters of an integration there are, the highest number of one, and the bytes that they count for. */
+interface SeenParameters {
+  readonly count: number;
+  readonly highest: number;
+  readonly bytes: number;
+}
+
+export const NO_PARAMETERS: SeenParameters = { count: 0, highest: 0, bytes: 0 };
+
+/** The bytes that a parameter counts for. */
+export const countedBytes = ({ bytes }: Item): number => (bytes as number | undefined) ?? 0;
 
 /** Reads the whole table; `onProgress` is told how many items have been read. */
 export async function survey(table: WholeTable, onProgress: (items: number) => void): Promise<Survey> {
@@ -73,22 +85,27 @@ function note(seen: Survey, item: Item): void {
   }
   if (kind === 'USER') seen.users.set(item.id as number, userIn(item));
   else if (kind === 'INTEGRATION') noteIntegration(seen, item);
-  else if (kind === 'CONF') noteParameter(seen, item.id as number);
+  else if (kind === 'CONF') noteParameter(seen, item);
   else if (item.sk === 'GUARD') seen.guards.set(item.pk, item.id as number);
   else if (item.sk === 'ROSTER') seen.roster = rosterIn(item);
   else if (item.pk === 'TOTAL') seen.totals[item.sk as Kind] = item.n as number;
 }
 
 function noteIntegration({ integrations }: Survey, item: Item): void {
-  const { id, parameterCount, parametersEver } = item as unknown as Integration;
-  integrations.set(id, { parameterCount, parametersEver });
+  const { id, parameterCount, parametersEver, parameterBytes } = item as unknown as Integration;
+  integrations.set(id, { parameterCount, parametersEver, parameterBytes });
 }
 
-function noteParameter({ parameters }: Survey, id: number): void {
+function noteParameter({ parameters }: Survey, item: Item): void {
+  const id = item.id as number;
   const integrationId = integrationIdOf(id);
-  const { count, highest } = parameters.get(integrationId) ?? { count: 0, highest: 0 };
+  const { count, highest, bytes } = parameters.get(integrationId) ?? NO_PARAMETERS;
   const number = id % PARAMETERS_PER_INTEGRATION_EVER;
-  parameters.set(integrationId, { count: count + 1, highest: Math.max(highest, number) });
+  parameters.set(integrationId, {
+    count: count + 1,
+    highest: Math.max(highest, number),
+    bytes: bytes + countedBytes(item),
+  });
 }
 
 /** The verified part of a user without a flaw. */

@@ -22,8 +22,8 @@ export interface WholeTable {
   scan(): AsyncGenerator<Item[]>;
   /** Up to 100 items as they were at one moment, in the order of their keys; undefined where there is none. */
   snapshot(keys: readonly Key[]): Promise<(Item | undefined)[]>;
-  /** The sort keys of a collection, or of a range of it, in order. */
-  sortKeys(pk: string, range?: { readonly from: string; readonly to: string }): Promise<string[]>;
+  /** The items of a collection, or of a range of it, in order: their keys, and how many bytes parameters count for. */
+  range(pk: string, range?: { readonly from: string; readonly to: string }): Promise<Item[]>;
 }
 
 /** How often a snapshot that meets a transaction is tried, and the longest wait before the next try; milliseconds. */
@@ -96,22 +96,22 @@ export function openWholeTable(
       return [Item as Item | undefined];
     },
 
-    async sortKeys(pk, range) {
-      const found: string[] = [];
+    async range(pk, range) {
+      const found: Item[] = [];
       let next: Record<string, unknown> | undefined;
       do {
         const page = await documents.send(
           new QueryCommand({
             TableName: name,
             KeyConditionExpression: range ? '#pk = :pk AND #sk BETWEEN :from AND :to' : '#pk = :pk',
-            ProjectionExpression: '#sk',
-            ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk' },
+            ProjectionExpression: '#pk, #sk, #bytes',
+            ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk', '#bytes': 'bytes' },
             ExpressionAttributeValues: { ':pk': pk, ...(range && { ':from': range.from, ':to': range.to }) },
             ConsistentRead: true,
             ...(next && { ExclusiveStartKey: next }),
           }),
         );
-        for (const item of page.Items ?? []) found.push(item.sk as string);
+        found.push(...((page.Items ?? []) as Item[]));
         next = page.LastEvaluatedKey;
       } while (next);
       return found;

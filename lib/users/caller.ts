@@ -29,7 +29,7 @@ export interface Caller {
 }
 
 /** Why the caller, as the table knows it, may not do this; undefined when it may. */
-export function refusal(user: User | undefined, caller: Caller, who: Who): FailureCode | undefined {
+function refusal(user: User | undefined, caller: Caller, who: Who): FailureCode | undefined {
   if (!user || user.accountStamp !== caller.accountStamp) return who === 'signed in' ? 'unauthorized' : 'forbidden';
   const stale = user.passwordChanges !== caller.passwordChanges && user.tokenExcepted !== caller.jti;
   const roles = rolesOf(who);
@@ -73,8 +73,15 @@ function stillEntitled({ login }: User, caller: Caller, who: Who): Condition {
 
 /** Lets pass who may read this by what the table says now. Fails with forbidden. */
 export async function demandEntitled(table: Table, caller: Caller, who: Who): Promise<void> {
-  const refused = refusal(await findUser(table, caller.id), caller, who);
-  if (refused) throw new Failure(refused);
+  await findEntitled(table, caller, who);
+}
+
+/** The account of a caller who may do this by what the table says now. Fails with forbidden or unauthorized. */
+async function findEntitled(table: Table, caller: Caller, who: Who): Promise<User> {
+  const user = await findUser(table, caller.id);
+  const refused = refusal(user, caller, who);
+  if (refused || !user) throw new Failure(refused ?? 'forbidden');
+  return user;
 }
 
 /** The caller's own account. Fails with unauthorized when it is gone, also when its id has become another account's. */
@@ -93,24 +100,23 @@ function rolesOf(who: Who): readonly Role[] {
  * what must still hold when it is committed. So a stale token changes nothing, whatever the rule forgot. The entry of
  * the audit trail is part of it.
  *
- * Both get the caller's own account: `load` while it is still being read, so that it can read beside. A decision about
- * another user's account names it as `target`: it takes precedence over what that user is doing. Fails with `forbidden`,
- * for the own account of a caller who is gone with `unauthorized`, and as `change` does.
+ * Both get the caller's own account. `load` gets it while it is still being read, so that it can read beside; the promise
+ * fails for a caller who is rejected, so what must not happen for such a caller comes after it. A decision about another
+ * user's account names it as `target`: it takes precedence over what that user is doing. Fails with `forbidden`, for the
+ * own account of a caller who is gone with `unauthorized`, and as `change` does.
  */
 export function changeAs<L, R>(
   table: Table,
   caller: Caller,
   who: Who,
-  load: (self: Promise<User | undefined>) => Promise<L>,
+  load: (self: Promise<User>) => Promise<L>,
   decide: (loaded: L, self: User) => Decision<R> & { readonly deed: Deed; readonly target?: User },
 ): Promise<R> {
   let target: User | undefined;
   return change(
     table,
-    () => loadInTurn(table, caller, load),
+    () => loadInTurn(table, caller, who, load),
     ([self, loaded]) => {
-      const refused = refusal(self, caller, who);
-      if (refused || !self) throw new Failure(refused ?? 'forbidden');
       const { writes, result, deed, ...decision } = decide(loaded, self);
       target = decision.target;
       // What changes nothing leaves no trace.
@@ -127,11 +133,12 @@ export function changeAs<L, R>(
 async function loadInTurn<L>(
   table: Table,
   caller: Caller,
-  load: (self: Promise<User | undefined>) => Promise<L>,
-): Promise<readonly [User | undefined, L]> {
+  who: Who,
+  load: (self: Promise<User>) => Promise<L>,
+): Promise<readonly [User, L]> {
   const giveUpAt = Date.now() + Math.min(LONGEST_PRECEDENCE, timeLeft() - RESERVE);
   for (;;) {
-    const self = findUser(table, caller.id);
+    const self = findEntitled(table, caller, who);
     const [user, loaded, wait] = await together([self, load(self), precedenceWait(table, caller.id)]);
     if (wait === 0) return [user, loaded];
     if (Date.now() + wait > giveUpAt) throw new Failure('unavailable');

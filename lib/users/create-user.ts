@@ -3,7 +3,7 @@ import type { Passwords } from '../passwords/passwords.ts';
 import type { Table } from '../table/table.ts';
 import { together } from '../together.ts';
 import { firstVersion } from '../version.ts';
-import { type Caller, changeAs, demandEntitled } from './caller.ts';
+import { type Caller, changeAs } from './caller.ts';
 import { newStamp, type User } from './user.ts';
 import { CreateUser } from './user-contracts.ts';
 import type { NewUser } from './user-schema.ts';
@@ -20,22 +20,23 @@ export async function createUser(
   wanted: NewUser,
 ): Promise<{ user: User; key: string | undefined }> {
   const { password, id: _none, ...fields } = wanted;
-  // Nobody without the right makes us hash or uses up an id; whether it still holds is asked once more at the commit.
-  await demandEntitled(table, caller, CreateUser.who);
-  // Both come before the first try: a try more would only leave another gap in the ids.
-  const [id, passwordHash] = await together([
-    table.nextId('USER'),
-    password === undefined ? Promise.resolve(undefined) : passwords.hash(password),
-  ]);
-  return changeAs(table, caller, CreateUser.who, nothing, (_, self) => {
+  let reserved: Promise<readonly [number, string | undefined]> | undefined;
+  const load = async (self: Promise<User>) => {
+    await self;
+    // Whoever is rejected uses up no id and makes us compute no hash, and a further try none either.
+    reserved ??= together([
+      table.nextId('USER'),
+      password === undefined ? Promise.resolve(undefined) : passwords.hash(password),
+    ]);
+    return reserved;
+  };
+  return changeAs(table, caller, CreateUser.who, load, ([id, passwordHash], self) => {
     const user = newAccount({ ...fields, id, passwordHash }, self.login);
     const invitation = passwordHash === undefined && user.activated ? newResetKey(user) : undefined;
     const writes = [...creation(user), ...(invitation ? [invitation.write] : [])];
     return { writes, result: { user, key: invitation?.key }, deed: deedOn('user.created', user) };
   });
 }
-
-const nothing = async () => undefined;
 
 /** A new account's audit fields and first version. */
 export function newAccount(

@@ -1,0 +1,58 @@
+import { beforeAll, expect, it } from 'vitest';
+import { sequenceKey } from '../lib/table/keys.ts';
+import { useGatehouse } from './support/gatehouse.ts';
+
+/* A caller who is rejected uses up nothing: no id, no call to KMS, no hash. */
+
+let kmsCalls = 0;
+const gatehouse = useGatehouse({
+  around({ service, by }, make) {
+    if (service === 'KMS' && by) kmsCalls++;
+    return make();
+  },
+});
+let integration: { id: number };
+let parameter: object;
+const analyst: { token: string } = { token: '' };
+beforeAll(async () => {
+  const token = await gatehouse.logIn('admin');
+  const fields = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
+  integration = (await gatehouse.call('POST', '/api/utm-integrations', { token, body: fields })).body;
+  const body = { integration, confName: 'name', confValue: 'value' };
+  parameter = (await gatehouse.call('POST', '/api/utm-integration-confs', { token, body })).body;
+  await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
+  analyst.token = await gatehouse.logIn('analyst');
+});
+const sequences = async () =>
+  Promise.all(
+    (['USER', 'INTEGRATION'] as const).map(async (kind) => (await gatehouse.table.get(sequenceKey(kind)))?.n),
+  );
+
+it.each([
+  ['POST', '/api/utm-integrations', () => ({ name: 'x', shortName: 'x', integrationType: 'API' })],
+  ['POST', '/api/utm-integration-confs', () => ({ integration, confName: 'x', confValue: 'x' })],
+  ['PUT', '/api/utm-integration-confs', () => parameter],
+  ['POST', '/api/users', () => ({ login: 'x', email: 'x@example.com', password: 'pass' })],
+] as const)('%s %s of a caller without the role', async (method, path, bodyOf) => {
+  const before = await sequences();
+  kmsCalls = 0;
+
+  const answers = [];
+  for (let n = 0; n < 3; n++) answers.push(await gatehouse.call(method, path, { ...analyst, body: bodyOf() }));
+
+  expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
+  expect([kmsCalls, await sequences()]).toEqual([0, before]);
+});
+
+it('PUT and POST of parameters of an integration that does not exist cause no call to KMS', async () => {
+  const token = await gatehouse.logIn('admin');
+  kmsCalls = 0;
+  const body = { integration: { id: 999_999 }, confName: 'x', confValue: 'x' };
+
+  const answers = [
+    await gatehouse.call('POST', '/api/utm-integration-confs', { token, body }),
+    await gatehouse.call('PUT', '/api/utm-integration-confs', { token, body: { ...body, id: 7 } }),
+  ];
+
+  expect([answers.map(({ status }) => status), kmsCalls]).toEqual([[404, 404], 0]);
+});
