@@ -13,7 +13,7 @@ import * as Users from './lib/users/user-contracts.ts';
 // The partition keys of lib/table/keys.ts.
 const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
 const [SEQUENCE, TOTAL, JWKS, RESET] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*'];
-const [AUDIT, ATTEMPTS, MAILS, PRECEDENCE] = ['AUDIT#*', 'ATTEMPTS#*', 'MAILS#*', 'PRECEDENCE#*'];
+const [AUDIT, ATTEMPTS, MAILS, PRECEDENCE, READS] = ['AUDIT#*', 'ATTEMPTS#*', 'MAILS#*', 'PRECEDENCE#*', 'READS#*'];
 
 const mail = true;
 const guarded = true;
@@ -45,7 +45,7 @@ export const routes: readonly Route[] = [
   { on: 'PUT /api/users',                          file: 'update-user',         contract: Users.UpdateUser,
     may: { get: [USER, MAILS], put: [LOGIN, EMAIL, MAILS, AUDIT, PRECEDENCE], update: [USER, ADMINS], remove: [LOGIN, EMAIL], check: [USER], mail } },
   { on: 'GET /api/users',                          file: 'list-users',          contract: Users.ListUsers,
-    may: { get: [TOTAL], query: [USER] } },
+    may: { get: [TOTAL, READS], query: [USER], put: [READS] } },
   { on: 'GET /api/users/authorities',              file: 'list-authorities',    contract: Users.ListAuthorities,
     may: {} },
   { on: 'GET /api/users/{login}',                  file: 'get-user',            contract: Users.GetUser,
@@ -58,9 +58,9 @@ export const routes: readonly Route[] = [
   { on: 'PUT /api/utm-integrations',               file: 'update-integration',  contract: Integrations.UpdateIntegration,
     may: { get: [USER, INTEGRATION], put: [AUDIT], update: [INTEGRATION], check: [USER] } },
   { on: 'GET /api/utm-integrations',               file: 'list-integrations',   contract: Integrations.ListIntegrations,
-    may: { get: [TOTAL], query: [INTEGRATION] } },
+    may: { get: [TOTAL, READS], query: [INTEGRATION], put: [READS] } },
   { on: 'GET /api/utm-integrations/count',         file: 'count-integrations',  contract: Integrations.CountIntegrations,
-    may: { get: [TOTAL], query: [INTEGRATION] } },
+    may: { get: [TOTAL, READS], query: [INTEGRATION], put: [READS] } },
   { on: 'GET /api/utm-integrations/{id}',          file: 'get-integration',     contract: Integrations.GetIntegration,
     may: { get: [INTEGRATION] } },
   { on: 'DELETE /api/utm-integrations/{id}',       file: 'delete-integration',  contract: Integrations.DeleteIntegration,
@@ -73,16 +73,16 @@ export const routes: readonly Route[] = [
   { on: 'PUT /api/utm-integration-confs',          file: 'update-parameter',    contract: Parameters.UpdateParameter,
     may: { get: [USER, INTEGRATION, CONF], put: [AUDIT], update: [INTEGRATION, CONF], check: [USER], keys: ['seal'] } },
   { on: 'GET /api/utm-integration-confs',          file: 'list-parameters',     contract: Parameters.ListParameters,
-    may: { get: [USER, TOTAL], batchGet: [INTEGRATION], query: [CONF], keys: ['unseal'] } },
+    may: { get: [USER, TOTAL, READS], batchGet: [INTEGRATION], query: [CONF], put: [READS], keys: ['unseal'] } },
   { on: 'GET /api/utm-integration-confs/count',    file: 'count-parameters',    contract: Parameters.CountParameters,
-    may: { get: [USER, TOTAL], query: [CONF] } },
+    may: { get: [USER, TOTAL, READS], query: [CONF], put: [READS] } },
   { on: 'GET /api/utm-integration-confs/{id}',     file: 'get-parameter',       contract: Parameters.GetParameter,
     may: { get: [USER, INTEGRATION, CONF], keys: ['unseal'] } },
   { on: 'DELETE /api/utm-integration-confs/{id}',  file: 'delete-parameter',    contract: Parameters.DeleteParameter,
     may: { get: [USER, INTEGRATION, CONF], put: [AUDIT], update: [INTEGRATION, TOTAL], remove: [CONF], check: [USER] } },
 
   { on: 'GET /api/audits',                         file: 'list-audits',         contract: ListAudits,
-    may: { get: [USER], query: [AUDIT] } },
+    may: { get: [USER, READS], query: [AUDIT], put: [READS] } },
 ];
 
 /** One endpoint: the request, the file in functions/ that serves it, its contract, and all that its function may do. */

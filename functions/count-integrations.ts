@@ -3,11 +3,12 @@ import { endpoint } from '../lib/http/endpoint.ts';
 import { CountIntegrations } from '../lib/integrations/integration-contracts.ts';
 import { integrationOf } from '../lib/integrations/integration-table.ts';
 import { countEntities } from '../lib/table/list.ts';
+import { readBudget } from '../lib/table/read-budget.ts';
 import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
 /** GET /api/utm-integrations/count: how many integrations a list has. */
-export const handler = endpoint(CountIntegrations, async ({ query }) =>
-  ok(await countEntities(table, 'INTEGRATION', query, integrationOf)),
+export const handler = endpoint(CountIntegrations, async ({ caller, query }) =>
+  ok(await countEntities(table, 'INTEGRATION', query, integrationOf, readBudget(table, caller.id))),
 );

@@ -4,12 +4,13 @@ import { integrationView } from '../lib/integrations/integration.ts';
 import { ListIntegrations } from '../lib/integrations/integration-contracts.ts';
 import { integrationOf } from '../lib/integrations/integration-table.ts';
 import { listPage } from '../lib/table/list.ts';
+import { readBudget } from '../lib/table/read-budget.ts';
 import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
 /** GET /api/utm-integrations: a page of all integrations. */
-export const handler = endpoint(ListIntegrations, async ({ query, url }) => {
-  const page = await listPage(table, 'INTEGRATION', query, integrationOf);
+export const handler = endpoint(ListIntegrations, async ({ caller, query, url }) => {
+  const page = await listPage(table, 'INTEGRATION', query, integrationOf, readBudget(table, caller.id));
   return listed(page, integrationView, { query, url });
 });

@@ -1,6 +1,7 @@
 import { listed } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { listPage } from '../lib/table/list.ts';
+import { readBudget } from '../lib/table/read-budget.ts';
 import { openTable } from '../lib/table/table.ts';
 import { userView } from '../lib/users/user.ts';
 import { ListUsers } from '../lib/users/user-contracts.ts';
@@ -9,7 +10,7 @@ import { userOf } from '../lib/users/user-table.ts';
 const table = openTable();
 
 /** GET /api/users: a page of all accounts, deactivated ones included. */
-export const handler = endpoint(ListUsers, async ({ query, url }) => {
-  const page = await listPage(table, 'USER', query, userOf);
+export const handler = endpoint(ListUsers, async ({ caller, query, url }) => {
+  const page = await listPage(table, 'USER', query, userOf, readBudget(table, caller.id));
   return listed(page, userView, { query, url });
 });

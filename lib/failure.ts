@@ -18,6 +18,7 @@ export type FailureCode =
   | 'wrong-password'
   | 'unknown-key'
   | 'too-many-attempts'
+  | 'read-budget-spent'
   | 'too-many-parameters'
   | 'parameters-too-large'
   | 'parameter-ids-used-up'

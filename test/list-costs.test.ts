@@ -1,7 +1,5 @@
-import { BatchWriteItemCommand, DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
-import { OPERATOR } from '../infra/local/cloud.ts';
-import { idText } from '../lib/table/keys.ts';
+import { fillUsers } from './support/fill-users.ts';
 import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
 
 /*
@@ -34,40 +32,6 @@ afterAll(() => gatehouse.stop());
 const token = await gatehouse.logIn('admin');
 await gatehouse.call('GET', '/api/users', { token });
 
-/** Fills the table up to so many users of ordinary length. */
-async function fill(size: number): Promise<void> {
-  const { endpoint, region, tableName } = gatehouse.cloud;
-  const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
-  const from = (await gatehouse.table.total('USER')) + 1;
-  const text = (S: string) => ({ S });
-  const names = (id: number) => ({ firstName: text('Anna Katharina'), lastName: text(`Musterfrau-${id % 97}`) });
-  const audit = { createdBy: text('admin'), lastModifiedBy: text('admin') };
-  const dates = { createdDate: text('2026-01-01T00:00:00.000Z'), lastModifiedDate: text('2026-01-01T00:00:00.000Z') };
-  for (let start = from; start <= size; start += 25) {
-    const ids = Array.from({ length: Math.min(25, size - start + 1) }, (_, n) => start + n);
-    const requests = ids.map((id) => ({
-      PutRequest: {
-        Item: {
-          ...{ pk: text('USER'), sk: text(idText(id)), id: { N: String(id) }, version: { N: '1' } },
-          ...{ login: text(`user-${id}`), email: text(`user-${id}@example.com`), langKey: text('en') },
-          ...{ activated: { BOOL: true }, authorities: { L: [text('ROLE_USER')] }, passwordChanges: { N: '0' } },
-          ...{ passwordHash: text('x'.repeat(140)), ...names(id), ...audit, ...dates },
-        },
-      },
-    }));
-    await client.send(new BatchWriteItemCommand({ RequestItems: { [tableName]: requests } }));
-  }
-  await client.send(
-    new UpdateItemCommand({
-      TableName: tableName,
-      Key: { pk: text('TOTAL'), sk: text('USER') },
-      UpdateExpression: 'SET #n = :n',
-      ExpressionAttributeNames: { '#n': 'n' },
-      ExpressionAttributeValues: { ':n': { N: String(size) } },
-    }),
-  );
-}
-
 async function measure(path: string): Promise<Cost & { status: number; next: string | undefined }> {
   cost = { calls: 0, units: 0 };
   const { status, headers } = await gatehouse.call('GET', path, { token });
@@ -80,7 +44,7 @@ describe('the cost of a list', () => {
   const afterCursor: Cost[] = [];
 
   it.each(SIZES)('is measured for %i users', { timeout: 600_000 }, async (size) => {
-    await fill(size);
+    await fillUsers(gatehouse, size);
     const note = (what: string, { status, calls, units }: Cost & { status: number }) => {
       table[what] = { ...table[what], [size]: status === 200 ? `${calls} calls, ${units} units` : 'refused' };
     };

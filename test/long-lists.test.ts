@@ -25,7 +25,7 @@ function listOf(total: number) {
   const read = async (page: number, size: number, direction: 'asc' | 'desc') => {
     const sort = [{ field: 'id', descending: direction === 'desc' }];
     const query = { page, size, sort, filters: [], parameters: [], after: undefined };
-    const { entities } = await listPage(table as Partial<Table> as Table, 'USER', query, idOf);
+    const { entities } = await listPage(table as Partial<Table> as Table, 'USER', query, idOf, async () => undefined);
     return entities.map(({ id }) => id);
   };
   return { reads, read };
@@ -79,7 +79,7 @@ describe('a page in the order of ids', () => {
     const table: Table = { ...openTable('none', unreachable), total: async () => 22_001 };
 
     const query = { page: 5, size: 2000, sort: [], filters: [], parameters: [], after: undefined };
-    const middle = listPage(table, 'USER', query, idOf);
+    const middle = listPage(table, 'USER', query, idOf, async () => undefined);
 
     await expect(middle).rejects.toMatchObject({ code: 'page-too-deep' });
   });

@@ -30,5 +30,5 @@ export const ListAudits = {
       fields: v.array(v.string()),
     }),
   ),
-  failures: ['audit-list-too-long', 'page-too-large'],
+  failures: ['read-budget-spent', 'audit-list-too-long', 'page-too-large'],
 } satisfies Contract;

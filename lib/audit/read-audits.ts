@@ -3,6 +3,7 @@ import { type Filter, fulfils, type ListQuery } from '../list-query.ts';
 import { setting } from '../setting.ts';
 import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
+import { readBudget, type Spend } from '../table/read-budget.ts';
 import { type Item, LONGEST_READ, type Table } from '../table/table.ts';
 import { together } from '../together.ts';
 import { type Caller, demandEntitled } from '../users/caller.ts';
@@ -11,6 +12,8 @@ import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
 
 const TOO_LONG = 'audit-list-too-long';
 
+/** What reading an entry costs on average, in read units of 4 KB. */
+const UNITS_PER_ENTRY = 0.11;
 /** Entries read at once where filters decide which are wanted. */
 const CHUNK = 1000;
 
@@ -19,11 +22,13 @@ const CHUNK = 1000;
  * trail. Fails with forbidden, and with audit-list-too-long when too many entries lie before the page.
  */
 export async function readAudits(table: Table, caller: Caller, query: ListQuery): Promise<Page<AuditEntry>> {
-  const [, page] = await together([demandEntitled(table, caller, ListAudits.who), pageOf(table, query)]);
+  const authorized = demandEntitled(table, caller, ListAudits.who);
+  const spend = readBudget(table, caller.id, authorized);
+  const [, page] = await together([authorized, pageOf(table, query, spend)]);
   return page;
 }
 
-async function pageOf(table: Table, query: ListQuery): Promise<Page<AuditEntry>> {
+async function pageOf(table: Table, query: ListQuery, spend: Spend): Promise<Page<AuditEntry>> {
   const { page, size, filters } = query;
   const [start, end] = [page * size, (page + 1) * size];
   const found: AuditEntry[] = [];
@@ -32,6 +37,8 @@ async function pageOf(table: Table, query: ListQuery): Promise<Page<AuditEntry>>
   for await (const items of chunks(table, query, filters.length > 0 ? CHUNK : Math.min(CHUNK, end + 1))) {
     read += items.length;
     if (read > LONGEST_READ) throw new Failure(TOO_LONG);
+    // After each chunk and before the next: only then is it known how much there was to read.
+    await spend(items.length * UNITS_PER_ENTRY);
     const entries = items.map(entryOf).filter(({ expires }) => expires === undefined || expires > now);
     found.push(...entries.filter((entry) => filters.every((filter) => fulfils({ ...entry }, filter))));
     if (found.length > end) break;

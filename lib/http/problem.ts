@@ -110,6 +110,12 @@ const PROBLEMS = {
     detail:
       'Too many wrong passwords, or too many requests from one address: try again after the seconds in Retry-After',
   },
+  'read-budget-spent': {
+    status: 429,
+    message: 'error.http.429',
+    title: 'Too Many Requests',
+    detail: 'You have read too many long lists in a short time: try again after the seconds in Retry-After',
+  },
   'too-many-parameters': {
     status: 400,
     message: 'error.toomanyparameters',

@@ -94,7 +94,7 @@ export const CountIntegrations = {
   about,
   query,
   answer: v.number(),
-  failures: ['list-too-long'],
+  failures: ['read-budget-spent', 'list-too-long'],
 } satisfies Contract;
 
 /** GET /api/utm-integrations */
@@ -103,5 +103,5 @@ export const ListIntegrations = {
   about,
   query,
   answer: v.array(integrationAnswer),
-  failures: ['list-too-long', 'page-too-deep', 'page-too-large'],
+  failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;

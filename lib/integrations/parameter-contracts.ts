@@ -91,7 +91,7 @@ export const CountParameters = {
   about,
   query,
   answer: v.number(),
-  failures: ['parameter-list-too-long'],
+  failures: ['read-budget-spent', 'parameter-list-too-long'],
 } satisfies Contract;
 
 /** GET /api/utm-integration-confs */
@@ -100,5 +100,5 @@ export const ListParameters = {
   about,
   query,
   answer: v.array(parameterAnswer),
-  failures: ['parameter-list-too-long', 'page-too-deep', 'page-too-large'],
+  failures: ['read-budget-spent', 'parameter-list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;

@@ -2,6 +2,7 @@ import { Failure } from '../failure.ts';
 import type { ListQuery } from '../list-query.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { countEntities, listPage, type Page } from '../table/list.ts';
+import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
 import { together } from '../together.ts';
 import { type Caller, demandEntitled } from '../users/caller.ts';
@@ -23,12 +24,13 @@ export async function readParameter(table: Table, caller: Caller, id: number): P
   return open(parameter, integration);
 }
 
-/** A page of parameters in the clear. Fails with forbidden, parameter-list-too-long, page-too-deep. */
+/** A page of parameters in the clear. Fails with forbidden, read-budget-spent, parameter-list-too-long, page-too-deep. */
 export async function readParameters(table: Table, caller: Caller, query: ListQuery): Promise<Page<OpenParameter>> {
-  const [, page] = await together([
-    demandEntitled(table, caller, ListParameters.who),
-    listPage(table, 'CONF', query, parameterOf),
-  ]);
+  const authorized = demandEntitled(table, caller, ListParameters.who);
+  const spend = readBudget(table, caller.id, authorized);
+  // Each value on the page costs a decryption besides.
+  const spendWithDecryptions = (units: number) => spend(units + query.size);
+  const [, page] = await together([authorized, listPage(table, 'CONF', query, parameterOf, spendWithDecryptions)]);
   const owners = [...new Set(page.entities.map(({ integrationId }) => integrationId))];
   const items = await table.getAll(owners.map((id) => entityKey('INTEGRATION', id)));
   const integrations = new Map(items.map(integrationOf).map((integration) => [integration.id, integration]));
@@ -42,10 +44,9 @@ export async function readParameters(table: Table, caller: Caller, query: ListQu
 
 /** How many parameters a list has. Fails with forbidden, parameter-list-too-long. */
 export async function countParameters(table: Table, caller: Caller, query: ListQuery): Promise<number> {
-  const [, count] = await together([
-    demandEntitled(table, caller, CountParameters.who),
-    countEntities(table, 'CONF', query, parameterOf),
-  ]);
+  const authorized = demandEntitled(table, caller, CountParameters.who);
+  const spend = readBudget(table, caller.id, authorized);
+  const [, count] = await together([authorized, countEntities(table, 'CONF', query, parameterOf, spend)]);
   return count;
 }
 

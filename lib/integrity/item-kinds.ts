@@ -75,6 +75,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
     owns: ({ pk, sk }) => /^MAILS#\d{16}$/.test(pk) && OCCASIONS.includes(sk as Occasion),
     attributes: v.object({ n: count, since: count, expires: count }),
   },
+  { owns: beside('READS#', 'BUDGET'), attributes: v.object({ paidBackAt: count, expires: count }) },
   { owns: beside('PRECEDENCE#', 'PRECEDENCE'), attributes: v.object({ until: count, expires: count }) },
   { owns: beside('RESET#', 'RESET'), attributes: v.object({ userId: id, expires: count }) },
 ];

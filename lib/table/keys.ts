@@ -15,6 +15,8 @@
  *   public signing key       JWKS                          <kid>
  *   oldest valid token       JWKS                          NOT-BEFORE: beside the keys, so that one query reads both
  *   password reset (TTL)     RESET#<hash of key>           RESET
+ *   read budget of a user     READS#<user id, 16 digits>    BUDGET
+ *     (TTL)
  *   a change that others      PRECEDENCE#<user id>          PRECEDENCE: changes by this user wait for it
  *     wait for (TTL)
  *   mails to an account      MAILS#<user id, 16 digits>    <occasion>
@@ -44,6 +46,7 @@ export const rosterKey: Key = { pk: 'ADMINS', sk: 'ROSTER' };
 export const sequenceKey = (kind: Kind): Key => ({ pk: 'SEQUENCE', sk: kind });
 export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
 export const resetKey = (hash: string): Key => ({ pk: `RESET#${hash}`, sk: 'RESET' });
+export const readBudgetKey = (userId: number): Key => ({ pk: `READS#${idText(userId)}`, sk: 'BUDGET' });
 export const precedenceKey = (userId: number): Key => ({ pk: `PRECEDENCE#${idText(userId)}`, sk: 'PRECEDENCE' });
 export const mailCountKey = (userId: number, occasion: string): Key => ({
   pk: `MAILS#${idText(userId)}`,

@@ -1,7 +1,9 @@
+import { Failure } from '../failure.ts';
 import { cursorAfter, fulfils, type ListQuery, type Order } from '../list-query.ts';
 import { together } from '../together.ts';
 import { canOwnParameters, idText, type Kind, parametersRange } from './keys.ts';
-import type { Item, Range, Table } from './table.ts';
+import { FREE_UNITS, type Spend } from './read-budget.ts';
+import { type Item, LONGEST_READ, type Range, type Table } from './table.ts';
 
 /** A page of entities, how many there are in all if that is known, and whether more follow: after this cursor, in the order of ids. */
 export interface Page<E> {
@@ -16,8 +18,13 @@ interface Entity {
 }
 type Read<E> = (item: Item) => E;
 
+/** What reading an entity costs on average, in read units of 4 KB: measured for users, with room for large values of parameters. */
+const UNITS_PER_ENTITY: Record<Kind, number> = { USER: 0.11, INTEGRATION: 0.2, CONF: 1.5 };
+/** What reading all parameters of one integration costs at most: 192 KiB, and what stands beside them in 90 items. */
+const UNITS_PER_INTEGRATION = 60;
+
 /**
- * One page of a kind. In the order of ids, the first page and what comes after a cursor cost a page; another page reads
+ * One page of a kind, which `spend` pays for. In the order of ids, the first page and what comes after a cursor cost a page; another page reads
  * from the nearer end. Any other order and all filters read the kind. Beyond the bound it fails with page-too-deep, or with
  * list-too-long, or parameter-list-too-long for parameters.
  */
@@ -26,12 +33,13 @@ export async function listPage<E extends Entity>(
   kind: Kind,
   query: ListQuery,
   read: Read<E>,
+  spend: Spend,
 ): Promise<Page<E>> {
   const [first] = query.sort;
   if (query.filters.length === 0 && (!first || first.field === 'id')) {
-    return pageById(table, kind, query, read, first?.descending ?? false);
+    return pageById(table, kind, query, read, spend, first?.descending ?? false);
   }
-  const entities = (await select(table, kind, query, read)).sort(by(query.sort));
+  const entities = (await select(table, kind, query, read, spend)).sort(by(query.sort));
   const start = query.page * query.size;
   const end = start + query.size;
   return {
@@ -42,9 +50,15 @@ export async function listPage<E extends Entity>(
   };
 }
 
-/** How many entities a list with these filters has. */
-export async function countEntities<E>(table: Table, kind: Kind, query: ListQuery, read: Read<E>): Promise<number> {
-  return query.filters.length === 0 ? table.total(kind) : (await select(table, kind, query, read)).length;
+/** How many entities a list with these filters has; `spend` pays for it. */
+export async function countEntities<E>(
+  table: Table,
+  kind: Kind,
+  query: ListQuery,
+  read: Read<E>,
+  spend: Spend,
+): Promise<number> {
+  return query.filters.length === 0 ? table.total(kind) : (await select(table, kind, query, read, spend)).length;
 }
 
 async function pageById<E extends Entity>(
@@ -52,8 +66,10 @@ async function pageById<E extends Entity>(
   kind: Kind,
   { page, size, after }: ListQuery,
   read: Read<E>,
+  spend: Spend,
   backwards: boolean,
 ): Promise<Page<E>> {
+  const pay = (entities: number) => spend(entities * UNITS_PER_ENTITY[kind]);
   const pageOf = (total: number, items: readonly Item[], more: boolean): Page<E> => {
     const entities = items.map(read);
     const last = entities.at(-1);
@@ -61,21 +77,31 @@ async function pageById<E extends Entity>(
   };
   if (page === 0 || after !== undefined) {
     const range = after === undefined ? {} : beyond(after, backwards);
+    // A short page costs nothing to speak of, so it is read beside the total.
+    const isShort = (size + 1) * UNITS_PER_ENTITY[kind] <= FREE_UNITS;
+    const counted = isShort ? undefined : await table.total(kind);
+    if (counted !== undefined) await pay(Math.min(size + 1, counted));
     // One more than wanted tells whether there are more, whatever the total is by now.
     const reading = table.query(kind, { ...range, backwards, limit: size + 1 });
-    const [total, items] = await together([table.total(kind), reading]);
+    const [total, items] = await together([
+      counted === undefined ? table.total(kind) : Promise.resolve(counted),
+      reading,
+    ]);
     return pageOf(total, items.slice(0, size), items.length > size);
   }
-  const tooLong = 'page-too-deep';
   const total = await table.total(kind);
   const before = page * size;
   const behind = total - before - size;
   if (before >= total) return pageOf(total, [], false);
-  if (before <= behind) {
-    const items = await table.query(kind, { backwards, limit: before + size, tooLong });
+  const fromStart = before <= behind;
+  const limit = fromStart ? before + size : total - before;
+  if (limit > LONGEST_READ) throw new Failure('page-too-deep');
+  await pay(limit);
+  if (fromStart) {
+    const items = await table.query(kind, { backwards, limit });
     return pageOf(total, items.slice(before), behind > 0);
   }
-  const items = await table.query(kind, { backwards: !backwards, limit: total - before, tooLong });
+  const items = await table.query(kind, { backwards: !backwards, limit });
   return pageOf(total, items.reverse().slice(0, size), behind > 0);
 }
 
@@ -86,12 +112,16 @@ function beyond(id: number, backwards: boolean): Range {
 }
 
 /** All entities that fulfil the filters; of one integration's parameters only its own are read. */
-async function select<E>(table: Table, kind: Kind, { filters }: ListQuery, read: Read<E>): Promise<E[]> {
+async function select<E>(table: Table, kind: Kind, { filters }: ListQuery, read: Read<E>, spend: Spend): Promise<E[]> {
   const owner = filters.find(({ field, operator }) => field === 'integrationId' && operator === 'equals')?.operands[0];
   const ofOne = kind === 'CONF' && typeof owner === 'number';
   if (ofOne && !canOwnParameters(owner)) return [];
   const range = ofOne ? parametersRange(owner) : {};
   const tooLong = kind === 'CONF' ? 'parameter-list-too-long' : 'list-too-long';
+  const total = await table.total(kind);
+  // What would be rejected after 10,000 entities need not be begun.
+  if (!ofOne && total > LONGEST_READ) throw new Failure(tooLong);
+  await spend(Math.min(total * UNITS_PER_ENTITY[kind], ofOne ? UNITS_PER_INTEGRATION : Number.POSITIVE_INFINITY));
   const entities = (await table.query(kind, { ...range, tooLong })).map(read);
   return entities.filter((entity) => filters.every((filter) => fulfils(entity as Record<string, unknown>, filter)));
 }

@@ -64,7 +64,7 @@ export const ListUsers = {
   about,
   query,
   answer: v.array(userAnswer),
-  failures: ['list-too-long', 'page-too-deep', 'page-too-large'],
+  failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;
 
 /** GET /api/users/authorities */

@@ -1,0 +1,182 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readBudgetKey } from '../lib/table/keys.ts';
+import { payFor } from '../lib/table/read-budget.ts';
+import { fillUsers } from './support/fill-users.ts';
+import { type Gatehouse, type Received, startGatehouse } from './support/gatehouse.ts';
+import { LONG } from './support/long.ts';
+
+/* A caller who repeats the most expensive list can use up a part of what a partition serves, and never all of it. */
+
+describe('what a read costs its caller', () => {
+  const NOW = Date.UTC(2030, 0, 1);
+  const pay = (units: number, ahead: number) => payFor(units, { paidBackAt: NOW + ahead }, NOW);
+
+  it.each([
+    ['nothing was spent', undefined, { paidBackAt: NOW + 2200, wait: 0 }],
+    ['all is paid back', -60_000, { paidBackAt: NOW + 2200, wait: 0 }],
+    ['as much is spent as can be at once', 4000, { paidBackAt: NOW + 6200, wait: 0 }],
+    ['a little more is spent', 4001, { paidBackAt: NOW + 6201, wait: 1 }],
+    ['so much more is spent that it is just worth waiting', 7000, { paidBackAt: NOW + 9200, wait: 3000 }],
+  ] as const)('is paid back at 500 units a second: 1,100 units when %s', (_, ahead, expected) => {
+    expect(ahead === undefined ? payFor(1100, undefined, NOW) : pay(1100, ahead)).toEqual(expected);
+  });
+
+  it('is rejected when it would have to wait for more than three seconds, which Retry-After tells', () => {
+    expect(() => pay(1, 7001)).toThrow(expect.objectContaining({ code: 'read-budget-spent', retryAfter: 4 }));
+    expect(() => pay(1, 60_000)).toThrow(expect.objectContaining({ retryAfter: 56 }));
+  });
+});
+
+const USERS = LONG ? 10_000 : 2000;
+
+describe('a caller who repeats an expensive list', () => {
+  let units = 0;
+  let decryptions = 0;
+  let gatehouse: Gatehouse;
+  let token: string;
+  let reader: { id: number };
+  let analyst: { id: number };
+  beforeAll(async () => {
+    gatehouse = await startGatehouse({
+      breaksData: true,
+      meterCapacity: LONG,
+      async around({ by, operation }, make) {
+        const answer = await make();
+        if (by?.startsWith('GET ') && operation === 'Query') {
+          units += Number(JSON.parse(String(answer.body)).ConsumedCapacity?.CapacityUnits ?? 0);
+        }
+        if (operation === 'Decrypt') decryptions++;
+        return answer;
+      },
+    });
+    reader = await gatehouse.makeUser('reader', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
+    analyst = await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
+    token = await gatehouse.logIn('reader');
+    const admin = await gatehouse.logIn('admin');
+    const post = (path: string, body: object) => gatehouse.call('POST', path, { token: admin, body });
+    for (let n = 0; n < 20; n++) {
+      const fields = { name: `Tap ${n}`, shortName: 'tap', integrationType: 'API' };
+      await post('/api/utm-integrations', fields);
+    }
+    for (let n = 0; n < 60; n++) {
+      await post('/api/utm-integration-confs', { integration: { id: 1 }, confName: `name ${n}`, confValue: 'value' });
+    }
+    await fillUsers(gatehouse, USERS);
+  }, 120_000);
+  afterAll(() => gatehouse.stop());
+
+  const clear = async () => {
+    const key = readBudgetKey(reader.id);
+    await gatehouse.table.transact([{ act: 'Delete', key }], crypto.randomUUID());
+  };
+
+  const SECONDS = 3;
+  /** As many of these requests as 24 clients can send in that time. */
+  async function repeat(path: string): Promise<{ answers: Received[]; allowed: number }> {
+    await clear();
+    [units, decryptions] = [0, 0];
+    const started = Date.now();
+    const end = started + SECONDS * 1000;
+    const clients = Array.from({ length: 24 }, async () => {
+      const answers = [];
+      while (Date.now() < end) answers.push(await gatehouse.call('GET', path, { token }));
+      return answers;
+    });
+    const answers = (await Promise.all(clients)).flat();
+    // What can be spent at once and in that time, and the list that may be begun when nothing is left.
+    return { answers, allowed: 2000 + (500 * (Date.now() - started)) / 1000 + 250 };
+  }
+  const countOf = (answers: readonly Received[], status: number) =>
+    answers.filter((answer) => answer.status === status).length;
+
+  it.each(['/api/users?lastName.contains=frau-1', '/api/users?size=2000'])(
+    'reads at its rate and no more, and is told when to come back: %s',
+    { timeout: 60_000 },
+    async (path) => {
+      const { answers, allowed } = await repeat(path);
+
+      const rejected = answers.find(({ status }) => status === 429);
+      expect(countOf(answers, 200)).toBeGreaterThan(3);
+      expect(units).toBeGreaterThan(1500);
+      expect(units).toBeLessThan(allowed + 0.11 * USERS);
+      expect(rejected?.body).toMatchObject({
+        message: 'error.http.429',
+        detail: expect.stringContaining('long lists'),
+      });
+      expect(Number(rejected?.headers['retry-after'])).toBeGreaterThanOrEqual(4);
+      expect(countOf(answers, 200) + countOf(answers, 429)).toBe(answers.length);
+    },
+  );
+
+  it('of parameters has KMS decrypt a bounded number of values', { timeout: 60_000 }, async () => {
+    const { answers, allowed } = await repeat('/api/utm-integration-confs?size=100');
+
+    expect(countOf(answers, 200)).toBeGreaterThan(3);
+    // A page of 60 costs 90 units for reading them, and 100 for decryptions.
+    expect(decryptions).toBeLessThan((allowed / 190) * 60);
+  });
+
+  it.each([
+    '/api/utm-integrations?name.contains=Tap',
+    '/api/utm-integrations/count?name.contains=Tap',
+    '/api/utm-integration-confs/count?confName.contains=name',
+    '/api/utm-integration-confs?integrationId.equals=1',
+    '/api/audits?actor.equals=admin',
+    '/api/users?page=1&size=50',
+  ])('pays for it: %s', async (path) => {
+    await clear();
+
+    const { status } = await gatehouse.call('GET', path, { token });
+
+    expect(status).toBe(200);
+    expect(await gatehouse.table.get(readBudgetKey(reader.id))).toBeDefined();
+  });
+
+  it.each(['/api/users', '/api/users?size=20&page=0', '/api/utm-integrations?size=10', '/api/users/reader'])(
+    'costs nothing where it is short: %s',
+    async (path) => {
+      await clear();
+
+      const { status } = await gatehouse.call('GET', path, { token });
+
+      expect([status, await gatehouse.table.get(readBudgetKey(reader.id))]).toEqual([200, undefined]);
+    },
+  );
+
+  it('pays nothing where the caller is rejected', async () => {
+    const rejected = { token: await gatehouse.logIn('analyst') };
+
+    const answers = [
+      await gatehouse.call('GET', '/api/utm-integration-confs?size=100', rejected),
+      await gatehouse.call('GET', '/api/utm-integration-confs/count?confName.contains=x', rejected),
+      await gatehouse.call('GET', '/api/audits', rejected),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
+    expect(await gatehouse.table.get(readBudgetKey(analyst.id))).toBeUndefined();
+  });
+
+  it('keeps nobody from logging in and changing users meanwhile', { timeout: 60_000 }, async () => {
+    const flood = repeat('/api/users?lastName.contains=frau-1');
+    await wait(300);
+
+    const statuses = [];
+    const times = [];
+    for (let n = 0; n < 5; n++) {
+      const started = performance.now();
+      const body = { username: 'admin', password: 'admin' };
+      const login = await gatehouse.call('POST', '/api/authenticate', { body });
+      const change = await gatehouse.call('POST', '/api/account', {
+        token: login.body.id_token,
+        body: { firstName: `Name ${n}` },
+      });
+      statuses.push(login.status, change.status);
+      times.push(performance.now() - started);
+    }
+    await flood;
+
+    expect(statuses).toEqual(Array(10).fill(200));
+    expect(Math.max(...times)).toBeLessThan(4000);
+  });
+});
