@@ -1,9 +1,12 @@
 import http from 'node:http';
 import https from 'node:https';
-import { startClock, timeLeft } from './time-left.ts';
+import { timeLeft } from './time-left.ts';
 
 /** What is left to answer with when a call to AWS has used up all the rest, in milliseconds. */
 export const RESERVE = 500;
+
+/** How long opening a connection may take; milliseconds. */
+const CONNECTION_TIMEOUT = 500;
 
 /** The connections of all AWS clients of a function. */
 const agents = {
@@ -17,14 +20,23 @@ const agents = {
  */
 export const clientSettings = {
   maxAttempts: 3,
-  requestHandler: { connectionTimeout: 500, requestTimeout: 1500, throwOnRequestTimeout: true, ...agents },
+  requestHandler: {
+    connectionTimeout: CONNECTION_TIMEOUT,
+    requestTimeout: 1500,
+    throwOnRequestTimeout: true,
+    ...agents,
+  },
 };
 
 /** Opens a connection of an AWS client ahead of its first call, which then needs no handshakes. What goes wrong is left to that call. */
 export function openConnection(service: 'dynamodb' | 'email'): void {
   const { AWS_ENDPOINT_URL: local, AWS_REGION: region } = process.env;
   const isLocal = local?.startsWith('http:');
-  const options = { method: 'HEAD', agent: isLocal ? agents.httpAgent : agents.httpsAgent, timeout: COLD_START };
+  const options = {
+    method: 'HEAD',
+    agent: isLocal ? agents.httpAgent : agents.httpsAgent,
+    timeout: CONNECTION_TIMEOUT,
+  };
   const url = local ?? `https://${service}.${region}.amazonaws.com`;
   const request = (isLocal ? http : https).request(url, options, (response) => response.resume());
   request
@@ -39,12 +51,6 @@ export function inTime(longest = Number.POSITIVE_INFINITY): { abortSignal?: Abor
   if (left === Number.POSITIVE_INFINITY) return {};
   return { abortSignal: left > 0 ? AbortSignal.timeout(Math.floor(left)) : AbortSignal.abort() };
 }
-
-/** How long a cold start waits for AWS; milliseconds. */
-const COLD_START = 2000;
-
-/** Ends the calls of a cold start early: what does not answer must not use up the time of the first request, which repeats them. */
-export const limitColdStart = (): void => startClock(COLD_START + RESERVE);
 
 const NO_ANSWER = new Set(['TimeoutError', 'AbortError', 'TransactionInProgressException']);
 const THROTTLED = new Set([

@@ -61,9 +61,10 @@ describe.concurrent('killed after each call in turn', () => {
 });
 
 it('is tried on every row that changes something', () => {
+  // What a list writes is what its caller has spent.
   const changing = routes.filter((route) => {
     const { put, update, remove } = rightsOf(route);
-    return put || update || remove;
+    return !route.on.startsWith('GET ') && (put || update || remove);
   });
 
   expect(CHANGES.map(({ on }) => on).sort()).toEqual(changing.map(({ on }) => on).sort());

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { GenerateMacCommand } from '@aws-sdk/client-kms';
-import { inTime, limitColdStart } from '../aws.ts';
+import { inTime } from '../aws.ts';
+import { startInColdStart } from '../cold-start.ts';
 import { sharedKms } from '../kms.ts';
 import { setting } from '../setting.ts';
 import { change, unlessUnavailable } from '../table/change.ts';
@@ -58,9 +59,8 @@ export function openGuessing(
   kms = sharedKms(),
 ): Guessing {
   let secret: Promise<Buffer> | undefined;
-  // In the cold start, so that no request of a flood causes a call to KMS. The first request repeats what fails here.
-  limitColdStart();
-  const started = derived().catch(() => undefined);
+  // So that no request of a flood causes a call to KMS.
+  startInColdStart(derived);
 
   async function deriveSecret(): Promise<Buffer> {
     const command = new GenerateMacCommand({ KeyId: pepperKey, Message: LABEL, MacAlgorithm: 'HMAC_SHA_256' });
@@ -78,7 +78,6 @@ export function openGuessing(
 
   /** How names and addresses are hidden: by their HMAC. */
   async function hiding(): Promise<(text: string) => string> {
-    await started;
     const key = await derived();
     return (text) => createHmac('sha256', key).update(text).digest('base64url');
   }

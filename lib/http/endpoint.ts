@@ -2,7 +2,8 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Source } from '../accounts/source.ts';
-import { isOutage, limitColdStart } from '../aws.ts';
+import { isOutage } from '../aws.ts';
+import { coldStartEnded, limitColdStart } from '../cold-start.ts';
 import type { BodyOf, Contract, PathOf, QueryOf } from '../contract.ts';
 import { Failure } from '../failure.ts';
 import { openTable } from '../table/table.ts';
@@ -68,9 +69,10 @@ export function endpoint<const C extends Contract>(contract: C, act: (request: R
 function answering(contract: Contract): MiddlewareObj<Event, Result> {
   let started = 0;
   return {
-    before({ context }) {
+    async before({ context }) {
       started = Date.now();
       startClock(context.getRemainingTimeInMillis());
+      await coldStartEnded();
     },
     after({ event, response }) {
       logRequest(event, response?.statusCode, Date.now() - started);
