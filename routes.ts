@@ -21,7 +21,7 @@ const guarded = true;
 // biome-ignore format: a table is read by its columns
 export const routes: readonly Route[] = [
   { on: 'POST /api/authenticate',                  file: 'authenticate',        contract: Accounts.Authenticate,
-    may: { get: [LOGIN, USER, JWKS], batchGet: [ATTEMPTS], put: [JWKS, ATTEMPTS], update: [USER, ATTEMPTS], keys: ['sign', 'pepper'] }, guarded },
+    may: { get: [LOGIN, USER, JWKS], batchGet: [ATTEMPTS], put: [JWKS, ATTEMPTS], update: [USER], updateAlone: [ATTEMPTS], keys: ['sign', 'pepper'] }, guarded },
   { on: 'GET /.well-known/jwks.json',              file: 'publish-keys',        contract: PublishKeys,
     may: { query: [JWKS] } },
   { on: 'GET /api/health',                         file: 'get-health',          contract: GetHealth,
@@ -34,11 +34,11 @@ export const routes: readonly Route[] = [
   { on: 'POST /api/account',                       file: 'update-account',      contract: Accounts.UpdateAccount,
     may: { get: [USER, MAILS], put: [EMAIL, MAILS, AUDIT], update: [USER], remove: [EMAIL], mail } },
   { on: 'POST /api/account/change-password',       file: 'change-password',     contract: Accounts.ChangePassword,
-    may: { get: [USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER, ATTEMPTS], keys: ['pepper'], mail } },
+    may: { get: [USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateAlone: [ATTEMPTS], keys: ['pepper'], mail } },
   { on: 'POST /api/account/reset-password/init',   file: 'request-reset',       contract: Accounts.RequestReset,
-    may: { get: [EMAIL, USER, ATTEMPTS, MAILS], put: [RESET, ATTEMPTS, MAILS], update: [ATTEMPTS], keys: ['pepper'], mail }, guarded },
+    may: { get: [EMAIL, USER, ATTEMPTS, MAILS], put: [RESET, MAILS], updateAlone: [ATTEMPTS], keys: ['pepper'], mail }, guarded },
   { on: 'POST /api/account/reset-password/finish', file: 'finish-reset',        contract: Accounts.FinishReset,
-    may: { get: [RESET, USER, ATTEMPTS, MAILS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER, ATTEMPTS], remove: [RESET], keys: ['pepper'], mail }, guarded },
+    may: { get: [RESET, USER, ATTEMPTS, MAILS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateAlone: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail }, guarded },
 
   { on: 'POST /api/users',                         file: 'create-user',         contract: Users.CreateUser,
     may: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, TOTAL], updateAlone: [SEQUENCE], check: [USER], keys: ['pepper'], mail } },

@@ -59,6 +59,7 @@ const THROTTLED = new Set([
   'ProvisionedThroughputExceededException',
   'RequestLimitExceeded',
   'LimitExceededException',
+  'TransactionConflictException',
   'KMSInternalException',
   'KeyUnavailableException',
   'DependencyTimeoutException',

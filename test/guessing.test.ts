@@ -187,7 +187,7 @@ describe('who knows the password', () => {
 
   it('logs in where only the reset of the count fails', async () => {
     onlyForgiving = true;
-    faults.inject([{ operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'error-before' }]);
+    faults.inject([{ item: 'ATTEMPTS#*', fault: 'error-before' }]);
 
     expect((await logIn('boss', 'boss', { from: '127.0.10.1' })).status).toBe(200);
   });
@@ -329,7 +329,7 @@ describe('guesses that cannot succeed', () => {
       await rewrite(/ELSEWHERE/, () => ({ n: 0 }));
     }
 
-    const counted = ['BatchGetItem', 'TransactWriteItems', 'GetItem', 'GetItem', 'hash'];
+    const counted = ['BatchGetItem', 'TransactWriteItems', 'UpdateItem', 'GetItem', 'GetItem', 'hash'];
     expect(seen[0]?.map((answer) => (answer as unknown[])[2])).toEqual([...Array(10).fill(counted), ['BatchGetItem']]);
     for (const answers of seen) expect(answers).toEqual(seen[0]);
   });
@@ -439,6 +439,8 @@ describe('a guess that cannot be counted', () => {
     ['the counts cannot be read', { operation: 'BatchGetItem', fault: 'error-before' }],
     ['the counts cannot be written', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'reset' }],
     ['the counts are always busy', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'conflict' }],
+    ['the count of the source cannot be written', { operation: 'UpdateItem', item: 'ATTEMPTS#*', fault: 'reset' }],
+    ['the count of the source is always busy', { operation: 'UpdateItem', item: 'ATTEMPTS#*', fault: 'conflict' }],
     ['nobody knows whether it was counted', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'lost' }],
     ['its name cannot be hidden', { service: 'KMS', fault: 'throttle' }],
   ])('is not made: %s', { timeout: 20_000 }, async (_, rule) => {

@@ -40,7 +40,7 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; histories?: 
       {
         file: 'lib/users/caller.ts',
         from: 'await together([self, load(self), precedenceWait(table, caller.id)]);',
-        to: `await Promise.all([self, load(self), precedenceWait(table, caller.id),
+        to: `await together([self, load(self), precedenceWait(table, caller.id),
           table.get({ pk: 'ADMINS', sk: 'ROSTER' }).then(count)]);`,
       },
       {

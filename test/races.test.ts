@@ -135,10 +135,9 @@ if (LONG) {
         },
         {
           file: 'lib/users/create-user.ts',
-          from: 'CreateUser.who, nothing,',
-          to: `CreateUser.who, async () => {
-          if (await table.get({ pk: 'LOGIN#' + fields.login, sk: 'GUARD' })) throw new Failure('login-taken');
-        },`,
+          from: '    await self;\n',
+          to: `    await self;
+          if (await table.get({ pk: 'LOGIN#' + fields.login, sk: 'GUARD' })) throw new Failure('login-taken');\n`,
         },
       ];
 

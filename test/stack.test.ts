@@ -126,7 +126,8 @@ function tableRights(on: string): Record<string, unknown> {
   const statements = statementsOf(on).filter(({ Action }) => String(Action).startsWith('dynamodb:'));
   return Object.fromEntries(
     statements.map(({ Action, Condition }) => [
-      Action,
+      // What may be done outside of a transaction too is another right.
+      Condition?.['ForAnyValue:StringEquals'] || !/Update/.test(String(Action)) ? Action : `${Action}, alone`,
       Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'],
     ]),
   );
@@ -146,7 +147,8 @@ describe('the rights of a function', () => {
       'dynamodb:GetItem': ['USER', 'MAILS#*', 'PRECEDENCE#*'],
       'dynamodb:BatchGetItem': ['ATTEMPTS#*'],
       'dynamodb:PutItem': ['ATTEMPTS#*', 'MAILS#*', 'AUDIT#*'],
-      'dynamodb:UpdateItem': ['USER', 'ATTEMPTS#*'],
+      'dynamodb:UpdateItem': ['USER'],
+      'dynamodb:UpdateItem, alone': ['ATTEMPTS#*'],
       'dynamodb:Query': ['JWKS'],
     });
     expect(tableRights('GET /api/health')).toEqual({ 'dynamodb:GetItem': ['ADMINS'] });

@@ -88,26 +88,53 @@ export function reservation(
   return {
     writes: [
       isKnown
-        ? also(put(keys.network, { ...counted, expires: network.expires }), asRead(network, 'last'))
-        : also(put(keys.elsewhere, { ...counted, expires: seconds(now) + MEMORY }), asRead(elsewhere, 'last')),
-      countRequest(keys.source, source, 1, { now, ...limits }),
+        ? also(put(keys.network, { ...counted, expires: network.expires }), asRead(network))
+        : also(put(keys.elsewhere, { ...counted, expires: seconds(now) + MEMORY }), asRead(elsewhere)),
     ],
     result: isKnown,
   };
 }
 
 /**
- * Counts a request of a source that is no guess, but makes the service work as hard. Fails with too-many-attempts when the
+ * Counts one more request of a source, and in advance its failure if it is a guess. An update of its own: the many people
+ * at one source must not wait for each other, as transactions on one item would. Fails with too-many-attempts when the
  * source has had its share of the window.
  */
 export function requestCounted(
   key: Key,
   source: SourceCount | undefined,
+  failures: 0 | 1,
   { now, arrivedAt, ...limits }: Times & SourceLimits,
-): Decision<undefined> {
+): Write {
   const free = freeAt(source, limits);
   if (arrivedAt < free) throw tooManyAttempts(free, now);
-  return { writes: [countRequest(key, source, 0, { now, ...limits })], result: undefined };
+  // Not a comparison for the end: a count without a time begins a new window too.
+  if (!source || !(now < source.since + WINDOW * 1000)) {
+    const { since, expires } = newWindow(now);
+    const values = { ':failures': failures, ':one': 1, ':since': since, ':expires': expires };
+    const names = { '#n': 'n', '#requests': 'requests', '#since': 'since', '#expires': 'expires' };
+    const begun =
+      source?.since === undefined
+        ? { condition: 'attribute_not_exists(#since)', values }
+        : { condition: '#since = :before', values: { ...values, ':before': source.since } };
+    const update = 'SET #n = :failures, #requests = :one, #since = :since, #expires = :expires';
+    return { act: 'Update', key, update, names, ...begun };
+  }
+  return {
+    act: 'Update',
+    key,
+    update: 'ADD #n :failures, #requests :one',
+    condition:
+      '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR #requests < :requestLimit)',
+    names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
+    values: {
+      ':failures': failures,
+      ':one': 1,
+      ':since': source.since,
+      ':failureLimit': limits.failuresPerSource,
+      ':requestLimit': limits.requestsPerSource,
+    },
+  };
 }
 
 /** When a source that has had its share may go on; 0 when it may now. */
@@ -120,51 +147,11 @@ function freeAt(source: SourceCount | undefined, { failuresPerSource, requestsPe
 const tooManyAttempts = (free: number, now: number): Failure =>
   new Failure('too-many-attempts', { retryAfter: Math.max(1, Math.ceil((free - now) / 1000)) });
 
-/** One more request in the window of the source, or the first of a new one. */
-function countRequest(
-  key: Key,
-  source: SourceCount | undefined,
-  failures: 0 | 1,
-  { now, failuresPerSource, requestsPerSource }: { now: number } & SourceLimits,
-): Write {
-  // Not a comparison for the end: a count without a time begins a new window too.
-  if (!source || !(now < source.since + WINDOW * 1000)) {
-    return also(put(key, { n: failures, requests: 1, ...newWindow(now) }), asRead(source, 'since'));
-  }
-  // The many people at one source need not wait for each other while there is room.
-  return {
-    act: 'Update',
-    key,
-    update: 'ADD #n :failures, #requests :one',
-    condition:
-      '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR #requests < :requestLimit)',
-    names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
-    values: {
-      ':failures': failures,
-      ':one': 1,
-      ':since': source.since,
-      ':failureLimit': failuresPerSource,
-      ':requestLimit': requestsPerSource,
-    },
-    otherwise: 'reload',
-  };
-}
-
 /**
  * The guess was right: its own count begins anew, and its network is known from now on. Without conditions: a wrong guess
  * at the same login and moment is forgiven with it, or counted after it.
  */
 export function forgiveness(keys: CountKeys, isKnown: boolean, now: number): Write[] {
-  return [...cleared(keys, isKnown, now), giveBack(keys.source, now)];
-}
-
-/**
- * Whoever reads the mailbox of the account has set a new password: the failures are forgotten, and the network is known
- * from now on. So nobody who guesses elsewhere can keep the owner of the mailbox out.
- */
-export const mailboxProved = (keys: CountKeys, now: number): Write[] => cleared(keys, false, now);
-
-function cleared(keys: CountKeys, isKnown: boolean, now: number): Write[] {
   const none = { n: 0, last: now };
   return [
     put(keys.network, { ...none, expires: seconds(now) + KNOWN }),
@@ -172,8 +159,17 @@ function cleared(keys: CountKeys, isKnown: boolean, now: number): Write[] {
   ];
 }
 
-/** The failure that was counted in advance. Whoever has removed the count meanwhile gets a new one, which expires too. */
-function giveBack(key: Key, now: number): Write {
+/**
+ * Whoever reads the mailbox of the account has set a new password: the failures are forgotten, and the network is known
+ * from now on. So nobody who guesses elsewhere can keep the owner of the mailbox out.
+ */
+export const mailboxProved = (keys: CountKeys, now: number): Write[] => forgiveness(keys, false, now);
+
+/**
+ * Gives back the failure that was counted in advance for a right guess. Whoever has removed the count meanwhile gets a new
+ * one, which expires too.
+ */
+export function failureGivenBack(key: Key, now: number): Write {
   const { since, expires } = newWindow(now);
   return {
     act: 'Update',
@@ -190,14 +186,12 @@ const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000
 const newWindow = (now: number) => ({ since: now, expires: seconds(now) + WINDOW + MARGIN });
 
 /** No other guess was counted meanwhile. */
-function asRead<C extends { readonly n: number }>(count: C | undefined, time: keyof C & string): Condition {
+function asRead(count: Failures | undefined): Condition {
   if (!count) return { condition: 'attribute_not_exists(pk)', otherwise: 'reload' };
-  // An earlier release left a count without a time when an operator removed it in the middle of a login.
-  const timeless = count[time] === undefined;
   return {
-    condition: `#n = :n AND ${timeless ? 'attribute_not_exists(#time)' : '#time = :time'}`,
-    names: { '#n': 'n', '#time': time },
-    values: { ':n': count.n, ...(!timeless && { ':time': count[time] }) },
+    condition: '#n = :n AND #last = :last',
+    names: { '#n': 'n', '#last': 'last' },
+    values: { ':n': count.n, ':last': count.last },
     otherwise: 'reload',
   };
 }

@@ -2,15 +2,18 @@ import { createHmac } from 'node:crypto';
 import { GenerateMacCommand } from '@aws-sdk/client-kms';
 import { inTime } from '../aws.ts';
 import { startInColdStart } from '../cold-start.ts';
+import { Failure } from '../failure.ts';
 import { sharedKms } from '../kms.ts';
 import { setting } from '../setting.ts';
 import { change, unlessUnavailable } from '../table/change.ts';
 import { elsewhereAttemptsKey, type Key, networkAttemptsKey, sourceAttemptsKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
+import { together } from '../together.ts';
 import {
   type CountKeys,
   type Counts,
+  failureGivenBack,
   forgiveness,
   mailboxProved,
   requestCounted,
@@ -22,6 +25,9 @@ import { machineOf, networkOf, type Source } from './source.ts';
 
 /** Not as long as an argon2 hash, of which the same key makes MACs too. */
 const LABEL = Buffer.from('gatehouse: who guesses at which login');
+
+/** How often a request is counted anew: a window can end meanwhile, or a count be removed, and neither goes on for long. */
+const TRIES = 5;
 
 /** Bounds how fast passwords can be guessed. */
 export interface Guessing {
@@ -97,34 +103,48 @@ export function openGuessing(
     return { network: find(keys.network), elsewhere: find(keys.elsewhere), source: find(keys.source) };
   }
 
+  const readCount = async (key: Key) => (await table.get(key)) as SourceCount | undefined;
+
+  /** Counts a request of a source by what was read of it, and again by what others have made of it meanwhile. */
+  async function count(key: Key, source: SourceCount | undefined, failures: 0 | 1, arrivedAt: number): Promise<void> {
+    let known = source;
+    for (let tries = 0; tries < TRIES; tries++) {
+      if (await table.update(requestCounted(key, known, failures, { now: Date.now(), arrivedAt, ...limits }))) return;
+      known = await readCount(key);
+    }
+    throw new Failure('unavailable');
+  }
+
   return {
     async reserve(login, { address, arrivedAt }) {
       const keys = await keysOf(login, address);
+      let source: SourceCount | undefined;
       const isKnown = await change(
         table,
         () => load(keys),
-        (counts) => reservation(keys, counts, { now: Date.now(), arrivedAt, ...limits }),
+        (counts) => {
+          source = counts.source;
+          return reservation(keys, counts, { now: Date.now(), arrivedAt, ...limits });
+        },
       );
+      await count(keys.source, source, 1, arrivedAt);
       return {
-        forgive: () =>
-          unlessUnavailable(
-            change(
-              table,
-              async () => undefined,
-              () => ({ writes: forgiveness(keys, isKnown, Date.now()), result: undefined }),
-            ),
-          ),
+        async forgive() {
+          const cleared = change(
+            table,
+            async () => undefined,
+            () => ({ writes: forgiveness(keys, isKnown, Date.now()), result: undefined }),
+          );
+          const givenBack = table.update(failureGivenBack(keys.source, Date.now()));
+          await unlessUnavailable(together([cleared, givenBack]));
+        },
       };
     },
 
     async countRequest({ address, arrivedAt }) {
       const hidden = await hiding();
       const key = sourceAttemptsKey(hidden(machineOf(address)));
-      await change(
-        table,
-        async () => (await table.get(key)) as SourceCount | undefined,
-        (count) => requestCounted(key, count, { now: Date.now(), arrivedAt, ...limits }),
-      );
+      await count(key, await readCount(key), 0, arrivedAt);
     },
 
     mailboxProved: async (login, { address }) => mailboxProved(await keysOf(login, address), Date.now()),

@@ -7,8 +7,9 @@ import {
   QueryCommand,
   TransactWriteCommand,
   UpdateCommand,
+  type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
-import { clientSettings, inTime } from '../aws.ts';
+import { clientSettings, inTime, isOutage } from '../aws.ts';
 import { Failure, type TooLong } from '../failure.ts';
 import { setting } from '../setting.ts';
 import { type Key, type Kind, sequenceKey, totalKey } from './keys.ts';
@@ -44,6 +45,12 @@ export interface Table {
   total(kind: Kind): Promise<number>;
   /** A number that the sequence has never given and never gives again. */
   nextId(kind: Kind): Promise<number>;
+  /**
+   * Updates one item outside of a transaction, so that it never has to wait for another update of it; false when its
+   * condition does not hold. May be made twice when an answer is lost: only for counts that may be too high. Fails with
+   * unavailable.
+   */
+  update(write: Write): Promise<boolean>;
   /** All writes or none, at most once for a token; throws what the SDK throws. */
   transact(writes: readonly Write[], token: string): Promise<void>;
 }
@@ -130,6 +137,17 @@ export function openTable(name = setting('TABLE_NAME'), client = sharedClient())
         inTime(),
       );
       return Attributes?.n as number;
+    },
+
+    async update(write) {
+      const { Update } = action(name, { ...write, act: 'Update' }) as { Update: UpdateCommandInput };
+      try {
+        await documents.send(new UpdateCommand(Update), inTime());
+        return true;
+      } catch (error) {
+        if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return false;
+        throw isOutage(error) ? new Failure('unavailable') : error;
+      }
     },
 
     async transact(writes, token) {
