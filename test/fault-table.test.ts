@@ -161,7 +161,8 @@ const everything = (struck: string, service: Call['service'], rows: readonly Cha
   product([...always('late', 'throttle', 'error-before'), ...once('reset')], rows, {
     struck,
     concerns: (call) => call.service === service,
-  }).map((trial) => ({ ...trial, turn: `${service} ${trial.change.on}` }));
+    // A row can need several services.
+  }).map((trial) => ({ ...trial, turn: trial.change.on }));
 
 const changesThat = (use: (row: Route) => unknown) =>
   CHANGES.filter(({ on }) => routes.some((row) => row.on === on && use(row)));

@@ -467,8 +467,8 @@ if (LONG) {
           { file: 'lib/accounts/guessing.ts', from: reserving, to: `({ ...${reserving}, writes: [] })` },
           {
             file: 'lib/accounts/guessing.ts',
-            from: 'forgive: () =>',
-            to: `count: () => change(table, () => load(keys), (counts) => ${counting}), forgive: () =>`,
+            from: 'async forgive() {',
+            to: `count: () => change(table, () => load(keys), (counts) => ${counting}), async forgive() {`,
           },
           {
             file: 'lib/accounts/log-in.ts',
@@ -482,7 +482,7 @@ if (LONG) {
         [
           {
             file: 'lib/accounts/attempts.ts',
-            from: "asRead(elsewhere, 'last')",
+            from: 'asRead(elsewhere)',
             to: "{ condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', otherwise: 'reload' }",
           },
         ],

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { GenerateMacCommand } from '@aws-sdk/client-kms';
-import { inTime } from '../aws.ts';
+import { inTime, openConnection } from '../aws.ts';
 import { startInColdStart } from '../cold-start.ts';
 import { Failure } from '../failure.ts';
 import { sharedKms } from '../kms.ts';
@@ -65,8 +65,9 @@ export function openGuessing(
   kms = sharedKms(),
 ): Guessing {
   let secret: Promise<Buffer> | undefined;
-  // So that no request of a flood causes a call to KMS.
+  // So that no request of a flood causes a call to KMS, and none has to wait for handshakes.
   startInColdStart(derived);
+  openConnection('dynamodb');
 
   async function deriveSecret(): Promise<Buffer> {
     const command = new GenerateMacCommand({ KeyId: pepperKey, Message: LABEL, MacAlgorithm: 'HMAC_SHA_256' });

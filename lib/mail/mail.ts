@@ -23,8 +23,17 @@ export interface Mailer {
 /** What the answer to a change can wait for its notice; milliseconds. */
 const NOTICE_TIMEOUT = 2000;
 
+/**
+ * SES knows no tokens: what is asked for again is sent again. So a late answer is waited for longer than a reset or a
+ * notice may take.
+ */
+const patientSettings = {
+  ...clientSettings,
+  requestHandler: { ...clientSettings.requestHandler, requestTimeout: 3000 },
+};
+
 /** Mail by the sender, the links and the templates that the stack names. */
-export function openMailer(ses = new SESv2Client(clientSettings)): Mailer {
+export function openMailer(ses = new SESv2Client(patientSettings)): Mailer {
   const sender = setting('MAIL_SENDER');
   const linkBase = setting('MAIL_LINK_BASE');
   const templates: Templates = JSON.parse(setting('MAIL_TEMPLATES'));
