@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { OPERATOR } from '../infra/local/cloud.ts';
-import { rosterKey } from '../lib/table/keys.ts';
+import { rosterKey, sequenceKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
 const gatehouse = useGatehouse({ breaksData: true });
@@ -60,13 +60,16 @@ describe('the first administrator of a table', () => {
     expect(entries.filter((entry) => entry.target === target).map((entry) => 'expires' in entry)).toEqual([false]);
   });
 
-  it('is refused where somebody administers already', async () => {
+  it('is refused where somebody administers already, and uses up no id', async () => {
+    const before = await gatehouse.table.get(sequenceKey('USER'));
+
     const { code, stdout, stderr } = await firstAdmin(
       ...['--table', gatehouse.cloud.tableName, '--login', 'second', '--email', 'second@example.com'],
     );
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain('has an administrator already');
+    expect(await gatehouse.table.get(sequenceKey('USER'))).toEqual(before);
     expect((await gatehouse.call('GET', '/api/users/second', { token: await gatehouse.logIn('user') })).status).toBe(
       404,
     );

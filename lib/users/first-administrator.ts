@@ -24,17 +24,24 @@ export async function createFirstAdministrator(
   passwords: Passwords,
   { password, ...person }: { login: string; email: string; password: string; firstName?: string; lastName?: string },
 ): Promise<User | undefined> {
-  const [id, passwordHash] = await together([table.nextId('USER'), passwords.hash(password)]);
-  const authorities = ['ROLE_ADMIN', 'ROLE_USER'] as const;
-  const fields = { ...person, id, passwordHash, authorities, activated: true, langKey: 'en' };
-  const user = newAccount(fields, 'system');
-  const writes = [
-    ...creation(user).map((write) => (write.key === rosterKey ? also(write, noAdministrators) : write)),
-    auditEntry(OPERATOR, deedOn('user.created', user)),
-  ];
-  return change(
-    table,
-    () => table.get(rosterKey),
-    (roster) => (roster?.ids ? { writes: [], result: undefined } : { writes, result: user }),
-  );
+  let reserved: Promise<readonly [number, string]> | undefined;
+  const load = async () => {
+    const roster = await table.get(rosterKey);
+    if (roster?.ids) return undefined;
+    // Whoever is refused uses up no id, and a further try none either.
+    reserved ??= together([table.nextId('USER'), passwords.hash(password)]);
+    return reserved;
+  };
+  return change(table, load, (loaded) => {
+    if (!loaded) return { writes: [], result: undefined };
+    const [id, passwordHash] = loaded;
+    const authorities = ['ROLE_ADMIN', 'ROLE_USER'] as const;
+    const fields = { ...person, id, passwordHash, authorities, activated: true, langKey: 'en' };
+    const user = newAccount(fields, 'system');
+    const writes = [
+      ...creation(user).map((write) => (write.key === rosterKey ? also(write, noAdministrators) : write)),
+      auditEntry(OPERATOR, deedOn('user.created', user)),
+    ];
+    return { writes, result: user };
+  });
 }
