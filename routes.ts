@@ -36,9 +36,9 @@ export const routes: readonly Route[] = [
   { on: 'POST /api/account/change-password',       file: 'change-password',     contract: Accounts.ChangePassword,
     may: { get: [USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateAlone: [ATTEMPTS], keys: ['pepper'], mail } },
   { on: 'POST /api/account/reset-password/init',   file: 'request-reset',       contract: Accounts.RequestReset,
-    may: { get: [EMAIL, USER, ATTEMPTS, MAILS], put: [RESET, MAILS], updateAlone: [ATTEMPTS], keys: ['pepper'], mail }, guarded },
+    may: { get: [EMAIL, USER, MAILS], batchGet: [ATTEMPTS], put: [RESET, MAILS], updateAlone: [ATTEMPTS], keys: ['pepper'], mail }, guarded },
   { on: 'POST /api/account/reset-password/finish', file: 'finish-reset',        contract: Accounts.FinishReset,
-    may: { get: [RESET, USER, ATTEMPTS, MAILS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateAlone: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail }, guarded },
+    may: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateAlone: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail }, guarded },
 
   { on: 'POST /api/users',                         file: 'create-user',         contract: Users.CreateUser,
     may: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, TOTAL], updateAlone: [SEQUENCE], check: [USER], keys: ['pepper'], mail } },

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openFaults, type Rule } from '../infra/local/faults.ts';
 import type { Around } from '../infra/local/front.ts';
@@ -19,6 +20,7 @@ const AWAY = '127.0.7.1';
 const faults = openFaults();
 let calls: string[] = [];
 let onlyForgiving = false;
+let delayUpdates = 0;
 let beforeForgiving: (() => Promise<void>) | undefined;
 
 /** A password's hash is the one thing of 32 bytes that a MAC is made of. */
@@ -30,6 +32,9 @@ const around: Around = (call, make) => {
     const prepare = beforeForgiving;
     beforeForgiving = undefined;
     return prepare().then(() => faults.around(call, make));
+  }
+  if (by && operation === 'UpdateItem' && delayUpdates > 0) {
+    return wait(delayUpdates).then(() => faults.around(call, make));
   }
   if (by) calls.push(isHash(operation, input) ? 'hash' : operation);
   if (onlyForgiving && !JSON.stringify(input).includes('if_not_exists(#n')) return make();
@@ -419,6 +424,43 @@ describe('a source that fails too often', () => {
       expect((await send('127.0.24.1')).status).not.toBe(429);
     },
   );
+
+  it.each([
+    ['logins', () => guess('anyone', { from: '127.0.25.1' })],
+    [
+      'changes of a password',
+      async () => {
+        const body = { currentPassword: 'wrong', newPassword: 'fresh' };
+        const token = await gatehouse.logIn('boss');
+        return gatehouse.call('POST', '/api/account/change-password', { token, body, from: '127.0.26.1' });
+      },
+    ],
+    [
+      'reset requests',
+      () => {
+        const body = { email: 'nobody@example.com' };
+        return gatehouse.call('POST', '/api/account/reset-password/init', { body, from: '127.0.27.1' });
+      },
+    ],
+    [
+      'reset keys',
+      () => {
+        const body = { key: 'wrong', newPassword: 'fresh' };
+        return gatehouse.call('POST', '/api/account/reset-password/finish', { body, from: '127.0.28.1' });
+      },
+    ],
+  ])('is counted for each of several %s that all find no count at first', async (_, send) => {
+    await rewrite(/SOURCE/, () => ({ requests: 0 }));
+    // All have read before the first one writes.
+    delayUpdates = 150;
+
+    await Promise.all(Array.from({ length: 3 }, send)).finally(() => {
+      delayUpdates = 0;
+    });
+
+    const requests = (await stored()).filter(({ sk }) => sk === 'SOURCE').map((item) => item.requests);
+    expect(requests).toContain(3);
+  });
 
   it('is known by its failures, not by its successes', async () => {
     const FRESH = '127.0.21.1';

@@ -104,7 +104,7 @@ export function openGuessing(
     return { network: find(keys.network), elsewhere: find(keys.elsewhere), source: find(keys.source) };
   }
 
-  const readCount = async (key: Key) => (await table.get(key)) as SourceCount | undefined;
+  const readCount = async (key: Key) => (await table.getAll([key]))[0] as SourceCount | undefined;
 
   /** Counts a request of a source by what was read of it, and again by what others have made of it meanwhile. */
   async function count(key: Key, source: SourceCount | undefined, failures: 0 | 1, arrivedAt: number): Promise<void> {
