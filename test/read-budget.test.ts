@@ -1,31 +1,64 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readBudgetKey } from '../lib/table/keys.ts';
-import { payFor } from '../lib/table/read-budget.ts';
+import { readBudget } from '../lib/table/read-budget.ts';
 import { put } from '../lib/table/write.ts';
 import { fillUsers } from './support/fill-users.ts';
-import { type Gatehouse, type Received, startGatehouse } from './support/gatehouse.ts';
+import { type Gatehouse, type Received, startGatehouse, useGatehouse } from './support/gatehouse.ts';
 import { LONG } from './support/long.ts';
 
 /* A caller who repeats the most expensive list can use up a part of what a partition serves, and never all of it. */
 
 describe('what a read costs its caller', () => {
-  const NOW = Date.UTC(2030, 0, 1);
-  const pay = (units: number, ahead: number) => payFor(units, { paidBackAt: NOW + ahead }, NOW);
+  const gatehouse = useGatehouse();
+  let caller = 1000;
+  /** Spends units when so much is to be paid back that it takes so many milliseconds; nothing known if undefined. */
+  async function spend(units: number, ahead: number | undefined) {
+    caller++;
+    const started = Date.now();
+    const account = { paidBackAt: started + (ahead ?? 0), expires: 9_999_999_999 };
+    if (ahead !== undefined) await gatehouse.table.transact([put(readBudgetKey(caller), account)], crypto.randomUUID());
+    await readBudget(gatehouse.table, caller)(units);
+    const paidBackAt = (await gatehouse.table.get(readBudgetKey(caller)))?.paidBackAt;
+    return { waited: Date.now() - started, ahead: Number(paidBackAt) - started };
+  }
 
   it.each([
-    ['nothing was spent', undefined, { paidBackAt: NOW + 2200, wait: 0 }],
-    ['all is paid back', -60_000, { paidBackAt: NOW + 2200, wait: 0 }],
-    ['as much is spent as can be at once', 4000, { paidBackAt: NOW + 6200, wait: 0 }],
-    ['a little more is spent', 4001, { paidBackAt: NOW + 6201, wait: 1 }],
-    ['so much more is spent that it is just worth waiting', 7000, { paidBackAt: NOW + 9200, wait: 3000 }],
-  ] as const)('is paid back at 500 units a second: 1,100 units when %s', (_, ahead, expected) => {
-    expect(ahead === undefined ? payFor(1100, undefined, NOW) : pay(1100, ahead)).toEqual(expected);
+    ['nothing was spent', undefined, 2200, 0],
+    ['all is paid back', -60_000, 2200, 0],
+    ['half as much is spent as can be at once', 2000, 4200, 0],
+    ['a little more is spent than can be at once', 4500, 6700, 400],
+    ['it is just worth waiting', 5500, 7700, 1400],
+  ])('is paid back at 500 units a second: 1,100 units when %s', async (_, before, after, waited) => {
+    const spent = await spend(1100, before);
+
+    expect(spent.ahead).toBeGreaterThanOrEqual(after);
+    expect(spent.ahead).toBeLessThan(after + (before !== undefined && before > 0 ? 1 : 500));
+    expect(spent.waited).toBeGreaterThanOrEqual(waited);
+    expect(spent.waited).toBeLessThan(waited + 700);
   });
 
-  it('is rejected when it would have to wait for more than three seconds, which Retry-After tells', () => {
-    expect(() => pay(1, 7001)).toThrow(expect.objectContaining({ code: 'read-budget-spent', retryAfter: 4 }));
-    expect(() => pay(1, 60_000)).toThrow(expect.objectContaining({ retryAfter: 56 }));
+  it('is rejected when it would have to wait for more than three seconds, which Retry-After tells', async () => {
+    await expect(spend(10, 7500)).rejects.toMatchObject({ code: 'read-budget-spent', retryAfter: 4 });
+    await expect(spend(10, 60_000)).rejects.toMatchObject({ retryAfter: 56 });
+  });
+
+  it('is all paid when many are made at the same moment', async () => {
+    caller++;
+    const now = Date.now();
+
+    await Promise.all(Array.from({ length: 10 }, () => readBudget(gatehouse.table, caller)(50)));
+
+    const paidBackAt = (await gatehouse.table.get(readBudgetKey(caller)))?.paidBackAt;
+    expect(Number(paidBackAt) - now).toBeGreaterThanOrEqual(1000);
+    expect(Number(paidBackAt) - now).toBeLessThan(1500);
+  });
+
+  it('is free up to three units', async () => {
+    caller++;
+    await readBudget(gatehouse.table, caller)(3);
+
+    expect(await gatehouse.table.get(readBudgetKey(caller))).toBeUndefined();
   });
 });
 

@@ -1,8 +1,7 @@
 import { Failure } from '../failure.ts';
-import { change, type Decision } from './change.ts';
-import { readBudgetKey } from './keys.ts';
+import { type Key, readBudgetKey } from './keys.ts';
 import type { Table } from './table.ts';
-import { type Condition, put } from './write.ts';
+import type { Write } from './write.ts';
 
 /*
  * Lists read many items under one partition key, from which logins and changes read too, and DynamoDB serves 3,000 read
@@ -23,11 +22,10 @@ const MARGIN = 60;
 /** Pays for a read before it is made. Waits while the caller has spent too much, and fails with read-budget-spent. */
 export type Spend = (units: number) => Promise<void>;
 
-/** What a caller has spent: until when it is paid back at the rate. */
-interface Account {
-  /** Milliseconds since 1970. */
-  readonly paidBackAt: number;
-}
+/** How much one caller may be ahead of paying back without having to wait; milliseconds. */
+const BURST_MS = (BURST / UNITS_PER_SECOND) * 1000;
+/** How often a payment is tried that meets others by the same caller. */
+const TRIES = 5;
 
 /** The budget of the caller with this id, who spends nothing before being authorized. */
 export function readBudget(table: Table, callerId: number, authorized: Promise<void> = Promise.resolve()): Spend {
@@ -35,33 +33,53 @@ export function readBudget(table: Table, callerId: number, authorized: Promise<v
   return async (units) => {
     await authorized;
     if (units <= FREE_UNITS) return;
-    const wait = await change(
-      table,
-      async () => (await table.get(key)) as Account | undefined,
-      (account): Decision<number> => {
-        const { paidBackAt, wait } = payFor(units, account, Date.now());
-        const expires = Math.ceil(paidBackAt / 1000) + MARGIN;
-        return { writes: [{ ...put(key, { paidBackAt, expires }), ...asRead(account) }], result: wait };
-      },
-    );
+    const wait = await pay(table, key, Math.ceil((units / UNITS_PER_SECOND) * 1000));
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
   };
 }
 
-/** What is spent after a read, and how long it has to wait; milliseconds. Fails with read-budget-spent when that is too long. */
-export function payFor(units: number, account: Account | undefined, now: number): { paidBackAt: number; wait: number } {
-  const owedUntil = Math.max(now, account?.paidBackAt ?? 0);
-  const wait = Math.max(0, owedUntil - now - (BURST / UNITS_PER_SECOND) * 1000);
-  if (wait > LONGEST_WAIT) throw new Failure('read-budget-spent', { retryAfter: Math.ceil(wait / 1000) });
-  return { paidBackAt: owedUntil + Math.ceil((units / UNITS_PER_SECOND) * 1000), wait };
+/**
+ * Adds what a read costs, as the time in which it is paid back, to what the caller has spent; gives the time to wait before
+ * it is made. Milliseconds. Updates, because the many requests of one caller must not wait for each other.
+ */
+async function pay(table: Table, key: Key, cost: number): Promise<number> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const now = Date.now();
+    if (await table.update(firstPayment(key, cost, now))) return 0;
+    const added = await table.update(furtherPayment(key, cost, now));
+    if (added) return Math.max(0, (added.paidBackAt as number) - cost - now - BURST_MS);
+    const paidBackAt = ((await table.get(key))?.paidBackAt as number | undefined) ?? 0;
+    const wait = paidBackAt - now - BURST_MS;
+    if (wait > LONGEST_WAIT) throw new Failure('read-budget-spent', { retryAfter: Math.ceil(wait / 1000) });
+  }
+  throw new Failure('unavailable');
 }
 
-function asRead(account: Account | undefined): Condition {
-  if (!account) return { condition: 'attribute_not_exists(pk)', otherwise: 'reload' };
+const names = { '#paidBackAt': 'paidBackAt', '#expires': 'expires' };
+
+/** By a caller who has paid back everything. */
+function firstPayment(key: Key, cost: number, now: number): Write {
   return {
-    condition: '#paidBackAt = :paidBackAt',
-    names: { '#paidBackAt': 'paidBackAt' },
-    values: { ':paidBackAt': account.paidBackAt },
-    otherwise: 'reload',
+    act: 'Update',
+    key,
+    update: 'SET #paidBackAt = :paidBackAt, #expires = :expires',
+    condition: 'attribute_not_exists(#paidBackAt) OR #paidBackAt < :now',
+    names,
+    values: { ':paidBackAt': now + cost, ':now': now, ':expires': expiry(now + cost) },
   };
 }
+
+/** By a caller who has not, and is not too far ahead. */
+function furtherPayment(key: Key, cost: number, now: number): Write {
+  const latest = now + BURST_MS + LONGEST_WAIT;
+  return {
+    act: 'Update',
+    key,
+    update: 'SET #paidBackAt = #paidBackAt + :cost, #expires = :expires',
+    condition: '#paidBackAt BETWEEN :now AND :latest',
+    names,
+    values: { ':cost': cost, ':now': now, ':latest': latest, ':expires': expiry(latest + cost) },
+  };
+}
+
+const expiry = (milliseconds: number): number => Math.ceil(milliseconds / 1000) + MARGIN;

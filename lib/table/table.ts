@@ -46,11 +46,11 @@ export interface Table {
   /** A number that the sequence has never given and never gives again. */
   nextId(kind: Kind): Promise<number>;
   /**
-   * Updates one item outside of a transaction, so that it never has to wait for another update of it; false when its
-   * condition does not hold. May be made twice when an answer is lost: only for counts that may be too high. Fails with
-   * unavailable.
+   * Updates one item outside of a transaction, so that it never has to wait for another update of it; gives the item as it
+   * is then, or undefined when its condition does not hold. May be made twice when an answer is lost: only for counts that
+   * may be too high. Fails with unavailable.
    */
-  update(write: Write): Promise<boolean>;
+  update(write: Write): Promise<Item | undefined>;
   /** All writes or none, at most once for a token; throws what the SDK throws. */
   transact(writes: readonly Write[], token: string): Promise<void>;
 }
@@ -142,10 +142,10 @@ export function openTable(name = setting('TABLE_NAME'), client = sharedClient())
     async update(write) {
       const { Update } = action(name, { ...write, act: 'Update' }) as { Update: UpdateCommandInput };
       try {
-        await documents.send(new UpdateCommand(Update), inTime());
-        return true;
+        const command = new UpdateCommand({ ...Update, ReturnValues: 'ALL_NEW' });
+        return (await documents.send(command, inTime())).Attributes as Item;
       } catch (error) {
-        if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return false;
+        if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return undefined;
         throw isOutage(error) ? new Failure('unavailable') : error;
       }
     },
