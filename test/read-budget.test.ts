@@ -137,11 +137,18 @@ describe('a caller who repeats an expensive list', () => {
     },
   );
 
-  it('is told when to come back', async () => {
+  it.each([
+    '/api/users?sort=login,asc',
+    '/api/utm-integrations?name.contains=Tap',
+    '/api/utm-integrations/count?name.contains=Tap',
+    '/api/utm-integration-confs',
+    '/api/utm-integration-confs/count?confName.contains=name',
+    '/api/audits?actor.equals=admin',
+  ])('is told when to come back: %s', async (path) => {
     const account = { paidBackAt: Date.now() + 60_000, expires: Math.ceil(Date.now() / 1000) + 120 };
     await gatehouse.table.transact([put(readBudgetKey(reader.id), account)], crypto.randomUUID());
 
-    const { status, headers, body } = await gatehouse.call('GET', '/api/users?sort=login,asc', { token });
+    const { status, headers, body } = await gatehouse.call('GET', path, { token });
     const short = await gatehouse.call('GET', '/api/users', { token });
 
     expect([status, body.message, short.status]).toEqual([429, 'error.http.429', 200]);
