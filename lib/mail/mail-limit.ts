@@ -3,8 +3,17 @@ import type { Table } from '../table/table.ts';
 import { type Condition, put, type Write } from '../table/write.ts';
 import type { Occasion } from './occasion.ts';
 
-/** One account gets at most so many mails on one occasion within the window; seconds. */
-export const MAILS_PER_WINDOW = 5;
+/**
+ * How many mails one account gets on one occasion within the window. Anybody can cause the first two; notices are only
+ * caused by changes, and whoever could exhaust them with harmless ones would hide the next.
+ */
+export const MAILS_PER_WINDOW: Readonly<Record<Occasion, number>> = {
+  reset: 5,
+  invitation: 5,
+  passwordChanged: 20,
+  emailChanged: 20,
+};
+/** Seconds. */
 const WINDOW = 60 * 60;
 
 /** The mails that an account has got on one occasion. */
@@ -30,7 +39,7 @@ export function mailCounted(
   now: number,
 ): Write | undefined {
   const current = count && now < count.since + WINDOW * 1000 ? count : undefined;
-  if (current && current.n >= MAILS_PER_WINDOW) return undefined;
+  if (current && current.n >= MAILS_PER_WINDOW[occasion]) return undefined;
   const { n, since } = current ?? { n: 0, since: now };
   const expires = Math.ceil(since / 1000) + WINDOW;
   return { ...put(mailCountKey(userId, occasion), { n: n + 1, since, expires }), ...asRead(count) };
