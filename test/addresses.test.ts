@@ -84,6 +84,38 @@ describe('an account whose address was claimed by the former rule', () => {
     expect((await get(login)).status).toBe(404);
   });
 
+  it.each([
+    ['create', 'early-a@xn--bcher-kva.example', 'EARLY-a@xn--bcher-kva.example'],
+    ['create', 'early-b@xn--bcher-kva.example', 'early-b@b\u00FCcher.example'],
+    ['create', 'early-c@example\u3002com', 'early-c@example\u3002com'],
+    ['update', 'early-d@xn--bcher-kva.example', 'early-d@b\u00FCcher.example'],
+    ['own account', 'early-e@xn--bcher-kva.example', 'early-e@XN--bcher-kva.example'],
+  ])('keeps its address to itself: %s rejects %s as %s', async (how, email, same) => {
+    const login = email.slice(0, email.indexOf('@'));
+    await early(login, email);
+    const other = await create({ login: `${login}-other`, email: `${login}@other.example`, password: 'pass' });
+    const token = await gatehouse.logIn(`${login}-other`, 'pass');
+
+    const { status, body } =
+      how === 'create'
+        ? await create({ login: `${login}-twin`, email: same })
+        : how === 'update'
+          ? await update({ ...other.body, email: same })
+          : await gatehouse.call('POST', '/api/account', { token, body: { email: same } });
+
+    expect([status, body.message]).toEqual([400, 'error.emailexists']);
+  });
+
+  it('can take another spelling of its own address, and has a key by the rule of today then', async () => {
+    const user = await early('early-own', 'early-own@xn--bcher-kva.example');
+
+    const { status } = await update({ ...user, email: 'Early-Own@xn--bcher-kva.example' });
+
+    expect(status).toBe(200);
+    expect(await guardOf('early-own@xn--bcher-kva.example')).toBeUndefined();
+    expect(await guardOf('early-own@b\u00FCcher.example')).toBe(user.id);
+  });
+
   it('can be deleted, and leaves no guard behind', async () => {
     const email = 'early@xn--bcher-kva.example';
     await early('early', email);

@@ -35,6 +35,19 @@ export function formerEmailKey(address: string): string {
   return address.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC');
 }
 
+/**
+ * Other keys under which the mailbox may have been claimed by the former rule: of the address as it is written, and with
+ * the ASCII and the Unicode form of its domain. None for an address in ASCII without punycode.
+ */
+export function formerEmailKeys(address: string): string[] {
+  const at = address.lastIndexOf('@') + 1;
+  const ascii = asciiDomain(address.slice(at));
+  const domains = ascii === undefined ? [] : [ascii, domainToUnicode(ascii)];
+  const keys = new Set([address, ...domains.map((domain) => address.slice(0, at) + domain)].map(formerEmailKey));
+  keys.delete(emailKey(address));
+  return [...keys];
+}
+
 /** The key of the guard that an account holds. */
 export function heldEmailKey({ email, emailKeyRule }: Pick<User, 'email' | 'emailKeyRule'>): string {
   return emailKeyRule === 'UTS46' ? emailKey(email) : formerEmailKey(email);

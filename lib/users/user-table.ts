@@ -1,9 +1,9 @@
 import type { Deed } from '../audit/audit-entry.ts';
 import { emailGuardKey, entityKey, loginGuardKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { type Condition, changeTotal, claim, remove, set, unchanged, type Write } from '../table/write.ts';
+import { type Condition, changeTotal, check, claim, remove, set, unchanged, type Write } from '../table/write.ts';
 import { membership } from './administrators.ts';
-import { heldEmailKey } from './email-key.ts';
+import { formerEmailKeys, heldEmailKey } from './email-key.ts';
 import { newStamp, type User } from './user.ts';
 
 /** The user in an item. */
@@ -44,7 +44,13 @@ const owns = (user: User): Condition => ({
 });
 
 const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');
-const claimEmail = (user: User) => claim(emailGuardKey(heldEmailKey(user)), { id: user.id }, 'email-taken');
+/** Claims the address, unless it was claimed by the former rule; but by a guard that the same change releases. */
+const claimEmail = (user: User, released?: string): Write[] => [
+  claim(emailGuardKey(heldEmailKey(user)), { id: user.id }, 'email-taken'),
+  ...formerEmailKeys(user.email)
+    .filter((key) => key !== released)
+    .map((key) => check(emailGuardKey(key), { condition: 'attribute_not_exists(pk)', otherwise: 'email-taken' })),
+];
 const releaseLogin = (user: User) => remove(loginGuardKey(user.login), owns(user));
 const releaseEmail = (user: User) => remove(emailGuardKey(heldEmailKey(user)), owns(user));
 
@@ -56,7 +62,7 @@ const releaseEmail = (user: User) => remove(emailGuardKey(heldEmailKey(user)), o
 export function creation(user: User): Write[] {
   return [
     claimLogin(user),
-    claimEmail(user),
+    ...claimEmail(user),
     ...membership(undefined, user),
     claim(entityKey('USER', user.id), { ...user }, 'reload'),
     changeTotal('USER', 1),
@@ -72,7 +78,7 @@ export function modification(before: User, changed: User): Write[] {
   const moved = heldEmailKey(before) !== heldEmailKey(after);
   return [
     ...(renamed ? [claimLogin(after)] : []),
-    ...(moved ? [claimEmail(after)] : []),
+    ...(moved ? claimEmail(after, heldEmailKey(before)) : []),
     ...membership(before, after),
     ...(renamed ? [releaseLogin(before)] : []),
     ...(moved ? [releaseEmail(before)] : []),
