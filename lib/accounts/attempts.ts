@@ -108,7 +108,7 @@ export function requestCounted(
 ): Write {
   const free = freeAt(source, limits);
   if (arrivedAt < free) throw tooManyAttempts(free, now);
-  // Not a comparison for the end: a count without a time begins a new window too.
+  // Negated on purpose: a count without a time compares as neither, and begins a new window too.
   if (!source || !(now < source.since + WINDOW * 1000)) {
     const { since, expires } = newWindow(now);
     const values = { ':failures': failures, ':one': 1, ':since': since, ':expires': expires };

@@ -29,8 +29,11 @@ export async function changePassword(
     const user = await self;
     attempt ??= await guessing.reserve(user.login, source);
     if (!(await passwords.matches(current, user.passwordHash))) return undefined;
-    const mails = await findMailCount(table, user.id, 'passwordChanged');
-    return { passwordHash: await passwords.hash(wanted), mails };
+    const [passwordHash, mails] = await together([
+      passwords.hash(wanted),
+      findMailCount(table, user.id, 'passwordChanged'),
+    ]);
+    return { passwordHash, mails };
   };
 
   const notified = await changeAs(table, caller, ChangePassword.who, load, (loaded, self) => {

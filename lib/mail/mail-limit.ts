@@ -3,13 +3,15 @@ import type { Table } from '../table/table.ts';
 import { type Condition, put, type Write } from '../table/write.ts';
 import type { Occasion } from './occasion.ts';
 
+/** Invitations need no limit: an account is created once, by an administrator. */
+type LimitedOccasion = Exclude<Occasion, 'invitation'>;
+
 /**
- * How many mails one account gets on one occasion within the window. Anybody can cause the first two; notices are only
- * caused by changes, and whoever could exhaust them with harmless ones would hide the next.
+ * How many mails one account gets on one occasion within the window. Anybody can cause a reset mail. A notice needs a
+ * change, and whoever could use up the notices by harmless changes would hide the next one.
  */
-export const MAILS_PER_WINDOW: Readonly<Record<Occasion, number>> = {
+export const MAILS_PER_WINDOW: Readonly<Record<LimitedOccasion, number>> = {
   reset: 5,
-  invitation: 5,
   passwordChanged: 20,
   emailChanged: 20,
 };
@@ -24,17 +26,21 @@ export interface MailCount {
 }
 
 /** What is stored of an account's mails on one occasion, or undefined. */
-export async function findMailCount(table: Table, userId: number, occasion: Occasion): Promise<MailCount | undefined> {
+export async function findMailCount(
+  table: Table,
+  userId: number,
+  occasion: LimitedOccasion,
+): Promise<MailCount | undefined> {
   return (await table.get(mailCountKey(userId, occasion))) as MailCount | undefined;
 }
 
 /**
  * The write that counts one more mail, or undefined when the account has had its share: then no mail is sent. It belongs
- * into the transaction of what the mail is about, so that requests at the same moment cannot exceed the limit.
+ * in the transaction of what the mail is about, so that requests at the same moment cannot exceed the limit.
  */
 export function mailCounted(
   userId: number,
-  occasion: Occasion,
+  occasion: LimitedOccasion,
   count: MailCount | undefined,
   now: number,
 ): Write | undefined {

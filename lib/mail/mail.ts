@@ -3,7 +3,7 @@ import { clientSettings, inTime, openConnection } from '../aws.ts';
 import { logError } from '../log.ts';
 import { setting } from '../setting.ts';
 import type { User } from '../users/user.ts';
-import type { Invitation, Notice, Occasion } from './occasion.ts';
+import type { LinkOccasion, NoticeOccasion, Occasion } from './occasion.ts';
 
 /** What stands in a mail, by language, English for all others; `{login}` and `{link}` become the user's. */
 type Templates = Readonly<Record<string, Texts>> & { readonly en: Texts };
@@ -12,12 +12,12 @@ type Texts = Readonly<Record<Occasion, { readonly subject: string; readonly text
 /** Sends mail to users. */
 export interface Mailer {
   /** Sends the link by which a password is set. Fails as SES does. */
-  sendLink(occasion: Invitation, user: User, key: string): Promise<void>;
+  sendLink(occasion: LinkOccasion, user: User, key: string): Promise<void>;
   /**
    * Tells the holder of the address that a user has, or had until now, what has changed. Never fails: the change has been
    * made, so what goes wrong with the mail is logged. Takes NOTICE_TIMEOUT at the most.
    */
-  notify(occasion: Notice, user: User): Promise<void>;
+  notify(occasion: NoticeOccasion, user: User): Promise<void>;
 }
 
 /** What the answer to a change can wait for its notice; milliseconds. */

@@ -24,9 +24,9 @@ const UNITS_PER_ENTITY: Record<Kind, number> = { USER: 0.11, INTEGRATION: 0.2, C
 const UNITS_PER_INTEGRATION = 60;
 
 /**
- * One page of a kind, which `spend` pays for. In the order of ids, the first page and what comes after a cursor cost a page; another page reads
- * from the nearer end. Any other order and all filters read the kind. Beyond the bound it fails with page-too-deep, or with
- * list-too-long, or parameter-list-too-long for parameters.
+ * One page of a kind, which `spend` pays for. In the order of ids, the first page and what comes after a cursor cost a
+ * page; another page reads from the nearer end. Any other order and all filters read the kind. Fails as `spend` does, and
+ * beyond the bound with page-too-deep, or with list-too-long, or parameter-list-too-long for parameters.
  */
 export async function listPage<E extends Entity>(
   table: Table,
