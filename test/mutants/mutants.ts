@@ -1,0 +1,4 @@
+import type { Mutant } from './mutant.ts';
+
+/** Every mutant that is planted. */
+export const mutants: readonly Mutant[] = [];
