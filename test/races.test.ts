@@ -115,7 +115,6 @@ describe('who is renamed while changing another user', () => {
   });
 });
 
-// Where there is no time, test/mutants.test.ts shows it of another rule.
 if (LONG) {
   describe('a mutant that checks before it writes', () => {
     it('gives one login to two users in these rounds', { timeout: 60_000 }, async () => {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPERATOR } from '../infra/local/cloud.ts';
-import type { Mail } from '../infra/local/mailbox.ts';
 import { commit } from '../lib/table/change.ts';
 import { entityKey, notBeforeKey, sequenceKey } from '../lib/table/keys.ts';
 import { set } from '../lib/table/write.ts';
@@ -26,10 +25,6 @@ beforeAll(async () => {
 });
 const restore = () => putBack(gatehouse.cloud, backup);
 
-async function lastKey(address: string): Promise<string> {
-  const mails = (await (await fetch(`${gatehouse.cloud.endpoint}/mailbox.json`)).json()) as Mail[];
-  return /key=(\S+)/.exec(mails.findLast(({ to }) => to.includes(address))?.text ?? '')?.[1] ?? 'no key';
-}
 const call = (method: string, path: string, token: string, body?: unknown, headers: Record<string, string> = {}) =>
   gatehouse.call(method, path, { token, body, headers });
 const integration = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
@@ -61,7 +56,7 @@ describe('after a restore, before the table is adopted', () => {
   it('rejects reset keys and ETags of what was lost', async () => {
     await restore();
     const lost = await call('POST', '/api/users', admin, { login: 'lost', email: 'lost@example.com' });
-    const key = await lastKey('lost@example.com');
+    const key = gatehouse.keyMailedTo('lost@example.com');
     const lostTap = await call('POST', '/api/utm-integrations', admin, integration);
     await restore();
     const heir = await call('POST', '/api/users', admin, { login: 'heir', email: 'lost@example.com' });
@@ -135,7 +130,7 @@ describe('npm run adopt', () => {
   it('moves the sequences, ends all sessions and deletes the reset keys', async () => {
     const { id } = await gatehouse.makeUser('keeper');
     await call('POST', '/api/users', admin, { login: 'invited', email: 'invited@example.com' });
-    const key = await lastKey('invited@example.com');
+    const key = gatehouse.keyMailedTo('invited@example.com');
     const token = await gatehouse.logIn('keeper');
 
     const { code, stdout } = await adopt('--table', gatehouse.cloud.tableName);

@@ -6,7 +6,7 @@ import { type Around, startFront } from './front.ts';
 import { type FunctionConfig, type Functions, runFunctions } from './functions.ts';
 import { type Api, type Cors, startGateway } from './gateway.ts';
 import { keyArn, localKms, makeKey, type StoredKey } from './kms.ts';
-import { localMailbox } from './mailbox.ts';
+import { localMailbox, type Mail } from './mailbox.ts';
 import type { State } from './state.ts';
 import { ACCOUNT, type Made, readTemplate, resolve, type Template } from './template.ts';
 
@@ -38,6 +38,8 @@ export interface Cloud {
   readonly pepperKey: string;
   /** Calls that came from a function after it had answered. */
   readonly lateCalls: string[];
+  /** What SES was asked to send, the newest last. */
+  readonly mails: Mail[];
   /** Calls of functions that their policies do not allow, one sentence for each. */
   readonly refusedCalls: string[];
   /** What functions may do and have not done since they were deployed, one sentence for each. */
@@ -78,13 +80,14 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
 
     const lateCalls: string[] = [];
     const refusedCalls: string[] = [];
+    const mailbox = localMailbox(state);
     let functions: Functions | undefined;
     const front = await startFront({
       engineUrl: engine.url,
       kms: (operation, input) => deployed.kms(operation, input),
       identify: (accessKey) => functions?.identify(accessKey),
       kill: (accessKey) => functions?.kill(accessKey),
-      mailbox: localMailbox(state),
+      mailbox,
       refuses: (by, call) => deployed.authorization.refuses(by, call),
       tableTags: () => deployed.table.Tags ?? [],
       around: options.around,
@@ -122,6 +125,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       tableName: deployed.table.TableName,
       pepperKey: deployed.table.Tags?.find(({ Key }) => Key === 'gatehouse:pepper-key')?.Value ?? '',
       lateCalls,
+      mails: mailbox.mails,
       refusedCalls,
       unusedRights: () => deployed.authorization.unused(),
       recycle: () => functions?.recycle(),

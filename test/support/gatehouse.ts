@@ -37,7 +37,7 @@ async function share(): Promise<Shared> {
   return shared;
 }
 
-/** Gatehouse for all tests of a file, with the accounts admin and user and nothing else in its table. */
+/** Gatehouse for all tests of a file, with the accounts admin and user, nothing else in its table and no mail. */
 export function useGatehouse({ around, breaksData }: Pick<Options, 'around' | 'breaksData'> = {}): Gatehouse {
   let shared: Shared | undefined;
   beforeAll(async () => {
@@ -49,7 +49,10 @@ export function useGatehouse({ around, breaksData }: Pick<Options, 'around' | 'b
     if (!shared) return;
     const { gatehouse, start } = shared;
     shared.around = undefined;
-    const clear = () => putBack(gatehouse.cloud, start);
+    const clear = async () => {
+      gatehouse.cloud.mails.splice(0);
+      await putBack(gatehouse.cloud, start);
+    };
     if (breaksData) await clear();
     await gatehouse.judge().finally(clear);
   });

@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import * as v from 'valibot';
 import { type Cloud, type CloudOptions, startCloud } from '../../infra/local/cloud.ts';
 import { makeFirstAccounts, operatorsTable } from '../../infra/local/first-accounts.ts';
+import type { Mail } from '../../infra/local/mailbox.ts';
 import { openMemoryState } from '../../infra/local/state.ts';
 import type { FailureCode } from '../../lib/failure.ts';
 import { shownAs } from '../../lib/http/problem.ts';
@@ -45,6 +46,10 @@ export interface Gatehouse {
   logIn(login: string, password?: string): Promise<string>;
   /** A new account made by admin, its password its login, filled up with dots to four. */
   makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
+  /** The mails to an address, the oldest first. */
+  mailsTo(address: string): Mail[];
+  /** The key in the last mail to an address. */
+  keyMailedTo(address: string): string;
   /** Fails unless the table is intact and all went as it must since the last time. */
   judge(): Promise<void>;
   /** Judges, and ends it. */
@@ -118,6 +123,8 @@ export async function launch({
       assert.equal(created.status, 201, created.text);
       return created.body;
     },
+    mailsTo: (address) => cloud.mails.filter(({ to }) => to.includes(address)),
+    keyMailedTo: (address) => /key=([\w-]+)/.exec(gatehouse.mailsTo(address).at(-1)?.text ?? '')?.[1] ?? 'no key',
     async judge() {
       const printed = lines.splice(0);
       const [late, refused] = [cloud.lateCalls.splice(0), cloud.refusedCalls.splice(0)];

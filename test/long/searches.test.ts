@@ -1,22 +1,19 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Bench, openBench } from './support/bench.ts';
-import { runHistory } from './support/histories.ts';
-import { LONG } from './support/long.ts';
-import { type Mutation, mutant } from './support/mutant.ts';
-import { runSequences } from './support/sequences.ts';
+import { type Bench, openBench } from '../support/bench.ts';
+import { runHistory } from '../support/histories.ts';
+import { type Mutation, mutant } from '../support/mutant.ts';
+import { runSequences } from '../support/sequences.ts';
 
 /*
  * Both searches find what a careless hand would have made of a rule: the sequences by steps of two changes at once and by
  * faults on purpose, the histories by clients who meet by chance. From the first seed on the sequences take up to some
  * twenty tries; here the search begins where it found something. Both stop at their first finding. Four clients, not
- * eight: each instance of a function that starts on a mutant costs time; and so does a search, which is why the histories
- * search all of them only where there is time.
+ * eight: each instance of a function that starts on a mutant costs time.
  */
 
-const MUTANTS: Record<string, { sequence: string; faults?: boolean; histories?: boolean; mutations: Mutation[] }> = {
+const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: Mutation[] }> = {
   'the last administrator is looked up before, and not checked by the write': {
     sequence: '5',
-    histories: true,
     mutations: [
       {
         file: 'lib/users/administrators.ts',
@@ -118,7 +115,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.gatehouse.stop());
 
-describe.each(Object.entries(MUTANTS))('%s:', (_, { sequence, faults = false, histories = LONG, mutations }) => {
+describe.each(Object.entries(MUTANTS))('%s:', (_, { sequence, faults = false, mutations }) => {
   let remove: () => void;
   beforeAll(async () => {
     const made = await mutant(mutations);
@@ -133,7 +130,6 @@ describe.each(Object.entries(MUTANTS))('%s:', (_, { sequence, faults = false, hi
     expect(found).toBeDefined();
   });
 
-  if (!histories) return;
   // Administrators who change each other wait for each other's precedence: up to a second each time.
   it('the histories find it', { timeout: 180_000 }, async () => {
     let found: string | undefined;
