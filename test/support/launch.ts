@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { type Cloud, type CloudOptions, startCloud } from '../../infra/local/cloud.ts';
 import { makeFirstAccounts, operatorsTable } from '../../infra/local/first-accounts.ts';
@@ -52,6 +53,8 @@ export interface Gatehouse {
   keyMailedTo(address: string): string;
   /** Fails unless the table is intact and all went as it must since the last time. */
   judge(): Promise<void>;
+  /** Rejects all calls until those under way have ended, so that a test that has timed out ends too. */
+  quiesce(): Promise<void>;
   /** Judges, and ends it. */
   stop(): Promise<void>;
 }
@@ -98,12 +101,16 @@ export async function launch({
   const send = sender(agent, cloud.url);
 
   let adminToken: string | undefined;
+  let underWay = 0;
+  let isQuiescing = false;
   const gatehouse: Gatehouse = {
     cloud,
     table: operatorsTable(cloud),
     lines,
     async call(method, path, sent) {
-      const received = await send(method, path, sent);
+      if (isQuiescing) throw new Error('The test that calls has ended');
+      underWay++;
+      const received = await send(method, path, sent).finally(() => underWay--);
       secrets.exchanged(method, path, sent ?? {}, received);
       if (!(sent?.mayCrash && received.text === CRASHED)) keepsContract(method, path, received);
       return received;
@@ -133,6 +140,12 @@ export async function launch({
       assert.deepEqual(late, [], 'calls after the answer');
       secrets.check(printed);
       if (heldToRows) assert.deepEqual(refused, [], 'calls that the policies of the function do not allow');
+    },
+    async quiesce() {
+      isQuiescing = true;
+      do await wait(50);
+      while (underWay > 0);
+      isQuiescing = false;
     },
     async stop() {
       agent.destroy();
