@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { change } from '../lib/table/change.ts';
+import { Failure } from '../lib/failure.ts';
+import { change, commit, unlessUnavailable } from '../lib/table/change.ts';
 import type { Table } from '../lib/table/table.ts';
 import type { Otherwise, Write } from '../lib/table/write.ts';
 import { startClock } from '../lib/time-left.ts';
@@ -188,9 +189,132 @@ describe('a change', () => {
     ['a condition that no rule has set', cancelled('ConditionalCheckFailed'), undefined],
     ['a request that DynamoDB cannot read', cancelled('ValidationError'), 'login-taken'],
     ['an error of another kind', new TypeError('cancelled'), 'login-taken'],
+    [
+      'a reason that is none of ours beside a broken rule',
+      cancelled('ConditionalCheckFailed', 'ValidationError'),
+      'login-taken',
+    ],
+    [
+      'a reason that is none of ours beside a conflict',
+      cancelled('TransactionConflict', 'ItemCollectionSizeLimitExceeded'),
+      'login-taken',
+    ],
+    ['no reason at all', cancelled(), 'login-taken'],
   ] as const)('is a defect, and said to be one, after %s', async (_, reply, otherwise) => {
     const { ended } = await run(tableThatReplies(reply).table, otherwise);
 
     expect(ended).toMatch(/^(TransactionCanceledException|TypeError): cancelled$/);
+  });
+
+  it('takes a reason without a code for none', async () => {
+    const { table } = tableThatReplies(cancelled(undefined as unknown as string, 'ConditionalCheckFailed'));
+
+    expect((await run(table, 'login-taken', 'email-taken')).ended).toBe('Failure: email-taken');
+  });
+
+  it.each([
+    ['changed', cancelled('ConditionalCheckFailed')],
+    ['busy', cancelled('TransactionConflict')],
+  ])('tells of each further try beforehand: %s', async (_, reply) => {
+    const { table, tokens } = tableThatReplies(reply, reply, undefined);
+    const told: number[] = [];
+
+    const changed = change(
+      table,
+      async () => undefined,
+      () => ({ writes: [write('reload')], result: undefined }),
+      async () => void told.push(tokens.length),
+    );
+    await vi.runAllTimersAsync();
+    await changed;
+
+    expect(told).toEqual([1, 2]);
+  });
+
+  it.each([
+    ['busy', 'TransactionConflict', 0],
+    ['changed once more', 'ConditionalCheckFailed', 1],
+  ])('waits below a bound that doubles from 25 ms to 400 ms where the table is %s', async (_, code, first) => {
+    const longest: number[] = [];
+
+    for (let round = 0; round < 60; round++) {
+      const times: number[] = [];
+      const table = {
+        async transact() {
+          times.push(Date.now());
+          throw cancelled(code);
+        },
+      } as Partial<Table> as Table;
+      await run(table, 'reload');
+      const waits = times.slice(1).map((time, index) => time - (times[index] as number));
+      for (const [index, wait] of waits.slice(first, first + 7).entries()) {
+        longest[index] = Math.max(longest[index] ?? 0, wait);
+      }
+    }
+
+    const bounds = [25, 50, 100, 200, 400, 400, 400];
+    expect(longest).toHaveLength(bounds.length);
+    for (const [index, bound] of bounds.entries()) {
+      expect(longest[index]).toBeLessThan(bound);
+      expect(longest[index]).toBeGreaterThan(0.7 * bound);
+    }
+  });
+});
+
+describe('a transaction', () => {
+  /** The outcome of one transaction, how long it took (milliseconds), and the tokens that were sent. */
+  async function send(...replies: Reply[]) {
+    const started = Date.now();
+    const { table, tokens } = tableThatReplies(...replies);
+    const committed = commit(table, [write('login-taken')]).catch((error) => `${error.name}: ${error.message}`);
+    await vi.runAllTimersAsync();
+    return { outcome: await committed, took: Date.now() - started, tries: tokens.length, tokens: new Set(tokens).size };
+  }
+  const conflict = (attempts = 1) => afterAttempts(attempts, cancelled('TransactionConflict'));
+
+  it.each<[string, Reply[], string]>([
+    ['is committed', [undefined], 'committed'],
+    ['meets another one', [conflict()], 'busy'],
+    ['loses its answer and is committed', [lost(), undefined], 'committed'],
+    ['loses its answer and breaks a rule', [lost(), cancelled('ConditionalCheckFailed')], 'Failure: login-taken'],
+    ['loses two answers', [lost(), lost()], 'Failure: unavailable'],
+    ['loses an answer before and after meeting another one', [lost(), conflict(), lost()], 'Failure: unavailable'],
+    ['is in doubt once and for all', [conflict(2), conflict(), conflict(), undefined], 'committed'],
+  ])('that %s is sent under one token until that is known', async (_, replies, outcome) => {
+    expect(await send(...replies)).toMatchObject({ outcome, tries: replies.length, tokens: 1 });
+  });
+
+  it('is sent again at once when its answer is lost', async () => {
+    expect((await send(lost(), undefined)).took).toBe(0);
+  });
+
+  it('in doubt that goes on meeting others gives up after five seconds', async () => {
+    const { outcome, took, tries } = await send(lost(), conflict());
+
+    expect(outcome).toBe('Failure: unavailable');
+    expect(took).toBeGreaterThanOrEqual(5000);
+    expect(took).toBeLessThan(5400);
+    expect(tries).toBeGreaterThan(10);
+  });
+
+  it('has a token of its own', async () => {
+    const { table, tokens } = tableThatReplies(undefined);
+
+    await commit(table, [write()]);
+    await commit(table, [write()]);
+
+    expect(new Set(tokens).size).toBe(2);
+  });
+});
+
+describe('a change that an outage may prevent', () => {
+  it('fails as any other, but for the outage', async () => {
+    const failing = (error: unknown) => unlessUnavailable(Promise.reject(error));
+
+    await expect(unlessUnavailable(Promise.resolve('done'))).resolves.toBeUndefined();
+    await expect(failing(new Failure('unavailable'))).resolves.toBeUndefined();
+    await expect(failing(new Failure('login-taken'))).rejects.toMatchObject({ code: 'login-taken' });
+    await expect(failing(lost())).rejects.toMatchObject({ name: 'TimeoutError' });
+    await expect(failing(Object.assign(new Error(), { code: 'unavailable' }))).rejects.toBeInstanceOf(Error);
   });
 });

@@ -1,0 +1,53 @@
+import { Readable } from 'node:stream';
+
+/** What a client was asked over the wire, and whether it was told when to give up. */
+export interface Asked {
+  readonly operation: string;
+  // biome-ignore lint/suspicious/noExplicitAny: inputs of every shape, which tests compare as a whole
+  readonly input: any;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** An answer as JSON, an error as AWS words it, or what the connection fails with. */
+export type Reply = object | { readonly error: string; readonly status?: number; readonly more?: object } | Error;
+
+interface HttpRequest {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+/** Settings of a real AWS client whose calls get these replies in turn, and what it was asked. Fails a call too many. */
+export function scripted(...replies: Reply[]) {
+  const asked: Asked[] = [];
+  const requestHandler = {
+    async handle({ path, headers, body }: HttpRequest, { abortSignal }: { abortSignal?: AbortSignal } = {}) {
+      const operation = headers['x-amz-target']?.split('.').at(-1) ?? path;
+      asked.push({ operation, input: JSON.parse(textOf(body) || '{}'), signal: abortSignal });
+      if (replies.length === 0) throw new Error(`No reply is left for ${operation}`);
+      const reply = replies.shift() as Reply;
+      if (reply instanceof Error) throw reply;
+      if (!('error' in reply)) return answer(200, reply);
+      const { error, status = 400, more } = reply as { error: string; status?: number; more?: object };
+      return answer(status, { __type: error, message: error, ...more });
+    },
+  };
+  const settings = {
+    region: 'eu-central-1',
+    credentials: { accessKeyId: 'nobody', secretAccessKey: 'nothing' },
+    maxAttempts: 1,
+    requestHandler,
+  };
+  /** The inputs alone, in turn. */
+  const inputs = () => asked.map(({ input }) => input);
+  return { settings, asked, inputs };
+}
+
+const textOf = (body: string | Uint8Array = ''): string =>
+  typeof body === 'string' ? body : new TextDecoder().decode(body);
+
+function answer(statusCode: number, body: object) {
+  const text = JSON.stringify(body);
+  const headers = { 'content-type': 'application/x-amz-json-1.0', 'content-length': String(text.length) };
+  return { response: { statusCode, headers, body: Readable.from([Buffer.from(text)]) } };
+}

@@ -1,0 +1,301 @@
+import { EventEmitter, once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { clientSettings, inTime, isOutage, openConnection } from '../../lib/aws.ts';
+import { coldStartEnded, startInColdStart } from '../../lib/cold-start.ts';
+import { sharedKms } from '../../lib/kms.ts';
+import { setting } from '../../lib/setting.ts';
+import { openTable } from '../../lib/table/table.ts';
+import { patientClient } from '../../lib/table/whole-table.ts';
+import { startClock, timeLeft } from '../../lib/time-left.ts';
+import { together } from '../../lib/together.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+  startClock(Number.POSITIVE_INFINITY);
+});
+
+const error = (name: string, more: object = {}): Error => Object.assign(new Error(name), { name, ...more });
+
+describe('an outage', () => {
+  it.each([
+    'TimeoutError',
+    'AbortError',
+    'TransactionInProgressException',
+    'ThrottlingException',
+    'ThrottlingError',
+    'ProvisionedThroughputExceededException',
+    'RequestLimitExceeded',
+    'LimitExceededException',
+    'TransactionConflictException',
+    'KMSInternalException',
+    'KeyUnavailableException',
+    'DependencyTimeoutException',
+  ])('is what AWS calls %s', (name) => {
+    expect(isOutage(error(name, { $metadata: { httpStatusCode: 400 } }))).toBe(true);
+  });
+
+  it.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'])(
+    'is a connection that fails with %s',
+    (code) => {
+      expect(isOutage(error('Error', { code }))).toBe(true);
+    },
+  );
+
+  it.each([
+    ['what the SDK would retry', { $retryable: {} }],
+    ['what the SDK would retry as throttled', { $retryable: { throttling: true } }],
+    ['an answer with 500', { $metadata: { httpStatusCode: 500 } }],
+    ['an answer with 503', { $metadata: { httpStatusCode: 503 } }],
+  ])('is %s', (_, more) => {
+    expect(isOutage(error('Unknown', more))).toBe(true);
+  });
+
+  it.each([
+    ['a broken condition', error('ConditionalCheckFailedException', { $metadata: { httpStatusCode: 400 } })],
+    ['a cancelled transaction', error('TransactionCanceledException', { $metadata: { httpStatusCode: 400 } })],
+    ['a wrong request', error('ValidationException', { $metadata: { httpStatusCode: 400 } })],
+    ['a missing permission', error('AccessDeniedException', { $metadata: { httpStatusCode: 400 } })],
+    ['a missing table', error('ResourceNotFoundException', { $metadata: { httpStatusCode: 400 } })],
+    ['a disabled key', error('DisabledException', { $metadata: { httpStatusCode: 400 } })],
+    ['an answer with 499', error('Unknown', { $metadata: { httpStatusCode: 499 } })],
+    ['an answer without a status', error('Unknown', { $metadata: {} })],
+    ['a connection code of another kind', error('Error', { code: 'ENOENT' })],
+    ['a defect', new TypeError('x is undefined')],
+    ['what is no error', { name: 'TimeoutError', $retryable: {} }],
+    ['nothing', undefined],
+  ])('is not %s', (_, thrown) => {
+    expect(isOutage(thrown)).toBe(false);
+  });
+});
+
+describe('a call to AWS', () => {
+  const limits = (...clock: number[]) => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const timeout = vi.spyOn(AbortSignal, 'timeout');
+    for (const milliseconds of clock) startClock(milliseconds);
+    return timeout;
+  };
+
+  it('has no limit outside of a request', () => {
+    expect(timeLeft()).toBe(Number.POSITIVE_INFINITY);
+    expect(inTime()).toEqual({});
+  });
+
+  it('ends half a second before the request must be answered', () => {
+    const timeout = limits(8000);
+
+    const { abortSignal } = inTime();
+
+    expect(timeout.mock.calls).toEqual([[7500]]);
+    expect(abortSignal?.aborted).toBe(false);
+  });
+
+  it('counts the time that has passed since', () => {
+    const timeout = limits(8000);
+    vi.setSystemTime(Date.now() + 3000);
+
+    inTime();
+
+    expect(timeLeft()).toBe(5000);
+    expect(timeout.mock.calls).toEqual([[4500]]);
+  });
+
+  it('is limited by its own longest time where that is shorter, also outside of a request', () => {
+    const timeout = limits(8000);
+
+    inTime(2000);
+    inTime(9000);
+    startClock(Number.POSITIVE_INFINITY);
+    inTime(2000.7);
+
+    expect(timeout.mock.calls).toEqual([[2000], [7500], [2000]]);
+  });
+
+  it.each([
+    [501, false],
+    [500, true],
+    [100, true],
+  ])('of a request that has %i ms left is given up at once: %s', (left, aborted) => {
+    limits(left);
+
+    expect(inTime().abortSignal?.aborted).toBe(aborted);
+  });
+});
+
+describe('the clients of a function', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK do not show what a handler was told
+  const handled = async ({ requestHandler, maxAttempts }: any) => {
+    // The agent for http is only made for the first call.
+    const { httpAgentProvider, ...settings } = await requestHandler.configProvider;
+    return { ...settings, httpAgent: await httpAgentProvider(), maxAttempts: await maxAttempts() };
+  };
+
+  const usual = {
+    maxAttempts: 3,
+    connectionTimeout: 500,
+    requestTimeout: 1500,
+    throwOnRequestTimeout: true,
+    httpAgent: clientSettings.requestHandler.httpAgent,
+    httpsAgent: clientSettings.requestHandler.httpsAgent,
+  };
+
+  it('give up late answers with an error, repeat three times, and share their connections', async () => {
+    const from = vi.spyOn(DynamoDBDocumentClient, 'from');
+    openTable('Gates');
+    const [[tableClient] = []] = from.mock.calls;
+
+    expect(await handled(tableClient?.config)).toMatchObject(usual);
+    expect(await handled(sharedKms().config)).toMatchObject(usual);
+    for (const agent of [usual.httpAgent, usual.httpsAgent]) {
+      expect(agent).toMatchObject({ keepAlive: true, maxSockets: 50 });
+    }
+    expect(usual.httpAgent).toBeInstanceOf(http.Agent);
+    expect(usual.httpsAgent).toBeInstanceOf(https.Agent);
+  });
+
+  it('of KMS are one', () => {
+    expect(sharedKms()).toBe(sharedKms());
+  });
+
+  it('for whole tables wait for 20 seconds, and repeat six times', async () => {
+    const client = patientClient({ region: 'eu-central-1', endpoint: 'http://127.0.0.1:1' });
+
+    expect(client).toBeInstanceOf(DynamoDBClient);
+    expect(await client.config.region()).toBe('eu-central-1');
+    expect(await client.config.endpoint?.()).toMatchObject({ hostname: '127.0.0.1', port: 1 });
+    expect(await handled(client.config)).toMatchObject({
+      maxAttempts: 6,
+      connectionTimeout: 3000,
+      requestTimeout: 20_000,
+      throwOnRequestTimeout: true,
+    });
+  });
+});
+
+describe('a connection that is opened ahead', () => {
+  /** What stands in place of a request that would leave the machine. */
+  function requestsOf(module: typeof http | typeof https) {
+    const request = Object.assign(new EventEmitter(), { destroy: vi.fn(), end: vi.fn() });
+    const spy = vi.spyOn(module, 'request').mockReturnValue(request as unknown as http.ClientRequest);
+    return { request, spy };
+  }
+
+  it.each(['dynamodb', 'email'] as const)('goes to %s in the region of the function', (service) => {
+    vi.stubEnv('AWS_ENDPOINT_URL', undefined);
+    vi.stubEnv('AWS_REGION', 'eu-south-2');
+    const { request, spy } = requestsOf(https);
+
+    openConnection(service);
+
+    expect(spy.mock.calls.map(([url, options]) => [url, options])).toEqual([
+      [
+        `https://${service}.eu-south-2.amazonaws.com`,
+        { method: 'HEAD', agent: clientSettings.requestHandler.httpsAgent, timeout: 500 },
+      ],
+    ]);
+    expect(request.end).toHaveBeenCalledOnce();
+  });
+
+  it('that takes too long or fails is given up in silence', () => {
+    vi.stubEnv('AWS_ENDPOINT_URL', 'https://127.0.0.1:1');
+    const { request, spy } = requestsOf(https);
+    openConnection('dynamodb');
+    expect(request.destroy).not.toHaveBeenCalled();
+
+    request.emit('timeout');
+    request.emit('error', new Error('reset'));
+
+    expect(spy.mock.calls[0]?.[0]).toBe('https://127.0.0.1:1');
+    expect(request.destroy).toHaveBeenCalledOnce();
+  });
+
+  it('stays open for the first call, also of the local cloud', async () => {
+    const sockets = new Set<unknown>();
+    const asked: (string | undefined)[] = [];
+    const server = http.createServer(({ method, socket }, response) => {
+      sockets.add(socket);
+      asked.push(method);
+      // Without a length, Node does not know that the answer to HEAD is over, and closes the connection.
+      response.setHeader('Content-Length', method === 'HEAD' ? 7 : 0).end();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${port}`);
+    const { httpAgent } = clientSettings.requestHandler;
+
+    openConnection('email');
+    await vi.waitFor(() => expect(Object.keys(httpAgent.freeSockets).join()).toContain(`:${port}:`));
+    const call = http.request({ port, host: '127.0.0.1', agent: httpAgent, method: 'POST' }).end();
+    const [response] = await once(call, 'response');
+    response.resume();
+    await once(response, 'end');
+    server.closeAllConnections();
+
+    expect(asked).toEqual(['HEAD', 'POST']);
+    expect(sockets.size).toBe(1);
+  });
+});
+
+describe('work of a cold start', () => {
+  it('is waited for by the first request, whether it fails or not, and has two seconds', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const over: string[] = [];
+    const later = (what: string, milliseconds: number) =>
+      new Promise<void>((resolve) => setTimeout(resolve, milliseconds)).then(() => void over.push(what));
+
+    startInColdStart(() => later('fails', 1).then(() => Promise.reject(new Error('lost'))));
+    startInColdStart(() => later('works', 5));
+    const limit = timeLeft();
+    await coldStartEnded();
+
+    expect(over).toEqual(['fails', 'works']);
+    expect(limit).toBe(2500);
+  });
+});
+
+describe('a setting', () => {
+  it('is read from the environment', () => {
+    vi.stubEnv('SOME_SETTING', 'value');
+
+    expect(setting('SOME_SETTING')).toBe('value');
+  });
+
+  it.each([undefined, ''])('that is %j ends the start in one sentence', (value) => {
+    vi.stubEnv('SOME_SETTING', value);
+
+    expect(() => setting('SOME_SETTING')).toThrow(
+      new Error('The setting SOME_SETTING is missing from the environment'),
+    );
+  });
+});
+
+describe('work side by side', () => {
+  it('is all over when it fails, and fails as the first in order', async () => {
+    const over: string[] = [];
+    const fails = async (name: string, turns: number) => {
+      for (let turn = 0; turn < turns; turn++) await undefined;
+      over.push(name);
+      throw new Error(name);
+    };
+
+    const both = together([fails('first', 20), fails('second', 1), fails('third', 30)]);
+
+    await expect(both).rejects.toThrow('first');
+    expect(over).toEqual(['second', 'first', 'third']);
+  });
+
+  it('returns what each part has returned, in order', async () => {
+    const late = new Promise<string>((resolve) => setImmediate(() => resolve('late')));
+
+    expect(await together([late, Promise.resolve(7)])).toEqual(['late', 7]);
+  });
+});
