@@ -24,6 +24,7 @@ export function scripted(...replies: Reply[]) {
     async handle({ path, headers, body }: HttpRequest, { abortSignal }: { abortSignal?: AbortSignal } = {}) {
       const operation = headers['x-amz-target']?.split('.').at(-1) ?? path;
       asked.push({ operation, input: JSON.parse(textOf(body) || '{}'), signal: abortSignal });
+      if (abortSignal?.aborted) throw Object.assign(new Error('Given up'), { name: 'AbortError' });
       if (replies.length === 0) throw new Error(`No reply is left for ${operation}`);
       const reply = replies.shift() as Reply;
       if (reply instanceof Error) throw reply;

@@ -1,0 +1,19 @@
+import { afterEach, beforeEach, vi } from 'vitest';
+
+/** What the tests of a block log, line by line; nothing of it is printed. */
+export function useLogLines(): Record<string, unknown>[] {
+  const lines: Record<string, unknown>[] = [];
+  const print = process.stdout.write.bind(process.stdout);
+  beforeEach(() => {
+    lines.length = 0;
+    vi.spyOn(process.stdout, 'write').mockImplementation((text, ...more) => {
+      if (!String(text).startsWith('{')) return print(text, ...(more as []));
+      lines.push(JSON.parse(String(text)));
+      return true;
+    });
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+  return lines;
+}

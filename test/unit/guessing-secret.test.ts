@@ -1,0 +1,263 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { KMSClient } from '@aws-sdk/client-kms';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openGuessing } from '../../lib/accounts/guessing.ts';
+import { coldStartEnded } from '../../lib/cold-start.ts';
+import type { Key } from '../../lib/table/keys.ts';
+import type { Item, Table } from '../../lib/table/table.ts';
+import type { Write } from '../../lib/table/write.ts';
+import { startClock } from '../../lib/time-left.ts';
+import { type Reply, scripted } from '../support/scripted-client.ts';
+
+/* How guesses are counted, against a table that notes what it is asked. */
+
+const NOW = Date.UTC(2030, 0, 1);
+const SECRET = Buffer.from('the secret of this service');
+const MAC = { Mac: SECRET.toString('base64') };
+const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000 };
+const hidden = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
+
+let server: http.Server;
+let opened = 0;
+beforeEach(async () => {
+  opened = 0;
+  server = http.createServer((_, response) => {
+    opened++;
+    response.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
+});
+afterEach(() => {
+  server.close();
+  vi.unstubAllEnvs();
+  vi.useRealTimers();
+  startClock(Number.POSITIVE_INFINITY);
+});
+
+/** A table with these items, whose updates succeed unless these say otherwise in turn. */
+function tableWith(items: readonly Item[] = [], updates: (boolean | Error)[] = []) {
+  const read: Key[][] = [];
+  const transacted: Write[][] = [];
+  const updated: Write[] = [];
+  const table = {
+    items,
+    async getAll(keys: readonly Key[]) {
+      read.push([...keys]);
+      return table.items.filter(({ pk, sk }) => keys.some((key) => key.pk === pk && key.sk === sk));
+    },
+    async transact(writes: readonly Write[]) {
+      transacted.push([...writes]);
+    },
+    async update(write: Write) {
+      updated.push(write);
+      const outcome = updates.shift() ?? true;
+      if (outcome instanceof Error) throw outcome;
+      return outcome ? ({ ...write.key } as Item) : undefined;
+    },
+  };
+  return Object.assign(table as typeof table & Table, { read, transacted, updated });
+}
+
+async function guessingOn(table: Table, ...replies: Reply[]) {
+  const { settings, asked, inputs } = scripted(...replies);
+  const guessing = openGuessing(table, LIMITS, 'pepper', new KMSClient(settings));
+  await coldStartEnded();
+  startClock(Number.POSITIVE_INFINITY);
+  return { guessing, asked, inputs };
+}
+const from = (address: string) => ({ address, arrivedAt: NOW });
+
+describe('the secret that hides names and addresses', () => {
+  it('is a MAC of KMS, made once in the cold start', async () => {
+    const { guessing, inputs } = await guessingOn(tableWith(), MAC);
+    const before = inputs().length;
+
+    await guessing.countRequest(from('203.0.113.7'));
+    await guessing.reserve('ada', from('203.0.113.7'));
+
+    const Message = Buffer.from('gatehouse: who guesses at which login').toString('base64');
+    expect(before).toBe(1);
+    expect(inputs()).toEqual([{ KeyId: 'pepper', Message, MacAlgorithm: 'HMAC_SHA_256' }]);
+  });
+
+  it('that the cold start did not get is asked for again by each request until there is one', async () => {
+    const outage = { error: 'KMSInternalException', status: 500 };
+    const { guessing, asked } = await guessingOn(tableWith(), outage, outage, MAC);
+
+    await expect(guessing.countRequest(from('203.0.113.7'))).rejects.toMatchObject({ name: 'KMSInternalException' });
+    await guessing.countRequest(from('203.0.113.7'));
+    await guessing.countRequest(from('203.0.113.7'));
+
+    expect(asked).toHaveLength(3);
+  });
+
+  it('is asked for by nobody twice at the same moment', async () => {
+    const outage = { error: 'KMSInternalException', status: 500 };
+    const { guessing, asked } = await guessingOn(tableWith(), outage, MAC);
+
+    await Promise.all([guessing.countRequest(from('203.0.113.7')), guessing.countRequest(from('203.0.113.8'))]);
+
+    expect(asked).toHaveLength(2);
+  });
+
+  it('is not waited for longer than a cold start may take', async () => {
+    const { settings, asked } = scripted(MAC);
+    const timeout = vi.spyOn(AbortSignal, 'timeout');
+
+    openGuessing(tableWith(), LIMITS, 'pepper', new KMSClient(settings));
+    await coldStartEnded();
+
+    expect(timeout.mock.calls).toEqual([[2000]]);
+    expect(asked[0]?.signal).toBeInstanceOf(AbortSignal);
+    timeout.mockRestore();
+  });
+
+  it('comes with a connection to the table', async () => {
+    await guessingOn(tableWith(), MAC);
+
+    await vi.waitFor(() => expect(opened).toBe(1));
+  });
+});
+
+describe('a guess', () => {
+  const network = { pk: `ATTEMPTS#${hidden('ada')}`, sk: `NETWORK#${hidden('203.0.113 ada')}` };
+  const elsewhere = { pk: `ATTEMPTS#${hidden('ada')}`, sk: 'ELSEWHERE' };
+  const source = { pk: `ATTEMPTS#${hidden('203.0.113.7')}`, sk: 'SOURCE' };
+
+  it('is counted by its login and network, by its login elsewhere and by its source, each under its own key', async () => {
+    const table = tableWith();
+    const { guessing } = await guessingOn(table, MAC);
+
+    const attempt = await guessing.reserve('ada', from('203.0.113.7'));
+    await attempt.forgive();
+
+    expect(table.read).toEqual([[network, elsewhere, source]]);
+    expect(table.transacted).toMatchObject([
+      [{ key: elsewhere, attributes: { n: 1 } }],
+      [
+        { key: network, attributes: { n: 0 } },
+        { key: elsewhere, attributes: { n: 0 } },
+      ],
+    ]);
+    expect(table.updated).toMatchObject([
+      { key: source, values: { ':failures': 1, ':one': 1, ':since': NOW } },
+      { key: source, update: expect.stringContaining('if_not_exists(#n, :one) - :one') },
+    ]);
+  });
+
+  it('finds each count by its own key', async () => {
+    const counts = { n: 2, last: NOW, expires: NOW / 1000 + 60 };
+    const items = [
+      { ...source, n: 9, requests: 20, since: NOW - 1000 },
+      { ...elsewhere, ...counts, n: 30 },
+      { ...network, ...counts },
+    ];
+    const table = tableWith(items);
+    const { guessing } = await guessingOn(table, MAC);
+
+    const attempt = await guessing.reserve('ada', from('203.0.113.7'));
+    await attempt.forgive();
+
+    expect(table.transacted).toMatchObject([
+      [{ key: network, attributes: { n: 3 } }],
+      [{ key: network, attributes: { n: 0 } }],
+    ]);
+    expect(table.transacted[1]).toHaveLength(1);
+    expect(table.updated[0]).toMatchObject({
+      values: { ':since': NOW - 1000, ':failureLimit': 100, ':requestLimit': 1000 },
+    });
+  });
+
+  it('waits as its login must, and is counted nowhere then', async () => {
+    const table = tableWith([{ ...elsewhere, n: 11, last: NOW - 500, expires: NOW / 1000 + 60 }]);
+    const { guessing } = await guessingOn(table, MAC);
+
+    const refused = guessing.reserve('ada', from('203.0.113.7'));
+
+    await expect(refused).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 2 });
+    expect([table.transacted, table.updated]).toEqual([[], []]);
+  });
+
+  it('that was right and cannot be forgiven in an outage is right all the same', async () => {
+    const table = tableWith();
+    const { guessing } = await guessingOn(table, MAC);
+    const attempt = await guessing.reserve('ada', from('203.0.113.7'));
+    table.transact = async () => {
+      throw Object.assign(new Error('lost'), { name: 'TimeoutError' });
+    };
+
+    await expect(attempt.forgive()).resolves.toBeUndefined();
+    expect(table.updated).toHaveLength(2);
+    table.transact = async () => {
+      throw new TypeError('a defect');
+    };
+    await expect(attempt.forgive()).rejects.toThrow('a defect');
+  });
+});
+
+describe('a request that is no guess', () => {
+  const source = { pk: `ATTEMPTS#${hidden('2001:db8:1:2')}`, sk: 'SOURCE' };
+  const address = '2001:db8:1:2:3::4';
+
+  it('is counted against its source alone, and as no failure', async () => {
+    const table = tableWith();
+    const { guessing } = await guessingOn(table, MAC);
+
+    await guessing.countRequest(from(address));
+
+    expect(table.read).toEqual([[source]]);
+    expect(table.transacted).toEqual([]);
+    expect(table.updated).toMatchObject([{ key: source, values: { ':failures': 0, ':one': 1 } }]);
+  });
+
+  it('is counted on what others have counted meanwhile, five times in all', async () => {
+    const lucky = tableWith([{ ...source, n: 0, requests: 5, since: NOW }], [false, false, false, false, true]);
+    const unlucky = tableWith([], Array(6).fill(false));
+    const one = await guessingOn(lucky, MAC);
+    const other = await guessingOn(unlucky, MAC);
+
+    await one.guessing.countRequest(from(address));
+    const failing = other.guessing.countRequest(from(address));
+
+    await expect(failing).rejects.toMatchObject({ code: 'unavailable' });
+    expect([lucky.updated.length, unlucky.updated.length]).toEqual([5, 5]);
+    expect([lucky.read.length, lucky.read.at(-1)]).toEqual([5, [source]]);
+  });
+
+  it('is rejected when its source has had its share, also when that came about meanwhile', async () => {
+    const table = tableWith([], [false]);
+    const { guessing } = await guessingOn(table, MAC);
+    const { update } = table;
+    table.update = async (write) => {
+      table.items = [{ ...source, n: 0, requests: 1000, since: NOW - 60_000 }];
+      return update(write);
+    };
+
+    const refused = guessing.countRequest(from(address));
+
+    await expect(refused).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
+    expect(table.updated).toHaveLength(1);
+  });
+});
+
+it('a mailed key ends the waits of its login in its network, and gives the source nothing back', async () => {
+  const { guessing } = await guessingOn(tableWith(), MAC);
+
+  const writes = await guessing.mailboxProved('ada', from('203.0.113.7'));
+
+  expect(writes.map(({ key }) => key.sk)).toEqual([`NETWORK#${hidden('203.0.113 ada')}`, 'ELSEWHERE']);
+  expect(writes.map(({ key }) => key.pk)).toEqual(Array(2).fill(`ATTEMPTS#${hidden('ada')}`));
+});
+
+it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY'])('does not start without %s', (name) => {
+  for (const each of ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY']) vi.stubEnv(each, '1');
+  vi.stubEnv(name, '');
+
+  expect(() => openGuessing(tableWith())).toThrow(`The setting ${name} is missing`);
+});

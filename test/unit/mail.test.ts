@@ -1,0 +1,268 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { invite, openMailer } from '../../lib/mail/mail.ts';
+import { findMailCount, MAILS_PER_WINDOW, mailCounted } from '../../lib/mail/mail-limit.ts';
+import { OCCASIONS } from '../../lib/mail/occasion.ts';
+import type { Table } from '../../lib/table/table.ts';
+import { startClock } from '../../lib/time-left.ts';
+import type { User } from '../../lib/users/user.ts';
+import { useLogLines } from '../support/log-lines.ts';
+import { type Reply, scripted } from '../support/scripted-client.ts';
+
+const texts = (language: string) =>
+  Object.fromEntries(
+    OCCASIONS.map((occasion) => [
+      occasion,
+      { subject: `${language}: ${occasion}`, text: `${language} ${occasion} {login} {link} {login} {link} {other}` },
+    ]),
+  );
+
+/** Takes the connection that a mailer opens ahead. */
+let server: http.Server;
+let opened: (string | undefined)[];
+const lines = useLogLines();
+beforeEach(async () => {
+  opened = [];
+  server = http.createServer(({ method }, response) => {
+    opened.push(method);
+    response.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  vi.stubEnv('MAIL_SENDER', 'gates@example.com');
+  vi.stubEnv('MAIL_LINK_BASE', 'https://gates.example.com/reset?key=');
+  vi.stubEnv('MAIL_TEMPLATES', JSON.stringify({ en: texts('en'), de: texts('de') }));
+  vi.stubEnv('MAIL_CONFIGURATION_SET', undefined);
+});
+afterEach(() => {
+  server.close();
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+  startClock(Number.POSITIVE_INFINITY);
+});
+
+const SENT = { MessageId: '1' };
+const REFUSED = { error: 'MessageRejected' };
+function mailerThatGets(...replies: Reply[]) {
+  const { settings, asked, inputs } = scripted(...replies);
+  return { mailer: openMailer(new SESv2Client(settings)), asked, inputs };
+}
+const ada = { id: 7, login: 'ada', email: 'ada@example.com', langKey: 'en' } as User;
+
+describe('a mail with a link', () => {
+  it.each(['reset', 'invitation'] as const)(
+    'goes to the address of the user, with the key behind the link: %s',
+    async (occasion) => {
+      const { mailer, asked } = mailerThatGets(SENT);
+
+      await mailer.sendLink(occasion, ada, 'k3y');
+
+      const link = 'https://gates.example.com/reset?key=k3y';
+      expect(asked.map(({ operation, input }) => [operation, input])).toEqual([
+        [
+          '/v2/email/outbound-emails',
+          {
+            FromEmailAddress: 'gates@example.com',
+            Destination: { ToAddresses: ['ada@example.com'] },
+            Content: {
+              Simple: {
+                Subject: { Data: `en: ${occasion}`, Charset: 'UTF-8' },
+                Body: { Text: { Data: `en ${occasion} ada ${link} ada ${link} {other}`, Charset: 'UTF-8' } },
+              },
+            },
+          },
+        ],
+      ]);
+    },
+  );
+
+  it('names the configuration set where there is one', async () => {
+    vi.stubEnv('MAIL_CONFIGURATION_SET', 'gates');
+    const { mailer, inputs } = mailerThatGets(SENT);
+
+    await mailer.sendLink('reset', ada, 'k3y');
+
+    expect(inputs()[0].ConfigurationSetName).toBe('gates');
+  });
+
+  it.each([
+    ['en', 'en'],
+    ['de', 'de'],
+    ['de-AT', 'en'],
+    ['tlh', 'en'],
+    ['toString', 'en'],
+    ['__proto__', 'en'],
+  ])('to a user of %s is written in %s', async (langKey, language) => {
+    const { mailer, inputs } = mailerThatGets(SENT);
+
+    await mailer.sendLink('reset', { ...ada, langKey }, 'k3y');
+
+    const { Subject, Body } = inputs()[0].Content.Simple;
+    expect(Subject.Data).toBe(`${language}: reset`);
+    expect(Body.Text.Data).toMatch(new RegExp(`^${language} reset ada `));
+  });
+
+  it.each(['{link}', '$&', '{login}'])('takes the login %s as it is', async (login) => {
+    const { mailer, inputs } = mailerThatGets(SENT);
+
+    await mailer.sendLink('reset', { ...ada, login }, 'k3y');
+
+    const link = 'https://gates.example.com/reset?key=k3y';
+    expect(inputs()[0].Content.Simple.Body.Text.Data).toBe(`en reset ${login} ${link} ${login} ${link} {other}`);
+  });
+
+  it('fails as SES does, which is asked once', async () => {
+    const { mailer, asked } = mailerThatGets(REFUSED);
+
+    await expect(mailer.sendLink('reset', ada, 'k3y')).rejects.toMatchObject({ name: 'MessageRejected' });
+    expect(asked).toHaveLength(1);
+    expect(lines).toEqual([]);
+  });
+
+  it('may take as long as the request has left', async () => {
+    const timeout = vi.spyOn(AbortSignal, 'timeout');
+    const { mailer } = mailerThatGets(SENT, SENT);
+    vi.spyOn(Date, 'now').mockReturnValue(0);
+
+    startClock(9000);
+    await mailer.sendLink('reset', ada, 'k3y');
+
+    expect(timeout.mock.calls).toContainEqual([8500]);
+  });
+});
+
+describe('a notice', () => {
+  it.each(['passwordChanged', 'emailChanged'] as const)('carries no link: %s', async (occasion) => {
+    const { mailer, inputs } = mailerThatGets(SENT);
+
+    await mailer.notify(occasion, { ...ada, langKey: 'de' });
+
+    expect(inputs()[0].Destination).toEqual({ ToAddresses: ['ada@example.com'] });
+    expect(inputs()[0].Content.Simple).toMatchObject({
+      Subject: { Data: `de: ${occasion}` },
+      Body: { Text: { Data: `de ${occasion} ada  ada  {other}` } },
+    });
+  });
+
+  it('may take two seconds at the most', async () => {
+    const timeout = vi.spyOn(AbortSignal, 'timeout');
+    const { mailer } = mailerThatGets(SENT);
+
+    await mailer.notify('emailChanged', ada);
+
+    expect(timeout.mock.calls).toContainEqual([2000]);
+  });
+
+  it('that cannot be sent is logged, and fails nothing', async () => {
+    const { mailer } = mailerThatGets(REFUSED);
+
+    await expect(mailer.notify('emailChanged', ada)).resolves.toBeUndefined();
+
+    expect(lines).toMatchObject([{ noticeNotSent: 'MessageRejected', userId: 7, awsStatus: 400 }]);
+  });
+});
+
+describe('an invitation', () => {
+  it('is the mail of that occasion', async () => {
+    const { mailer, inputs } = mailerThatGets(SENT);
+
+    await invite(mailer, ada, 'k3y');
+
+    expect(inputs()[0].Content.Simple.Subject.Data).toBe('en: invitation');
+    expect(inputs()[0].Content.Simple.Body.Text.Data).toContain('reset?key=k3y');
+    expect(lines).toEqual([]);
+  });
+
+  it('that cannot be sent is logged, and fails nothing', async () => {
+    const { mailer } = mailerThatGets(REFUSED);
+
+    await expect(invite(mailer, ada, 'k3y')).resolves.toBeUndefined();
+
+    expect(lines).toMatchObject([{ invitationNotSent: 'MessageRejected', userId: 7 }]);
+  });
+});
+
+describe('a mailer', () => {
+  it('opens its connection in the cold start', async () => {
+    mailerThatGets();
+
+    await vi.waitFor(() => expect(opened).toEqual(['HEAD']));
+  });
+
+  it('waits three seconds for an answer of SES, and asks three times', async () => {
+    const send = vi.spyOn(SESv2Client.prototype, 'send').mockImplementation(async () => SENT);
+
+    await openMailer().sendLink('reset', ada, 'k3y');
+
+    const [client] = send.mock.contexts as unknown as [SESv2Client];
+    // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK do not show what a handler was told
+    const handler = await (client.config.requestHandler as any).configProvider;
+    expect(handler).toMatchObject({ connectionTimeout: 500, requestTimeout: 3000, throwOnRequestTimeout: true });
+    expect(await client.config.maxAttempts()).toBe(3);
+  });
+
+  it.each(['MAIL_SENDER', 'MAIL_LINK_BASE', 'MAIL_TEMPLATES'])('does not start without %s', (name) => {
+    vi.stubEnv(name, '');
+
+    expect(() => mailerThatGets()).toThrow(`The setting ${name} is missing`);
+  });
+});
+
+describe('the limit of mails', () => {
+  const NOW = Date.UTC(2030, 0, 1) + 400;
+  const HOUR = 3_600_000;
+
+  it.each([
+    ['reset', 5],
+    ['passwordChanged', 20],
+    ['emailChanged', 20],
+  ] as const)('of the occasion %s is %i an hour', (occasion, limit) => {
+    const since = NOW - HOUR + 1;
+    const counted = (n: number, begun = since) => mailCounted(7, occasion, { n, since: begun }, NOW)?.attributes;
+
+    expect(MAILS_PER_WINDOW[occasion]).toBe(limit);
+    expect(counted(limit - 1)).toMatchObject({ n: limit, since });
+    expect(counted(limit)).toBeUndefined();
+    expect(counted(limit + 1)).toBeUndefined();
+    expect(counted(limit, NOW - HOUR)).toMatchObject({ n: 1, since: NOW });
+  });
+
+  it('begins a window with the first mail, and forgets it an hour later', () => {
+    expect(mailCounted(7, 'emailChanged', undefined, NOW)).toEqual({
+      act: 'Put',
+      key: { pk: 'MAILS#0000000000000007', sk: 'emailChanged' },
+      attributes: { n: 1, since: NOW, expires: Math.ceil(NOW / 1000) + 3600 },
+      condition: 'attribute_not_exists(pk)',
+      otherwise: 'reload',
+    });
+  });
+
+  it('counts on what was read of the account and no other, in the window of the first mail', async () => {
+    const count = { n: 2, since: NOW - 5000 };
+    const get = vi.fn(async (key) => ({ ...key, ...count }));
+
+    const found = await findMailCount({ get } as Partial<Table> as Table, 7, 'reset');
+
+    expect(get.mock.calls).toEqual([[{ pk: 'MAILS#0000000000000007', sk: 'reset' }]]);
+    expect(mailCounted(7, 'reset', found, NOW)).toEqual({
+      act: 'Put',
+      key: { pk: 'MAILS#0000000000000007', sk: 'reset' },
+      attributes: { n: 3, since: NOW - 5000, expires: Math.ceil((NOW - 5000) / 1000) + 3600 },
+      condition: '#n = :n AND #since = :since',
+      names: { '#n': 'n', '#since': 'since' },
+      values: { ':n': 2, ':since': NOW - 5000 },
+      otherwise: 'reload',
+    });
+  });
+
+  it('replaces a window that is over only as it was read', () => {
+    expect(mailCounted(7, 'reset', { n: 5, since: NOW - HOUR }, NOW)).toMatchObject({
+      attributes: { n: 1, since: NOW },
+      values: { ':n': 5, ':since': NOW - HOUR },
+    });
+  });
+});

@@ -1,0 +1,304 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { describe, expect, it, vi } from 'vitest';
+import { sharedKms } from '../../lib/kms.ts';
+import type { Key } from '../../lib/table/keys.ts';
+import type { Item, Table } from '../../lib/table/table.ts';
+import type { Write } from '../../lib/table/write.ts';
+import { startClock } from '../../lib/time-left.ts';
+import { issueToken } from '../../lib/tokens/issue-token.ts';
+import { openSigner, readKeySet } from '../../lib/tokens/signing-keys.ts';
+import { thumbprint } from '../../lib/tokens/thumbprint.ts';
+import type { User } from '../../lib/users/user.ts';
+import { useLogLines } from '../support/log-lines.ts';
+import { decode, makeKey } from '../support/mint.ts';
+import { NOW, REFUSED, signedBy, tableOf, useStillClock, verifierOn } from '../support/tokens.ts';
+
+describe('an issued token', () => {
+  useStillClock();
+  const user = {
+    id: 7,
+    authorities: ['ROLE_USER', 'ROLE_ANALYST'],
+    accountStamp: 'stamp',
+    passwordChanges: 3,
+  } as unknown as User;
+  const signer = { kid: 'key 1', sign: async (input: string) => Buffer.from(`signed: ${input.length}`) };
+
+  it.each([
+    ['as usual', false, 3600],
+    ['to be remembered', true, 86_400],
+  ])('%s has these fields and claims, and no others', async (_, remember, seconds) => {
+    const token = await issueToken(signer, user, remember);
+
+    const [header, claims, signature] = token.split('.');
+    expect(decode(header)).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: 'key 1' });
+    expect(decode(claims)).toEqual({
+      iss: 'here',
+      aud: 'gatehouse',
+      sub: '7',
+      iat: NOW,
+      exp: NOW + seconds,
+      jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      roles: ['ROLE_USER', 'ROLE_ANALYST'],
+      accountStamp: 'stamp',
+      passwordChanges: 3,
+    });
+    expect(signature).toBe(Buffer.from(`signed: ${`${header}.${claims}`.length}`).toString('base64url'));
+  });
+
+  it('has whole seconds and an id of its own', async () => {
+    vi.setSystemTime(NOW * 1000 + 999);
+
+    const tokens = [await issueToken(signer, user, false), await issueToken(signer, user, false)];
+
+    const claims = tokens.map((token) => decode(token.split('.')[1]));
+    expect(claims.map(({ iat, exp }) => [iat, exp])).toEqual(Array(2).fill([NOW, NOW + 3600]));
+    expect(claims[0]?.jti).not.toBe(claims[1]?.jti);
+  });
+});
+
+describe('a token is verified', () => {
+  useStillClock();
+  const key = makeKey('one');
+
+  /** A table with this key, from before which no token is accepted. */
+  const tableFrom = (seconds: number) => {
+    const table = tableOf(key);
+    const query = table.query.bind(table);
+    return Object.assign(table, {
+      query: async () => [...(await query()), { pk: 'JWKS', sk: 'NOT-BEFORE', seconds }] as never,
+    });
+  };
+
+  it('with the stamp of its account, where it has one', async () => {
+    const verifier = verifierOn(tableOf(key));
+
+    const stamped = await verifier.verify(signedBy(key, { accountStamp: 'stamp' }));
+    const unstamped = await verifier.verify(signedBy(key));
+
+    expect([stamped.accountStamp, unstamped.accountStamp]).toEqual(['stamp', undefined]);
+  });
+
+  it.each([7, null, ['stamp'], ''])('unless its stamp is no text: %j', async (accountStamp) => {
+    const answer = verifierOn(tableOf(key)).verify(signedBy(key, { accountStamp }));
+
+    if (accountStamp === '') expect((await answer).accountStamp).toBe('');
+    else await expect(answer).rejects.toEqual(REFUSED);
+  });
+
+  it.each([3.5, Number.MAX_SAFE_INTEGER + 1, null])(
+    'unless it counts password changes as %j',
+    async (passwordChanges) => {
+      await expect(verifierOn(tableOf(key)).verify(signedBy(key, { passwordChanges }))).rejects.toEqual(REFUSED);
+    },
+  );
+
+  it('from the second on that the table names', async () => {
+    const verifier = verifierOn(tableFrom(NOW));
+
+    expect((await verifier.verify(signedBy(key))).id).toBe(7);
+    await expect(verifier.verify(signedBy(key, { iat: NOW - 1 }))).rejects.toEqual(REFUSED);
+  });
+
+  it('with every role that there is', async () => {
+    const roles = ['ROLE_ANALYST', 'ROLE_NOBODY', 'ROLE_USER', 'ROLE_ADMIN'];
+
+    const caller = await verifierOn(tableOf(key)).verify(signedBy(key, { roles }));
+
+    expect(caller.roles).toEqual(['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST']);
+  });
+
+  it('in a header of 2,048 characters and no more', async () => {
+    const verifier = verifierOn(tableOf(key));
+    /** A token whose header has so many characters: base64 has no text of every length, so two are padded. */
+    const ofLength = (length: number) => {
+      for (const pad of ['', 'x', 'xx', 'xxx']) {
+        for (let more = 1000; more < 1400; more++) {
+          const header = signedBy(key, { more: 'x'.repeat(more) }, { pad });
+          if (header.length === length) return header;
+          if (header.length > length) break;
+        }
+      }
+      throw new Error(`There is no header of ${length} characters`);
+    };
+
+    expect((await verifier.verify(ofLength(2048))).id).toBe(7);
+    await expect(verifier.verify(ofLength(2049))).rejects.toEqual(REFUSED);
+  });
+});
+
+it('the key set is every key but the oldest valid time, which is 0 where there is none', async () => {
+  const asked: unknown[][] = [];
+  const keyed = (sk: string) => ({ pk: 'JWKS', sk, jwk: { kid: sk } });
+  const tableWith = (...items: object[]) => ({
+    async query(...question: unknown[]) {
+      asked.push(question);
+      return items;
+    },
+  });
+
+  const some = await readKeySet(
+    tableWith(keyed('a'), { pk: 'JWKS', sk: 'NOT-BEFORE', seconds: 7 }, keyed('b')) as never,
+  );
+  const none = await readKeySet(tableWith() as never);
+
+  expect(some).toEqual({ keys: [{ kid: 'a' }, { kid: 'b' }], notBefore: 7 });
+  expect(none).toEqual({ keys: [], notBefore: 0 });
+  expect(asked).toEqual([['JWKS'], ['JWKS']]);
+});
+
+it('a key is named by its thumbprint', () => {
+  // The example of RFC 7638 is an RSA key; this value was computed with another implementation.
+  const x = 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU';
+  const y = 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0';
+
+  expect(thumbprint({ x, y })).toBe('oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U');
+});
+
+describe('the signer', () => {
+  const lines = useLogLines();
+
+  /** A key pair in KMS. */
+  function keyInKms() {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
+    const spki = publicKey.export({ type: 'spki', format: 'der' });
+    const jwk = { kty: 'EC', crv: 'P-256', x, y, kid: thumbprint({ x, y }), alg: 'ES256', use: 'sig' };
+    return { jwk, privateKey, reply: { PublicKey: spki } };
+  }
+  const [one, other] = [keyInKms(), keyInKms()];
+  const named = (name: string) => Object.assign(new Error(name), { name });
+  const outage = named('KMSInternalException');
+
+  /** What KMS answers in turn, and what it is asked. */
+  function kmsAnswers(...replies: (object | Error)[]) {
+    const asked: { operation: string; input: Record<string, unknown>; signal: unknown }[] = [];
+    vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: object, options: unknown) => {
+      const { input } = command as { input: Record<string, unknown> };
+      const { abortSignal: signal } = options as { abortSignal?: AbortSignal };
+      asked.push({ operation: command.constructor.name, input, signal });
+      const reply = replies.shift();
+      if (reply instanceof Error || !reply) throw reply;
+      return reply;
+    });
+    return { asked };
+  }
+
+  function tableWith(items: readonly Item[] = []) {
+    const transacted: Write[][] = [];
+    const table = {
+      async get(key: Key) {
+        return items.find(({ sk }) => sk === key.sk);
+      },
+      async transact(writes: readonly Write[]) {
+        transacted.push([...writes]);
+      },
+    };
+    return Object.assign(table as typeof table & Table, { transacted });
+  }
+  const claimOf = ({ jwk }: typeof one) => ({
+    act: 'Put',
+    key: { pk: 'JWKS', sk: jwk.kid },
+    attributes: { jwk },
+    condition: 'attribute_not_exists(pk)',
+    otherwise: 'reload',
+  });
+  const asn1 = (input: string, key: KeyObject) => sign('sha256', Buffer.from(input), key);
+
+  it('publishes its key before it signs with it, once', async () => {
+    const { asked } = kmsAnswers(one.reply, { Signature: asn1('input', one.privateKey) });
+    const table = tableWith();
+    const signer = openSigner(table, ['first']);
+
+    const { kid, sign: signIt } = await signer();
+    await signer();
+    const published = [...table.transacted];
+    const signature = await signIt('input');
+
+    expect(kid).toBe(one.jwk.kid);
+    expect(published).toEqual([[claimOf(one)]]);
+    expect(signature).toHaveLength(64);
+    expect(asked.map(({ operation, input }) => [operation, input])).toEqual([
+      ['GetPublicKeyCommand', { KeyId: 'first' }],
+      [
+        'SignCommand',
+        {
+          KeyId: 'first',
+          Message: Buffer.from('input'),
+          MessageType: 'RAW',
+          SigningAlgorithm: 'ECDSA_SHA_256',
+        },
+      ],
+    ]);
+  });
+
+  it('leaves a key alone that is published already', async () => {
+    kmsAnswers(one.reply);
+    const table = tableWith([{ pk: 'JWKS', sk: one.jwk.kid }]);
+
+    expect((await openSigner(table, ['first'])()).kid).toBe(one.jwk.kid);
+    expect(table.transacted).toEqual([]);
+  });
+
+  it('publishes the keys that follow too, and signs with the first', async () => {
+    const { asked } = kmsAnswers(one.reply, other.reply, { Signature: asn1('x', one.privateKey) });
+    const table = tableWith();
+
+    const signer = await openSigner(table, ['first', 'second'])();
+    await signer.sign('x');
+
+    expect(signer.kid).toBe(one.jwk.kid);
+    expect(table.transacted).toEqual([[claimOf(one)], [claimOf(other)]]);
+    expect(asked.map(({ input }) => input.KeyId)).toEqual(['first', 'second', 'first']);
+  });
+
+  it('keeps nobody from logging in when a key that follows cannot be published, which is logged', async () => {
+    kmsAnswers(one.reply, named('DisabledException'));
+
+    const signer = await openSigner(tableWith(), ['first', 'second'])();
+
+    expect(signer.kid).toBe(one.jwk.kid);
+    expect(lines).toMatchObject([{ keyNotPublished: 'DisabledException' }]);
+  });
+
+  it('fails when its own key cannot be published, and is asked again at the next login', async () => {
+    const { asked } = kmsAnswers(outage, outage, one.reply);
+    const signer = openSigner(tableWith(), ['first']);
+
+    await expect(signer()).rejects.toMatchObject({ name: 'KMSInternalException' });
+    await expect(signer()).rejects.toMatchObject({ name: 'KMSInternalException' });
+    expect((await signer()).kid).toBe(one.jwk.kid);
+    await signer();
+
+    expect(asked).toHaveLength(3);
+    expect(lines).toEqual([]);
+  });
+
+  it('fails to sign as KMS does, and signs the next token', async () => {
+    kmsAnswers(one.reply, outage, { Signature: asn1('x', one.privateKey) });
+    const { sign: signIt } = await openSigner(tableWith(), ['first'])();
+
+    await expect(signIt('x')).rejects.toMatchObject({ name: 'KMSInternalException' });
+    expect(await signIt('x')).toHaveLength(64);
+  });
+
+  it('gives up half a second before the request must be answered', async () => {
+    const { asked } = kmsAnswers(one.reply, { Signature: asn1('x', one.privateKey) });
+    startClock(0);
+
+    const signer = await openSigner(tableWith([{ pk: 'JWKS', sk: one.jwk.kid }]), ['first'])();
+    await signer.sign('x');
+    startClock(Number.POSITIVE_INFINITY);
+
+    expect(asked.map(({ signal }) => (signal as AbortSignal | undefined)?.aborted)).toEqual([true, true]);
+  });
+
+  it('takes its keys from the stack', async () => {
+    vi.stubEnv('SIGNING_KEYS', 'one,two');
+    const { asked } = kmsAnswers(one.reply, other.reply);
+
+    await openSigner(tableWith())();
+    vi.unstubAllEnvs();
+
+    expect(asked.map(({ input }) => input.KeyId)).toEqual(['one', 'two']);
+  });
+});
