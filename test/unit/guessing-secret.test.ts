@@ -6,10 +6,9 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openGuessing } from '../../lib/accounts/guessing.ts';
 import { coldStartEnded } from '../../lib/cold-start.ts';
-import type { Key } from '../../lib/table/keys.ts';
-import type { Item, Table } from '../../lib/table/table.ts';
-import type { Write } from '../../lib/table/write.ts';
+import type { Table } from '../../lib/table/table.ts';
 import { startClock } from '../../lib/time-left.ts';
+import { recordedTable } from '../support/recorded-table.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
 
 /* How guesses are counted, against a table that notes what it is asked. */
@@ -40,30 +39,6 @@ afterEach(() => {
   startClock(Number.POSITIVE_INFINITY);
 });
 
-/** A table with these items, whose updates succeed unless these say otherwise in turn. */
-function tableWith(items: readonly Item[] = [], updates: (boolean | Error)[] = []) {
-  const read: Key[][] = [];
-  const transacted: Write[][] = [];
-  const updated: Write[] = [];
-  const table = {
-    items,
-    async getAll(keys: readonly Key[]) {
-      read.push([...keys]);
-      return table.items.filter(({ pk, sk }) => keys.some((key) => key.pk === pk && key.sk === sk));
-    },
-    async transact(writes: readonly Write[]) {
-      transacted.push([...writes]);
-    },
-    async update(write: Write) {
-      updated.push(write);
-      const outcome = updates.shift() ?? true;
-      if (outcome instanceof Error) throw outcome;
-      return outcome ? ({ ...write.key } as Item) : undefined;
-    },
-  };
-  return Object.assign(table as typeof table & Table, { read, transacted, updated });
-}
-
 async function guessingOn(table: Table, ...replies: Reply[]) {
   const { settings, asked, inputs } = scripted(...replies);
   const guessing = openGuessing(table, LIMITS, 'pepper', new KMSClient(settings));
@@ -75,7 +50,7 @@ const from = (address: string) => ({ address, arrivedAt: NOW });
 
 describe('the secret that hides names and addresses', () => {
   it('is a MAC of KMS, made once in the cold start', async () => {
-    const { guessing, inputs } = await guessingOn(tableWith(), MAC);
+    const { guessing, inputs } = await guessingOn(recordedTable(), MAC);
     const before = inputs().length;
 
     await guessing.countRequest(from('203.0.113.7'));
@@ -88,7 +63,7 @@ describe('the secret that hides names and addresses', () => {
 
   it('that the cold start did not get is asked for again by each request until there is one', async () => {
     const outage = { error: 'KMSInternalException', status: 500 };
-    const { guessing, asked } = await guessingOn(tableWith(), outage, outage, MAC);
+    const { guessing, asked } = await guessingOn(recordedTable(), outage, outage, MAC);
 
     await expect(guessing.countRequest(from('203.0.113.7'))).rejects.toMatchObject({ name: 'KMSInternalException' });
     await guessing.countRequest(from('203.0.113.7'));
@@ -99,7 +74,7 @@ describe('the secret that hides names and addresses', () => {
 
   it('is asked for by nobody twice at the same moment', async () => {
     const outage = { error: 'KMSInternalException', status: 500 };
-    const { guessing, asked } = await guessingOn(tableWith(), outage, MAC);
+    const { guessing, asked } = await guessingOn(recordedTable(), outage, MAC);
 
     await Promise.all([guessing.countRequest(from('203.0.113.7')), guessing.countRequest(from('203.0.113.8'))]);
 
@@ -110,7 +85,7 @@ describe('the secret that hides names and addresses', () => {
     const { settings, asked } = scripted(MAC);
     const timeout = vi.spyOn(AbortSignal, 'timeout');
 
-    openGuessing(tableWith(), LIMITS, 'pepper', new KMSClient(settings));
+    openGuessing(recordedTable(), LIMITS, 'pepper', new KMSClient(settings));
     await coldStartEnded();
 
     expect(timeout.mock.calls).toEqual([[2000]]);
@@ -119,7 +94,7 @@ describe('the secret that hides names and addresses', () => {
   });
 
   it('comes with a connection to the table', async () => {
-    await guessingOn(tableWith(), MAC);
+    await guessingOn(recordedTable(), MAC);
 
     await vi.waitFor(() => expect(opened).toBe(1));
   });
@@ -131,13 +106,13 @@ describe('a guess', () => {
   const source = { pk: `ATTEMPTS#${hidden('203.0.113.7')}`, sk: 'SOURCE' };
 
   it('is counted by its login and network, by its login elsewhere and by its source, each under its own key', async () => {
-    const table = tableWith();
+    const table = recordedTable();
     const { guessing } = await guessingOn(table, MAC);
 
     const attempt = await guessing.reserve('ada', from('203.0.113.7'));
     await attempt.forgive();
 
-    expect(table.read).toEqual([[network, elsewhere, source]]);
+    expect(table.reads).toEqual([[network, elsewhere, source]]);
     expect(table.transacted).toMatchObject([
       [{ key: elsewhere, attributes: { n: 1 } }],
       [
@@ -158,7 +133,7 @@ describe('a guess', () => {
       { ...elsewhere, ...counts, n: 30 },
       { ...network, ...counts },
     ];
-    const table = tableWith(items);
+    const table = recordedTable(...items);
     const { guessing } = await guessingOn(table, MAC);
 
     const attempt = await guessing.reserve('ada', from('203.0.113.7'));
@@ -175,7 +150,7 @@ describe('a guess', () => {
   });
 
   it('waits as its login must, and is counted nowhere then', async () => {
-    const table = tableWith([{ ...elsewhere, n: 11, last: NOW - 500, expires: NOW / 1000 + 60 }]);
+    const table = recordedTable({ ...elsewhere, n: 11, last: NOW - 500, expires: NOW / 1000 + 60 });
     const { guessing } = await guessingOn(table, MAC);
 
     const refused = guessing.reserve('ada', from('203.0.113.7'));
@@ -185,7 +160,7 @@ describe('a guess', () => {
   });
 
   it('that was right and cannot be forgiven in an outage is right all the same', async () => {
-    const table = tableWith();
+    const table = recordedTable();
     const { guessing } = await guessingOn(table, MAC);
     const attempt = await guessing.reserve('ada', from('203.0.113.7'));
     table.transact = async () => {
@@ -206,19 +181,21 @@ describe('a request that is no guess', () => {
   const address = '2001:db8:1:2:3::4';
 
   it('is counted against its source alone, and as no failure', async () => {
-    const table = tableWith();
+    const table = recordedTable();
     const { guessing } = await guessingOn(table, MAC);
 
     await guessing.countRequest(from(address));
 
-    expect(table.read).toEqual([[source]]);
+    expect(table.reads).toEqual([[source]]);
     expect(table.transacted).toEqual([]);
     expect(table.updated).toMatchObject([{ key: source, values: { ':failures': 0, ':one': 1 } }]);
   });
 
   it('is counted on what others have counted meanwhile, five times in all', async () => {
-    const lucky = tableWith([{ ...source, n: 0, requests: 5, since: NOW }], [false, false, false, false, true]);
-    const unlucky = tableWith([], Array(6).fill(false));
+    const lucky = recordedTable({ ...source, n: 0, requests: 5, since: NOW });
+    const unlucky = recordedTable();
+    lucky.updates.push(false, false, false, false, true);
+    unlucky.updates.push(...Array(6).fill(false));
     const one = await guessingOn(lucky, MAC);
     const other = await guessingOn(unlucky, MAC);
 
@@ -227,11 +204,12 @@ describe('a request that is no guess', () => {
 
     await expect(failing).rejects.toMatchObject({ code: 'unavailable' });
     expect([lucky.updated.length, unlucky.updated.length]).toEqual([5, 5]);
-    expect([lucky.read.length, lucky.read.at(-1)]).toEqual([5, [source]]);
+    expect([lucky.reads.length, lucky.reads.at(-1)]).toEqual([5, [source]]);
   });
 
   it('is rejected when its source has had its share, also when that came about meanwhile', async () => {
-    const table = tableWith([], [false]);
+    const table = recordedTable();
+    table.updates.push(false);
     const { guessing } = await guessingOn(table, MAC);
     const { update } = table;
     table.update = async (write) => {
@@ -247,7 +225,7 @@ describe('a request that is no guess', () => {
 });
 
 it('a mailed key ends the waits of its login in its network, and gives the source nothing back', async () => {
-  const { guessing } = await guessingOn(tableWith(), MAC);
+  const { guessing } = await guessingOn(recordedTable(), MAC);
 
   const writes = await guessing.mailboxProved('ada', from('203.0.113.7'));
 
@@ -259,5 +237,5 @@ it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY'])('does not 
   for (const each of ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY']) vi.stubEnv(each, '1');
   vi.stubEnv(name, '');
 
-  expect(() => openGuessing(tableWith())).toThrow(`The setting ${name} is missing`);
+  expect(() => openGuessing(recordedTable())).toThrow(`The setting ${name} is missing`);
 });

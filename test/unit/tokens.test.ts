@@ -1,9 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { sharedKms } from '../../lib/kms.ts';
-import type { Key } from '../../lib/table/keys.ts';
-import type { Item, Table } from '../../lib/table/table.ts';
-import type { Write } from '../../lib/table/write.ts';
 import { startClock } from '../../lib/time-left.ts';
 import { issueToken } from '../../lib/tokens/issue-token.ts';
 import { openSigner, readKeySet } from '../../lib/tokens/signing-keys.ts';
@@ -11,6 +8,7 @@ import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { decode, makeKey } from '../support/mint.ts';
+import { recordedTable } from '../support/recorded-table.ts';
 import { NOW, REFUSED, signedBy, tableOf, useStillClock, verifierOn } from '../support/tokens.ts';
 
 describe('an issued token', () => {
@@ -183,18 +181,6 @@ describe('the signer', () => {
     return { asked };
   }
 
-  function tableWith(items: readonly Item[] = []) {
-    const transacted: Write[][] = [];
-    const table = {
-      async get(key: Key) {
-        return items.find(({ sk }) => sk === key.sk);
-      },
-      async transact(writes: readonly Write[]) {
-        transacted.push([...writes]);
-      },
-    };
-    return Object.assign(table as typeof table & Table, { transacted });
-  }
   const claimOf = ({ jwk }: typeof one) => ({
     act: 'Put',
     key: { pk: 'JWKS', sk: jwk.kid },
@@ -206,7 +192,7 @@ describe('the signer', () => {
 
   it('publishes its key before it signs with it, once', async () => {
     const { asked } = kmsAnswers(one.reply, { Signature: asn1('input', one.privateKey) });
-    const table = tableWith();
+    const table = recordedTable();
     const signer = openSigner(table, ['first']);
 
     const { kid, sign: signIt } = await signer();
@@ -233,7 +219,7 @@ describe('the signer', () => {
 
   it('leaves a key alone that is published already', async () => {
     kmsAnswers(one.reply);
-    const table = tableWith([{ pk: 'JWKS', sk: one.jwk.kid }]);
+    const table = recordedTable({ pk: 'JWKS', sk: one.jwk.kid });
 
     expect((await openSigner(table, ['first'])()).kid).toBe(one.jwk.kid);
     expect(table.transacted).toEqual([]);
@@ -241,7 +227,7 @@ describe('the signer', () => {
 
   it('publishes the keys that follow too, and signs with the first', async () => {
     const { asked } = kmsAnswers(one.reply, other.reply, { Signature: asn1('x', one.privateKey) });
-    const table = tableWith();
+    const table = recordedTable();
 
     const signer = await openSigner(table, ['first', 'second'])();
     await signer.sign('x');
@@ -254,7 +240,7 @@ describe('the signer', () => {
   it('keeps nobody from logging in when a key that follows cannot be published, which is logged', async () => {
     kmsAnswers(one.reply, named('DisabledException'));
 
-    const signer = await openSigner(tableWith(), ['first', 'second'])();
+    const signer = await openSigner(recordedTable(), ['first', 'second'])();
 
     expect(signer.kid).toBe(one.jwk.kid);
     expect(lines).toMatchObject([{ keyNotPublished: 'DisabledException' }]);
@@ -262,7 +248,7 @@ describe('the signer', () => {
 
   it('fails when its own key cannot be published, and is asked again at the next login', async () => {
     const { asked } = kmsAnswers(outage, outage, one.reply);
-    const signer = openSigner(tableWith(), ['first']);
+    const signer = openSigner(recordedTable(), ['first']);
 
     await expect(signer()).rejects.toMatchObject({ name: 'KMSInternalException' });
     await expect(signer()).rejects.toMatchObject({ name: 'KMSInternalException' });
@@ -275,7 +261,7 @@ describe('the signer', () => {
 
   it('fails to sign as KMS does, and signs the next token', async () => {
     kmsAnswers(one.reply, outage, { Signature: asn1('x', one.privateKey) });
-    const { sign: signIt } = await openSigner(tableWith(), ['first'])();
+    const { sign: signIt } = await openSigner(recordedTable(), ['first'])();
 
     await expect(signIt('x')).rejects.toMatchObject({ name: 'KMSInternalException' });
     expect(await signIt('x')).toHaveLength(64);
@@ -285,7 +271,7 @@ describe('the signer', () => {
     const { asked } = kmsAnswers(one.reply, { Signature: asn1('x', one.privateKey) });
     startClock(0);
 
-    const signer = await openSigner(tableWith([{ pk: 'JWKS', sk: one.jwk.kid }]), ['first'])();
+    const signer = await openSigner(recordedTable({ pk: 'JWKS', sk: one.jwk.kid }), ['first'])();
     await signer.sign('x');
     startClock(Number.POSITIVE_INFINITY);
 
@@ -296,7 +282,7 @@ describe('the signer', () => {
     vi.stubEnv('SIGNING_KEYS', 'one,two');
     const { asked } = kmsAnswers(one.reply, other.reply);
 
-    await openSigner(tableWith())();
+    await openSigner(recordedTable())();
     vi.unstubAllEnvs();
 
     expect(asked.map(({ input }) => input.KeyId)).toEqual(['one', 'two']);

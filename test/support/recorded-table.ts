@@ -1,0 +1,65 @@
+import type { Key } from '../../lib/table/keys.ts';
+import type { Item, Table } from '../../lib/table/table.ts';
+import type { Write } from '../../lib/table/write.ts';
+
+/** A table that has these items, notes what is written and changes nothing. */
+export interface RecordedTable extends Table {
+  items: Item[];
+  readonly reads: Key[][];
+  readonly transacted: (readonly Write[])[];
+  readonly updated: Write[];
+  readonly ids: string[];
+  /** What the next transactions fail with, in turn: nothing, or an error. */
+  readonly refusals: (Error | undefined)[];
+  /** What becomes of the next updates, in turn: made, refused by their condition, or failed. */
+  readonly updates: (boolean | Error)[];
+}
+
+export function recordedTable(...items: Item[]): RecordedTable {
+  const find = ({ pk, sk }: Key) => table.items.find((item) => item.pk === pk && item.sk === sk);
+  const table: RecordedTable = {
+    items,
+    reads: [],
+    transacted: [],
+    updated: [],
+    ids: [],
+    refusals: [],
+    updates: [],
+    async get(key) {
+      table.reads.push([key]);
+      return find(key);
+    },
+    async getAll(keys) {
+      table.reads.push([...keys]);
+      return table.items.filter((item) => keys.some(({ pk, sk }) => item.pk === pk && item.sk === sk));
+    },
+    async query(pk) {
+      return table.items.filter((item) => item.pk === pk);
+    },
+    async total() {
+      return table.items.length;
+    },
+    async nextId(kind) {
+      table.ids.push(kind);
+      return 100 + table.ids.length;
+    },
+    async update(write) {
+      table.updated.push(write);
+      const outcome = table.updates.shift() ?? true;
+      if (outcome instanceof Error) throw outcome;
+      return outcome ? { ...write.key } : undefined;
+    },
+    async transact(writes) {
+      table.transacted.push(writes);
+      const refusal = table.refusals.shift();
+      if (refusal) throw refusal;
+    },
+  };
+  return table;
+}
+
+/** The error of a transaction that is cancelled for these reasons, one for each of its writes. */
+export function cancelledBy(...codes: string[]): Error {
+  const CancellationReasons = codes.map((Code) => ({ Code }));
+  return Object.assign(new Error('cancelled'), { name: 'TransactionCanceledException', CancellationReasons });
+}
