@@ -4,8 +4,11 @@ import { promisify } from 'node:util';
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { OPERATOR } from '../infra/local/cloud.ts';
+import type { Passwords } from '../lib/passwords/passwords.ts';
 import { rosterKey, sequenceKey } from '../lib/table/keys.ts';
+import { createFirstAdministrator } from '../lib/users/first-administrator.ts';
 import { useGatehouse } from './support/gatehouse.ts';
+import { itemsOf } from './support/items.ts';
 
 const gatehouse = useGatehouse({ breaksData: true });
 
@@ -58,6 +61,48 @@ describe('the first administrator of a table', () => {
     expect(audits.body).toMatchObject([{ actor: 'system', action: 'user.created', target }]);
     const entries = await gatehouse.table.query('AUDIT#PERMANENT');
     expect(entries.filter((entry) => entry.target === target).map((entry) => 'expires' in entry)).toEqual([false]);
+  });
+
+  it('is one of two who are made at the same moment, and the other one leaves nothing behind but an id', async () => {
+    await forgetAdministrators();
+    const before = await itemsOf(gatehouse.cloud);
+    // Nobody commits before both have seen that nobody administers.
+    let bothHaveRead: () => void = () => undefined;
+    const barrier = new Promise<void>((resolve) => {
+      bothHaveRead = resolve;
+    });
+    let hashing = 0;
+    const passwords: Passwords = {
+      async hash() {
+        if (++hashing === 2) bothHaveRead();
+        await barrier;
+        return 'a hash';
+      },
+      matches: async () => false,
+      isOutdated: () => false,
+    };
+
+    const made = await Promise.all(
+      ['twin-1', 'twin-2'].map((login) =>
+        createFirstAdministrator(gatehouse.table, passwords, {
+          login,
+          email: `${login}@example.com`,
+          password: 'pass',
+        }),
+      ),
+    );
+
+    const [winner, ...others] = made.filter((user) => user !== undefined);
+    const after = await itemsOf(gatehouse.cloud);
+    const added = [...after].filter(([name]) => !before.has(name)).map(([, { pk }]) => pk);
+    expect(others).toEqual([]);
+    expect((await gatehouse.table.get(rosterKey))?.ids).toEqual(new Set([winner?.id]));
+    expect(added.sort()).toEqual([
+      'AUDIT#PERMANENT',
+      `EMAIL#${winner?.email}`,
+      `LOGIN#${winner?.login}`,
+      'USER',
+    ]);
   });
 
   it('is refused where somebody administers already, and uses up no id', async () => {

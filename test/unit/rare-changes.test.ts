@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { adoptTable, NotGatehouseTable, SKIPPED_IDS } from '../../lib/restore/adopt-table.ts';
+import { entityKey, precedenceKey, rosterKey, sequenceKey } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
+import type { WholeTable } from '../../lib/table/whole-table.ts';
+import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
+import { precedenceWait, takePrecedence } from '../../lib/users/precedence.ts';
+import { cancelledBy, recordedTable } from '../support/recorded-table.ts';
+
+const NOW = Date.UTC(2030, 0, 1) + 700;
+const SECOND = Math.floor(NOW / 1000);
+beforeEach(() => vi.useFakeTimers({ now: NOW }));
+afterEach(() => vi.useRealTimers());
+
+describe('precedence', () => {
+  it('is taken for a second, and kept for a minute more', async () => {
+    const table = recordedTable();
+
+    await takePrecedence(table, 7);
+
+    expect(table.transacted).toEqual([
+      [{ act: 'Put', key: precedenceKey(7), attributes: { until: NOW + 1000, expires: SECOND + 2 + 60 } }],
+    ]);
+  });
+
+  it('that cannot be taken fails nothing', async () => {
+    const table = recordedTable();
+    table.refusals.push(new TypeError('a defect'));
+
+    await expect(takePrecedence(table, 7)).resolves.toBeUndefined();
+  });
+
+  it.each([
+    [undefined, 0],
+    [-1, 0],
+    [0, 0],
+    [1, 1],
+    [999, 999],
+    // A clock that is ahead makes nobody wait for longer.
+    [60_000, 1000],
+  ])('that ends in %j ms is waited for so long: %i', async (ahead, expected) => {
+    const table = recordedTable(...(ahead === undefined ? [] : [{ ...precedenceKey(7), until: NOW + ahead }]));
+
+    expect(await precedenceWait(table, 7)).toBe(expected);
+    expect(table.reads).toEqual([[precedenceKey(7)]]);
+  });
+});
+
+describe('the adoption of a restored table', () => {
+  /** The end of a second, so that there is little to wait for. */
+  const ALMOST = SECOND * 1000 + 940;
+  // What waits here cannot be faked.
+  beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: ALMOST }));
+
+  const roster = { ...rosterKey, ids: new Set([1]) };
+  const reset = (hash: string): Item => ({ pk: `RESET#${hash}`, sk: 'RESET' });
+  const wholeTable = (...pages: Item[][]) =>
+    ({
+      async *scan() {
+        yield* pages;
+      },
+    }) as Partial<WholeTable> as WholeTable;
+  it('moves both sequences on as long as nothing takes an id meanwhile', async () => {
+    const table = recordedTable(roster, { ...sequenceKey('USER'), n: 12 });
+
+    const adoption = await adoptTable(table, wholeTable(), 50);
+
+    expect(adoption.sequences).toEqual([
+      { kind: 'USER', before: 12, after: 62 },
+      { kind: 'INTEGRATION', before: 0, after: 50 },
+    ]);
+    expect(table.transacted.slice(0, 2)).toEqual([
+      [
+        {
+          act: 'Update',
+          key: sequenceKey('USER'),
+          update: 'SET #set0 = :set0',
+          condition: '#n = :before',
+          names: { '#n': 'n', '#set0': 'n' },
+          values: { ':before': 12, ':set0': 62 },
+          otherwise: 'reload',
+        },
+      ],
+      [
+        {
+          act: 'Update',
+          key: sequenceKey('INTEGRATION'),
+          update: 'SET #set0 = :set0',
+          condition: 'attribute_not_exists(pk)',
+          names: { '#set0': 'n' },
+          values: { ':set0': 50 },
+          otherwise: 'reload',
+        },
+      ],
+    ]);
+  });
+
+  it('skips a million ids unless told otherwise', async () => {
+    const adoption = await adoptTable(recordedTable(roster), wholeTable());
+
+    expect(SKIPPED_IDS).toBe(1_000_000);
+    expect(adoption.sequences.map(({ after }) => after)).toEqual([1_000_000, 1_000_000]);
+  });
+
+  it('rejects tokens from before the next second, and is over when that has come', async () => {
+    const table = recordedTable(roster);
+
+    const started = performance.now();
+    const adoption = await adoptTable(table, wholeTable());
+    const took = performance.now() - started;
+
+    const notBefore = { act: 'Put', key: { pk: 'JWKS', sk: 'NOT-BEFORE' }, attributes: { seconds: SECOND + 1 } };
+    expect(table.transacted[2]).toEqual([notBefore]);
+    expect(adoption.notBefore).toEqual(new Date((SECOND + 1) * 1000));
+    expect(took).toBeGreaterThan(58);
+  });
+
+  it('deletes the reset keys of every page and nothing else, and waits where the table is busy', async () => {
+    const table = recordedTable(roster);
+    const pages = [
+      [reset('a'), { pk: 'USER', sk: 'RESET#' }],
+      [{ pk: 'RESETS', sk: 'RESET' }],
+      [reset('b'), reset('c')],
+    ];
+    const gone = cancelledBy('ConditionalCheckFailed');
+    table.refusals.push(undefined, undefined, undefined, cancelledBy('TransactionConflict'), undefined, gone);
+
+    const adoption = await adoptTable(table, wholeTable(...pages));
+
+    expect(adoption.resetKeys).toBe(3);
+    const removal = (hash: string) => [
+      { act: 'Delete', key: reset(hash), condition: 'attribute_exists(pk)', otherwise: 'reload' },
+    ];
+    expect(table.transacted.slice(3)).toEqual([removal('a'), removal('a'), removal('b'), removal('c')]);
+  });
+
+  it('is refused where nobody administers, before anything is changed', async () => {
+    const table = recordedTable();
+
+    await expect(adoptTable(table, wholeTable())).rejects.toBeInstanceOf(NotGatehouseTable);
+    expect(table.transacted).toEqual([]);
+  });
+});
+
+describe('the first administrator', () => {
+  const person = { login: 'root', email: 'root@example.com', password: 'secret', firstName: 'Ada' };
+  const hashed: string[] = [];
+  const passwords = {
+    hash: async (password: string) => {
+      hashed.push(password);
+      return `hash of ${password}`;
+    },
+    matches: async () => false,
+    isOutdated: () => false,
+  };
+  beforeEach(() => {
+    hashed.length = 0;
+  });
+
+  it('is an activated account with both roles, made by the system while the roster names nobody', async () => {
+    const table = recordedTable({ ...rosterKey });
+
+    const user = await createFirstAdministrator(table, passwords, person);
+
+    expect(user).toMatchObject({
+      id: 101,
+      login: 'root',
+      email: 'root@example.com',
+      firstName: 'Ada',
+      passwordHash: 'hash of secret',
+      activated: true,
+      langKey: 'en',
+      authorities: ['ROLE_ADMIN', 'ROLE_USER'],
+      createdBy: 'system',
+      lastModifiedBy: 'system',
+    });
+    expect(JSON.stringify(user)).not.toContain('"secret"');
+    const [writes = []] = table.transacted;
+    expect(writes.find(({ key }) => key === rosterKey)).toEqual({
+      act: 'Update',
+      key: rosterKey,
+      update: 'ADD #ids :set',
+      condition: 'attribute_not_exists(#ids)',
+      names: { '#ids': 'ids' },
+      values: { ':set': new Set([101]) },
+      otherwise: 'reload',
+    });
+    expect(writes.find(({ key }) => key.pk === 'USER')).toMatchObject({
+      key: entityKey('USER', 101),
+      attributes: user,
+    });
+    expect(writes.at(-1)?.attributes).toMatchObject({
+      actor: 'system',
+      actorId: 0,
+      action: 'user.created',
+      target: 'user/101',
+    });
+  });
+
+  it('is not made where there is one, for which no id is used up and no hash computed', async () => {
+    const table = recordedTable({ ...rosterKey, ids: new Set([1]) });
+
+    expect(await createFirstAdministrator(table, passwords, person)).toBeUndefined();
+    expect([table.transacted, table.ids, hashed]).toEqual([[], [], []]);
+  });
+
+  it('uses one id and one hash however often it is tried', async () => {
+    const table = recordedTable();
+    table.refusals.push(cancelledBy('TransactionConflict'));
+
+    const created = createFirstAdministrator(table, passwords, person);
+    await vi.runAllTimersAsync();
+
+    expect((await created)?.id).toBe(101);
+    expect([table.transacted.length, table.ids, hashed]).toEqual([2, ['USER'], ['secret']]);
+  });
+
+  it('is nobody when another one is made meanwhile', async () => {
+    const table = recordedTable();
+    const conditions = ['None', 'None', 'ConditionalCheckFailed', 'None', 'None', 'None'];
+    table.refusals.push(cancelledBy(...conditions));
+    const { transact } = table;
+    table.transact = async (...transaction) => {
+      table.items = [{ ...rosterKey, ids: new Set([5]) }];
+      return transact(...transaction);
+    };
+
+    expect(await createFirstAdministrator(table, passwords, person)).toBeUndefined();
+    expect(table.transacted).toHaveLength(1);
+  });
+});
