@@ -97,12 +97,7 @@ describe('the first administrator of a table', () => {
     const added = [...after].filter(([name]) => !before.has(name)).map(([, { pk }]) => pk);
     expect(others).toEqual([]);
     expect((await gatehouse.table.get(rosterKey))?.ids).toEqual(new Set([winner?.id]));
-    expect(added.sort()).toEqual([
-      'AUDIT#PERMANENT',
-      `EMAIL#${winner?.email}`,
-      `LOGIN#${winner?.login}`,
-      'USER',
-    ]);
+    expect(added.sort()).toEqual(['AUDIT#PERMANENT', `EMAIL#${winner?.email}`, `LOGIN#${winner?.login}`, 'USER']);
   });
 
   it('is refused where somebody administers already, and uses up no id', async () => {
