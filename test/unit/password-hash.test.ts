@@ -1,6 +1,8 @@
 import { argon2Sync } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
+import * as v from 'valibot';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { password } from '../../lib/passwords/password-schema.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
 import { startClock } from '../../lib/time-left.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
@@ -186,5 +188,25 @@ describe('a stored hash', () => {
     );
     vi.stubEnv('PEPPER_KEY', '');
     expect(() => openPasswords()).toThrow('The setting PEPPER_KEY is missing');
+  });
+});
+
+describe('a password to set', () => {
+  const issuesOf = (value: unknown) =>
+    v.safeParse(password, value, { abortPipeEarly: true }).issues?.map(({ message }) => message);
+
+  it.each([4, 100])('can have %i code points, as it is brought to one spelling', (length) => {
+    expect(v.parse(password, 'e\u0301'.repeat(length))).toBe('\u00E9'.repeat(length));
+    expect(v.parse(password, '😀'.repeat(length))).toBe('😀'.repeat(length));
+  });
+
+  it.each([
+    ['3 code points', '😀'.repeat(3), 'Size'],
+    ['101 code points', 'x'.repeat(101), 'Size'],
+    ['3 code points once it is brought to one spelling', 'e\u0301'.repeat(3), 'Size'],
+    ['half of a surrogate pair', 'pass\uD83D', 'Pattern'],
+    ['no text', 12345, 'TypeMismatch'],
+  ])('cannot have %s', (_, value, issue) => {
+    expect(issuesOf(value)).toEqual([issue]);
   });
 });

@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
+import { sharedKms } from '../../lib/kms.ts';
+import { startClock } from '../../lib/time-left.ts';
+
+/* What is asked of KMS for the values of parameters, and what becomes of its failures. */
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+  startClock(Number.POSITIVE_INFINITY);
+});
+
+const DATA_KEY = Buffer.alloc(32, 7);
+const WRAPPED = Buffer.alloc(300, 9);
+
+/** What KMS answers in turn, and what it is asked. */
+function kmsAnswers(...replies: (object | Error)[]) {
+  vi.stubEnv('VALUES_KEY', 'values');
+  const asked: { operation: string; input: unknown; signal: AbortSignal | undefined }[] = [];
+  vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: object, options: unknown) => {
+    const { input } = command as { input: unknown };
+    const { abortSignal } = options as { abortSignal?: AbortSignal };
+    asked.push({ operation: command.constructor.name, input, signal: abortSignal });
+    const reply = replies.shift();
+    if (reply instanceof Error || !reply) throw reply;
+    return reply;
+  });
+  return asked;
+}
+const dataKey = { Plaintext: DATA_KEY, CiphertextBlob: WRAPPED };
+const outage = () => Object.assign(new Error('KMS'), { name: 'KMSInternalException' });
+
+describe('a sealed value', () => {
+  it('opens under the data key that KMS has wrapped for its integration', async () => {
+    const asked = kmsAnswers(dataKey, { Plaintext: DATA_KEY });
+
+    const sealed = (await openSeal(7))('välue', 7_000_001);
+    const value = await unseal(sealed, 7_000_001);
+
+    expect(value).toBe('välue');
+    expect(asked.map(({ operation, input }) => [operation, input])).toEqual([
+      [
+        'GenerateDataKeyCommand',
+        { KeyId: 'values', KeySpec: 'AES_256', EncryptionContext: { service: 'gatehouse', integration: '7' } },
+      ],
+      [
+        'DecryptCommand',
+        {
+          KeyId: 'values',
+          CiphertextBlob: WRAPPED,
+          EncryptionContext: { service: 'gatehouse', integration: '7' },
+        },
+      ],
+    ]);
+  });
+
+  it('has a format, the length of the wrapped key, that key, a nonce of its own, a tag and as many bytes as the value', async () => {
+    kmsAnswers(dataKey);
+    const seal = await openSeal(7);
+
+    const [one, other] = [seal('välue', 7_000_001), seal('välue', 7_000_001)].map((bytes) => Buffer.from(bytes));
+
+    expect(one?.subarray(0, 3)).toEqual(Buffer.from([1, 300 >> 8, 300 & 255]));
+    expect(one?.subarray(3, 303)).toEqual(WRAPPED);
+    expect(one).toHaveLength(3 + 300 + 12 + 16 + 6);
+    expect(one?.subarray(303, 315)).not.toEqual(other?.subarray(303, 315));
+  });
+
+  it.each([
+    ['another parameter', 7_000_002],
+    ['another integration', 8_000_001],
+  ])('does not open for %s', async (_, id) => {
+    kmsAnswers(dataKey, { Plaintext: DATA_KEY });
+    const sealed = (await openSeal(7))('value', 7_000_001);
+
+    await expect(unseal(sealed, id)).rejects.toThrow();
+  });
+
+  it('of another format is not opened, and KMS not asked', async () => {
+    const asked = kmsAnswers(dataKey);
+    const sealed = (await openSeal(7))('value', 7_000_001);
+    sealed[0] = 2;
+
+    await expect(unseal(sealed, 7_000_001)).rejects.toThrow('A stored parameter value is not readable');
+    expect(asked).toHaveLength(1);
+  });
+
+  it('fails as KMS does, on either way, and asks again the next time', async () => {
+    kmsAnswers(outage(), dataKey, outage(), { Plaintext: DATA_KEY });
+
+    await expect(openSeal(7)).rejects.toMatchObject({ name: 'KMSInternalException' });
+    const sealed = (await openSeal(7))('value', 7_000_001);
+    await expect(unseal(sealed, 7_000_001)).rejects.toMatchObject({ name: 'KMSInternalException' });
+    expect(await unseal(sealed, 7_000_001)).toBe('value');
+  });
+
+  it('is given up half a second before the request must be answered', async () => {
+    const asked = kmsAnswers(dataKey, { Plaintext: DATA_KEY });
+    startClock(0);
+
+    await unseal((await openSeal(7))('value', 7_000_001), 7_000_001);
+
+    expect(asked.map(({ signal }) => signal?.aborted)).toEqual([true, true]);
+  });
+});
