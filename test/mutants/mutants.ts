@@ -1,4 +1,5 @@
+import { edges } from './edges.ts';
 import type { Mutant } from './mutant.ts';
 
 /** Every mutant that is planted. */
-export const mutants: readonly Mutant[] = [];
+export const mutants: readonly Mutant[] = [...edges];

@@ -96,7 +96,7 @@ describe('the secret that hides names and addresses', () => {
   it('comes with a connection to the table', async () => {
     await guessingOn(recordedTable(), MAC);
 
-    await vi.waitFor(() => expect(opened).toBe(1));
+    await vi.waitFor(() => expect(opened).toBeGreaterThan(0));
   });
 });
 

@@ -190,7 +190,7 @@ describe('a mailer', () => {
   it('opens its connection in the cold start', async () => {
     mailerThatGets();
 
-    await vi.waitFor(() => expect(opened).toEqual(['HEAD']));
+    await vi.waitFor(() => expect(opened).toContain('HEAD'));
   });
 
   it('waits three seconds for an answer of SES, and asks three times', async () => {
