@@ -141,6 +141,7 @@ export const edges: readonly Mutant[] = [
     ['inTime(longest)', 'inTime()'],
     ['const NOTICE_TIMEOUT = 2000', 'const NOTICE_TIMEOUT = 8000'],
     ['requestTimeout: 3000', 'requestTimeout: 1500'],
+    ["openConnection('email');", "openConnection('dynamodb');"],
     ['`${linkBase}${key}`', 'linkBase'],
     ["    .catch((error) => logError('invitationNotSent', error, { userId: user.id }));", ''],
     ["logError('noticeNotSent', error, { userId: user.id })", 'undefined'],
@@ -239,6 +240,7 @@ export const edges: readonly Mutant[] = [
     ['hidden(`${networkOf(address)} ${login}`)', 'hidden(networkOf(address))'],
     ['await unlessUnavailable(together([cleared, givenBack]))', 'await together([cleared, givenBack])'],
     ['  startInColdStart(derived);\n', ''],
+    ["  openConnection('dynamodb');\n", ''],
   ]),
   ...plant('lib/accounts/log-in.ts', 'test/unit/accounts.test.ts', [
     [' || !user.activated', ''],

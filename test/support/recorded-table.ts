@@ -51,6 +51,7 @@ export function recordedTable(...items: Item[]): RecordedTable {
     },
     async transact(writes) {
       table.transacted.push(writes);
+      if (table.transacted.length > 1000) throw new Error('The table is asked without end');
       const refusal = table.refusals.shift();
       if (refusal) throw refusal;
     },

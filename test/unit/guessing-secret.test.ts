@@ -1,13 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openGuessing } from '../../lib/accounts/guessing.ts';
 import { coldStartEnded } from '../../lib/cold-start.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { startClock } from '../../lib/time-left.ts';
+import { useOpenedConnections } from '../support/opened-connections.ts';
 import { recordedTable } from '../support/recorded-table.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
 
@@ -19,21 +17,11 @@ const MAC = { Mac: SECRET.toString('base64') };
 const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000 };
 const hidden = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
 
-let server: http.Server;
-let opened = 0;
-beforeEach(async () => {
-  opened = 0;
-  server = http.createServer((_, response) => {
-    opened++;
-    response.end();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+const opened = useOpenedConnections();
+beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: NOW });
 });
 afterEach(() => {
-  server.close();
   vi.unstubAllEnvs();
   vi.useRealTimers();
   startClock(Number.POSITIVE_INFINITY);
@@ -96,7 +84,7 @@ describe('the secret that hides names and addresses', () => {
   it('comes with a connection to the table', async () => {
     await guessingOn(recordedTable(), MAC);
 
-    await vi.waitFor(() => expect(opened).toBeGreaterThan(0));
+    expect(opened).toEqual(['https://dynamodb.eu-south-2.amazonaws.com']);
   });
 });
 

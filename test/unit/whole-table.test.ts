@@ -87,7 +87,7 @@ describe('a snapshot', () => {
     const waits = timer.mock.calls.map(([, milliseconds]) => milliseconds ?? 0);
     expect(waits).toHaveLength(18);
     expect(Math.max(...waits)).toBeLessThan(200);
-    expect(Math.max(...waits)).toBeGreaterThan(50);
+    expect(Math.max(...waits)).toBeGreaterThan(100);
   });
 
   it('that fails otherwise fails at once', async () => {
@@ -133,4 +133,11 @@ describe('a range', () => {
       },
     ]);
   });
+});
+
+it('is the table that the stack names', () => {
+  vi.stubEnv('TABLE_NAME', '');
+
+  expect(() => openWholeTable([])).toThrow('The setting TABLE_NAME is missing from the environment');
+  vi.unstubAllEnvs();
 });

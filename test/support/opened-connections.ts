@@ -1,0 +1,22 @@
+import { EventEmitter } from 'node:events';
+import https from 'node:https';
+import { afterEach, beforeEach, vi } from 'vitest';
+
+/** Where connections are opened ahead in the tests of a file, which really open none. */
+export function useOpenedConnections(): string[] {
+  const opened: string[] = [];
+  beforeEach(() => {
+    opened.length = 0;
+    vi.stubEnv('AWS_ENDPOINT_URL', undefined);
+    vi.stubEnv('AWS_REGION', 'eu-south-2');
+    vi.spyOn(https, 'request').mockImplementation(((url: string) => {
+      opened.push(url);
+      return Object.assign(new EventEmitter(), { end: () => undefined, destroy: () => undefined });
+    }) as never);
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
+  });
+  return opened;
+}
