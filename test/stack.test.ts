@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, inject, it } from 'vitest';
 import { readTemplate } from '../infra/local/template.ts';
 import { readSettings, type Settings } from '../infra/settings.ts';
 import { routes } from '../routes.ts';
-import { assemblyOf, synthesizeHere } from './support/stack.ts';
+import { assemblyOf, templateOf as template } from './support/stack.ts';
 
 /* Facts about the template of an environment. The bundles are those of this run. */
-
-const template = (name: string, changes: Partial<Settings> = {}) => Template.fromStack(synthesizeHere(name, changes));
 
 const prod = template('prod');
 const dev = template('dev');

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
 import { inject } from 'vitest';
 import { GatehouseStack } from '../../infra/gatehouse-stack.ts';
 import { readSettings, type Settings } from '../../infra/settings.ts';
@@ -13,18 +14,43 @@ export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
   );
 
 /** The stack of an environment with other settings, on the bundles of this run: in this process, which knows the CDK already. */
-export function synthesizeHere(
-  name: string,
-  changes: Partial<Settings> = {},
-  prepare = (_app: App): void => undefined,
-) {
+export function synthesizeHere(name: string, changes: Partial<Settings> = {}, prepare?: (app: App) => void) {
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
   const outdir = assemblyOf(name, changes);
-  const app = new App({ outdir, context: { ...context, env: name, 'aws:cdk:disable-asset-staging': true } });
+  const app = new App({
+    outdir,
+    context: { ...context, env: name, 'aws:cdk:disable-asset-staging': true },
+    // Four seconds that say the same every time; `npm run check` validates the template of production.
+    builtinCloudFormationValidation: false,
+  });
   const settings = { ...readSettings(app.node).settings, ...changes };
   const bundles = join(inject('assembly'), 'bundles');
   const stack = new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
-  prepare(app);
+  prepare?.(app);
   app.synth();
   return stack;
 }
+
+const templates = new Map<string, Template>();
+
+/** The template of an environment with other settings. A second file that asks for the same one in a worker gets it for nothing. */
+export function templateOf(name: string, changes: Partial<Settings> = {}): Template {
+  const key = JSON.stringify([inject('assembly'), name, changes]);
+  const template = templates.get(key) ?? Template.fromStack(synthesizeHere(name, changes));
+  templates.set(key, template);
+  return template;
+}
+
+/** A resource of a template, as CloudFormation gets it. */
+export interface Resource {
+  readonly Type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: properties are whatever their type has
+  readonly Properties: Record<string, any>;
+  readonly DeletionPolicy?: string;
+  readonly UpdateReplacePolicy?: string;
+  readonly DependsOn?: readonly string[];
+}
+
+/** All resources of a type, by logical id. */
+export const resourcesOf = (template: Template, type: string): Record<string, Resource> =>
+  template.findResources(type) as Record<string, Resource>;

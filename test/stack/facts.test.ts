@@ -1,0 +1,614 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Rights, routes } from '../../routes.ts';
+import { OTHER_SETTINGS } from '../support/other-settings.ts';
+import { readableTemplate } from '../support/readable-template.ts';
+import { assemblyOf, type Resource, resourcesOf, templateOf } from '../support/stack.ts';
+
+/*
+ * Facts about templates, each stated in full: a resource is equal to what stands here, so that nothing can be added to it
+ * or taken from it unnoticed. What has no fact of its own stands in the snapshot of production at the end.
+ */
+
+const prod = templateOf('prod');
+const dev = templateOf('dev');
+const other = templateOf('prod', OTHER_SETTINGS);
+
+const ENVIRONMENTS = [
+  { name: 'prod', template: prod, keep: true, environment: 'prod', days: 365 },
+  { name: 'dev', template: dev, keep: false, environment: 'dev', days: 7 },
+  { name: 'other', template: other, keep: true, environment: 'prod', days: 90 },
+];
+
+const policies = (keep: boolean) =>
+  keep
+    ? { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' }
+    : { DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' };
+const tags = (environment: string) => [{ Key: 'gatehouse:environment', Value: environment }];
+const arnOf = (logicalId: string) => ({ 'Fn::GetAtt': [logicalId, 'Arn'] });
+
+/** The function of a row, found by its description. */
+function functionOf(template: typeof prod, description: string): [logicalId: string, resource: Resource] {
+  const found = Object.entries(resourcesOf(template, 'AWS::Lambda::Function')).filter(
+    ([, { Properties }]) => Properties.Description === description,
+  );
+  expect(found).toHaveLength(1);
+  return found[0] as [string, Resource];
+}
+
+describe.each(ENVIRONMENTS)('the table of $name', ({ template, keep, environment }) => {
+  it('is one table with all that durability and security depend on', () => {
+    const maxima = { prod: [12_000, 4000], dev: [4000, 2000] }[environment] ?? [];
+    const [MaxReadRequestUnits, MaxWriteRequestUnits] = template === other ? [7001, 3001] : maxima;
+
+    expect(resourcesOf(template, 'AWS::DynamoDB::Table')).toEqual({
+      Table: {
+        Type: 'AWS::DynamoDB::Table',
+        ...policies(keep),
+        Properties: {
+          AttributeDefinitions: [
+            { AttributeName: 'pk', AttributeType: 'S' },
+            { AttributeName: 'sk', AttributeType: 'S' },
+          ],
+          KeySchema: [
+            { AttributeName: 'pk', KeyType: 'HASH' },
+            { AttributeName: 'sk', KeyType: 'RANGE' },
+          ],
+          BillingMode: 'PAY_PER_REQUEST',
+          OnDemandThroughput: { MaxReadRequestUnits, MaxWriteRequestUnits },
+          DeletionProtectionEnabled: keep,
+          PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: keep },
+          SSESpecification: { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: arnOf('TableKey') },
+          TimeToLiveSpecification: { AttributeName: 'expires', Enabled: true },
+          Tags: [...tags(environment), { Key: 'gatehouse:pepper-key', Value: arnOf('PepperKey') }],
+        },
+      },
+    });
+  });
+});
+
+describe.each(ENVIRONMENTS)('the keys of $name', ({ template, keep, environment }) => {
+  const SYMMETRIC = { KeySpec: 'SYMMETRIC_DEFAULT', KeyUsage: 'ENCRYPT_DECRYPT', EnableKeyRotation: true };
+  const SIGNING = { KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY', EnableKeyRotation: false };
+  const HMAC = { KeySpec: 'HMAC_256', KeyUsage: 'GENERATE_VERIFY_MAC', EnableKeyRotation: false };
+  const key = (what: string, properties: object) => ({
+    Type: 'AWS::KMS::Key',
+    ...policies(keep),
+    Properties: {
+      Description: `Gatehouse: ${what}`,
+      ...properties,
+      KeyPolicy: {
+        Version: '2012-10-17',
+        Statement: [
+          {
+            Effect: 'Allow',
+            Action: 'kms:*',
+            Principal: {
+              AWS: {
+                'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, ':iam::', { Ref: 'AWS::AccountId' }, ':root']],
+              },
+            },
+            Resource: '*',
+          },
+        ],
+      },
+      Tags: tags(environment),
+    },
+  });
+
+  it('have their spec, usage, rotation, description and fate', () => {
+    const signing = template === other ? ['SigningKeyB', 'SigningKeyA'] : ['SigningKey'];
+
+    expect(resourcesOf(template, 'AWS::KMS::Key')).toEqual({
+      TableKey: key('encrypts the table', SYMMETRIC),
+      ValuesKey: key('wraps the keys of parameter values', SYMMETRIC),
+      PepperKey: key('protects password hashes', HMAC),
+      ...Object.fromEntries(signing.map((logicalId) => [logicalId, key('signs tokens', SIGNING)])),
+    });
+  });
+});
+
+describe.each(ENVIRONMENTS)('the logs of $name', ({ template, keep, environment, days }) => {
+  const groups = resourcesOf(template, 'AWS::Logs::LogGroup');
+
+  it('end after the days that the settings say, and share the fate of the table', () => {
+    for (const group of Object.values(groups)) {
+      expect(group).toEqual({
+        Type: 'AWS::Logs::LogGroup',
+        ...policies(keep),
+        Properties: { RetentionInDays: days, Tags: tags(environment) },
+      });
+    }
+  });
+
+  it('are one of each function, and one of the entrance', () => {
+    const ofFunctions = Object.values(resourcesOf(template, 'AWS::Lambda::Function')).map(({ Properties }) => {
+      expect(Properties.LoggingConfig).toEqual({ LogGroup: { Ref: expect.any(String) } });
+      return Properties.LoggingConfig.LogGroup.Ref;
+    });
+    const [stage] = Object.values(resourcesOf(template, 'AWS::ApiGatewayV2::Stage'));
+    const ofEntrance = stage?.Properties.AccessLogSettings.DestinationArn['Fn::GetAtt'][0];
+
+    expect([...ofFunctions, ofEntrance].sort()).toEqual(Object.keys(groups).sort());
+  });
+});
+
+describe('a stack', () => {
+  it.each([
+    { name: 'prod', changes: {}, protection: true, region: 'eu-central-1' },
+    { name: 'dev', changes: {}, protection: false, region: 'eu-central-1' },
+    { name: 'prod', changes: OTHER_SETTINGS, protection: true, region: 'eu-north-1' },
+  ])(
+    'of $name in $region is protected against its termination: $protection',
+    ({ name, changes, protection, region }) => {
+      const { artifacts } = JSON.parse(readFileSync(join(assemblyOf(name, changes), 'manifest.json'), 'utf8'));
+      const { environment, properties } = artifacts[`Gatehouse-${name}`];
+
+      expect(environment).toBe(`aws://unknown-account/${region}`);
+      expect(properties.terminationProtection).toBe(protection);
+      expect(properties.tags).toEqual({ 'gatehouse:environment': name });
+    },
+  );
+
+  it.each(ENVIRONMENTS)('of $name keeps every resource that has a fate, or none', ({ template, keep }) => {
+    const { Resources } = template.toJSON() as { Resources: Record<string, Resource> };
+    const fates = Object.values(Resources).flatMap(({ DeletionPolicy, UpdateReplacePolicy }) =>
+      DeletionPolicy || UpdateReplacePolicy ? [{ DeletionPolicy, UpdateReplacePolicy }] : [],
+    );
+
+    expect(new Set(fates.map((fate) => JSON.stringify(fate)))).toEqual(new Set([JSON.stringify(policies(keep))]));
+  });
+
+  it.each(ENVIRONMENTS)('of $name says what it is, and where it is reached', ({ template }) => {
+    const { Description, Outputs } = template.toJSON();
+    const [api] = Object.keys(resourcesOf(template, 'AWS::ApiGatewayV2::Api'));
+
+    expect(Description).toBe('Gatehouse: users, roles, passwords and integrations of a security-monitoring platform');
+    expect(Outputs).toEqual({
+      Url: { Value: { 'Fn::GetAtt': [api, 'ApiEndpoint'] } },
+      TableName: { Value: { Ref: 'Table' } },
+    });
+  });
+});
+
+/** What a row may do with the table, and the action of IAM that it is; those of the second list in a transaction only. */
+const ALONE = {
+  get: 'dynamodb:GetItem',
+  batchGet: 'dynamodb:BatchGetItem',
+  query: 'dynamodb:Query',
+  updateAlone: 'dynamodb:UpdateItem',
+  check: 'dynamodb:ConditionCheckItem',
+};
+const IN_TRANSACTIONS = { put: 'dynamodb:PutItem', update: 'dynamodb:UpdateItem', remove: 'dynamodb:DeleteItem' };
+
+/** A row's rights to the table, and what every closed row may do besides. */
+function tableRights({ on, may, contract }: (typeof routes)[number]): Rights {
+  const { mail: _mail, keys: _keys, ...rights } = may;
+  if (contract.who === 'open') return rights;
+  const query = [...(may.query ?? []), 'JWKS'];
+  return on.startsWith('GET ') ? { ...rights, query } : { ...rights, query, get: [...(may.get ?? []), 'PRECEDENCE#*'] };
+}
+
+interface Kit {
+  readonly template: typeof prod;
+  readonly region: string;
+  readonly signing: readonly string[];
+  readonly sender: string;
+  readonly domain: string;
+  readonly configurationSet?: string;
+}
+
+/** All that a row's role may do, as its policy must say it. */
+function statementsFor(row: (typeof routes)[number], { region, signing, sender, ...kit }: Kit, logGroup: string) {
+  const tableStatements = Object.entries(tableRights(row)).map(([right, keys]) => ({
+    Effect: 'Allow',
+    Action: { ...ALONE, ...IN_TRANSACTIONS }[right],
+    Resource: arnOf('Table'),
+    Condition: {
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },
+      Null: { 'dynamodb:LeadingKeys': 'false' },
+      ...(right in IN_TRANSACTIONS && {
+        'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
+      }),
+    },
+  }));
+  const inContext = {
+    StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },
+    Null: { 'kms:EncryptionContext:integration': 'false' },
+  };
+  const signers = signing.map(arnOf);
+  const uses = {
+    sign: { Action: ['kms:Sign', 'kms:GetPublicKey'], Resource: signers.length === 1 ? signers[0] : signers },
+    pepper: { Action: 'kms:GenerateMac', Resource: arnOf('PepperKey') },
+    seal: { Action: 'kms:GenerateDataKey', Resource: arnOf('ValuesKey'), Condition: inContext },
+    unseal: { Action: 'kms:Decrypt', Resource: arnOf('ValuesKey'), Condition: inContext },
+  };
+  const ses = (name: string) => ({
+    'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, `:ses:${region}:`, { Ref: 'AWS::AccountId' }, `:${name}`]],
+  });
+  return [
+    { Effect: 'Allow', Action: ['logs:CreateLogStream', 'logs:PutLogEvents'], Resource: arnOf(logGroup) },
+    ...tableStatements,
+    ...(tableStatements.length > 0
+      ? [
+          {
+            Effect: 'Allow',
+            Action: 'kms:Decrypt',
+            Resource: arnOf('TableKey'),
+            Condition: { StringEquals: { 'kms:ViaService': `dynamodb.${region}.amazonaws.com` } },
+          },
+        ]
+      : []),
+    ...(row.may.keys ?? []).map((use) => ({ Effect: 'Allow', ...uses[use] })),
+    ...(row.may.mail
+      ? [
+          {
+            Effect: 'Allow',
+            Action: 'ses:SendEmail',
+            Resource: [
+              ses(`identity/${sender}`),
+              ses(`identity/${kit.domain}`),
+              ...(kit.configurationSet ? [ses(`configuration-set/${kit.configurationSet}`)] : []),
+            ],
+            Condition: { StringEquals: { 'ses:FromAddress': sender } },
+          },
+        ]
+      : []),
+  ];
+}
+
+const KITS: Record<string, Kit> = {
+  prod: {
+    template: prod,
+    region: 'eu-central-1',
+    signing: ['SigningKey'],
+    sender: 'gatehouse@example.com',
+    domain: 'example.com',
+  },
+  other: {
+    template: other,
+    region: 'eu-north-1',
+    signing: ['SigningKeyB', 'SigningKeyA'],
+    sender: 'gate@mail.example.org',
+    domain: 'mail.example.org',
+    configurationSet: 'events',
+  },
+};
+
+describe.each(Object.entries(KITS))('the role of a function of %s', (_, kit) => {
+  const roles = resourcesOf(kit.template, 'AWS::IAM::Role');
+  const policies = resourcesOf(kit.template, 'AWS::IAM::Policy');
+
+  it.each(routes)('$on may do all that its row says, and nothing else', (row) => {
+    const [, { Properties }] = functionOf(kit.template, row.on);
+    const [role] = Properties.Role['Fn::GetAtt'];
+    const own = Object.values(policies).filter((policy) =>
+      policy.Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === role),
+    );
+
+    expect(roles[role]?.Properties).toEqual({
+      AssumeRolePolicyDocument: {
+        Version: '2012-10-17',
+        Statement: [{ Effect: 'Allow', Action: 'sts:AssumeRole', Principal: { Service: 'lambda.amazonaws.com' } }],
+      },
+      Tags: tags('prod'),
+    });
+    expect(own).toHaveLength(1);
+    expect(own[0]?.Properties.Roles).toEqual([{ Ref: role }]);
+    const { Version, Statement } = (own[0] as Resource).Properties.PolicyDocument;
+    expect(Version).toBe('2012-10-17');
+    const expected = statementsFor(row, kit, Properties.LoggingConfig.LogGroup.Ref);
+    expect(Statement).toHaveLength(expected.length);
+    expect(Statement).toEqual(expect.arrayContaining(expected));
+  });
+
+  it('is of that function alone', () => {
+    const used = Object.values(resourcesOf(kit.template, 'AWS::Lambda::Function')).map(
+      ({ Properties }) => Properties.Role['Fn::GetAtt'][0],
+    );
+
+    expect(used.sort()).toEqual(Object.keys(roles).sort());
+  });
+});
+
+describe('the function of a row', () => {
+  const LIMITS = {
+    prod: { issuer: 'gatehouse-prod', token: '3600', remembered: '86400', audit: '730', source: ['100', '1000'] },
+    dev: { issuer: 'gatehouse-dev', token: '3600', remembered: '86400', audit: '30', source: ['10000', '100000'] },
+    other: { issuer: 'gatehouse-prod', token: '420', remembered: '1740', audit: '411', source: ['19', '23'] },
+  };
+  const RESERVED = { prod: 100, dev: undefined, other: 17 };
+  const CASES = (['prod', 'dev', 'other'] as const).flatMap((name) => routes.map((row) => ({ name, row, on: row.on })));
+  const templates = { prod, dev, other };
+
+  it.each(CASES)('$on of $name has its memory, time, instances and environment', ({ name, row }) => {
+    const [logicalId, { Properties }] = functionOf(templates[name], row.on);
+    const { issuer, token, remembered, audit, source } = LIMITS[name];
+    const signing = name === 'other' ? ['SigningKeyB', 'SigningKeyA'] : ['SigningKey'];
+    const mails = row.may.mail && name === 'other' && OTHER_SETTINGS.mail;
+    const has = (...uses: string[]) => row.may.keys?.some((use) => uses.includes(use));
+    const hashes = has('pepper');
+
+    expect(Properties.Environment.Variables).toEqual({
+      TOKEN_ISSUER: issuer,
+      TOKEN_SECONDS: token,
+      REMEMBERED_TOKEN_SECONDS: remembered,
+      AUDIT_DAYS: audit,
+      FAILURES_PER_SOURCE: source[0],
+      REQUESTS_PER_SOURCE: source[1],
+      ...(Object.keys(tableRights(row)).length > 0 && { TABLE_NAME: { Ref: 'Table' } }),
+      ...(has('sign') && {
+        SIGNING_KEYS:
+          signing.length === 1
+            ? arnOf('SigningKey')
+            : { 'Fn::Join': ['', [arnOf('SigningKeyB'), ',', arnOf('SigningKeyA')]] },
+      }),
+      ...(has('pepper') && { PEPPER_KEY: arnOf('PepperKey') }),
+      ...(has('seal', 'unseal') && { VALUES_KEY: arnOf('ValuesKey') }),
+      ...(row.may.mail && {
+        MAIL_SENDER: 'gatehouse@example.com',
+        MAIL_LINK_BASE:
+          name === 'dev'
+            ? 'http://127.0.0.1:9000/account/reset/finish?key='
+            : 'https://gatehouse.example.com/account/reset/finish?key=',
+        MAIL_TEMPLATES: expect.stringMatching(/^\{"en":\{"reset":\{"subject":"Reset your password".*"de":/),
+      }),
+      ...(mails && {
+        MAIL_SENDER: 'gate@mail.example.org',
+        MAIL_LINK_BASE: 'https://one.example/set-password?key=',
+        MAIL_TEMPLATES: JSON.stringify(mails.templates),
+        MAIL_CONFIGURATION_SET: 'events',
+      }),
+    });
+    expect(Properties).toEqual({
+      Description: row.on,
+      Handler: 'index.handler',
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      MemorySize: hashes ? 1024 : 512,
+      Timeout: 10,
+      ...(row.guarded && RESERVED[name] && { ReservedConcurrentExecutions: RESERVED[name] }),
+      Code: { S3Bucket: expect.anything(), S3Key: expect.stringMatching(/^[0-9a-f]{64}\.zip$/) },
+      Environment: expect.anything(),
+      LoggingConfig: expect.anything(),
+      Role: expect.anything(),
+      Tags: tags(name === 'dev' ? 'dev' : 'prod'),
+    });
+    expect(logicalId).toMatch(new RegExp(`^${row.file.replaceAll('-', '')}[0-9A-F]{8}$`));
+  });
+
+  it('is a bundle of its own', () => {
+    const code = Object.values(resourcesOf(prod, 'AWS::Lambda::Function')).map(
+      ({ Properties }) => Properties.Code.S3Key,
+    );
+
+    expect(new Set(code).size).toBe(routes.length);
+  });
+
+  it('keeps the parts of the environment that all need as they are named', () => {
+    expect(routes.filter(({ guarded }) => guarded).map(({ on }) => on)).toEqual([
+      'POST /api/authenticate',
+      'POST /api/account/reset-password/init',
+      'POST /api/account/reset-password/finish',
+    ]);
+  });
+});
+
+describe('the entrance', () => {
+  const apiOf = (template: typeof prod) => Object.entries(resourcesOf(template, 'AWS::ApiGatewayV2::Api'));
+
+  it.each(['prod', 'dev'])('of %s lets no page of another origin in', (name) => {
+    expect(apiOf(templateOf(name)).map(([, { Properties }]) => Properties)).toEqual([
+      { Name: 'Api', ProtocolType: 'HTTP', Tags: { 'gatehouse:environment': name } },
+    ]);
+  });
+
+  it('lets in the pages of the origins that the settings name, with the methods and headers of the API', () => {
+    expect(apiOf(other).map(([, { Properties }]) => Properties)).toEqual([
+      {
+        Name: 'Api',
+        ProtocolType: 'HTTP',
+        Tags: { 'gatehouse:environment': 'prod' },
+        CorsConfiguration: {
+          AllowOrigins: ['https://one.example', 'https://two.example'],
+          AllowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
+          AllowHeaders: ['Authorization', 'Content-Type', 'If-Match'],
+          ExposeHeaders: [
+            'Authorization',
+            'ETag',
+            'Link',
+            'Location',
+            'Retry-After',
+            'X-Total-Count',
+            'X-gatehouseApp-alert',
+            'X-gatehouseApp-error',
+            'X-gatehouseApp-params',
+          ],
+        },
+      },
+    ]);
+  });
+
+  it.each([
+    { name: 'prod', template: prod, all: [500, 1000], login: [1000, 2000] },
+    { name: 'dev', template: dev, all: [100, 200], login: [100, 200] },
+    { name: 'other', template: other, all: [11, 12], login: [13, 14] },
+  ])('of $name has one stage that throttles, and logs every request', ({ name, template, all, login }) => {
+    const [[apiId] = []] = apiOf(template);
+    const stages = Object.values(resourcesOf(template, 'AWS::ApiGatewayV2::Stage'));
+    const [logGroup] = Object.keys(resourcesOf(template, 'AWS::Logs::LogGroup')).filter((id) =>
+      id.includes('AccessLog'),
+    );
+    const own = { ThrottlingRateLimit: login[0], ThrottlingBurstLimit: login[1] };
+
+    const { Format, ...destination } = (stages[0] as Resource).Properties.AccessLogSettings;
+    expect(stages.map(({ Properties }) => Properties)).toEqual([
+      {
+        ApiId: { Ref: apiId },
+        StageName: '$default',
+        AutoDeploy: true,
+        DefaultRouteSettings: { ThrottlingRateLimit: all[0], ThrottlingBurstLimit: all[1] },
+        RouteSettings: {
+          'POST /api/authenticate': own,
+          'POST /api/account/reset-password/init': own,
+          'POST /api/account/reset-password/finish': own,
+        },
+        AccessLogSettings: { DestinationArn: arnOf(String(logGroup)), Format: expect.any(String) },
+        Tags: { 'gatehouse:environment': name === 'dev' ? 'dev' : 'prod' },
+      },
+    ]);
+    expect(destination).toEqual({ DestinationArn: arnOf(String(logGroup)) });
+    expect(JSON.parse(Format)).toEqual({
+      requestId: '$context.requestId',
+      time: '$context.requestTimeEpoch',
+      sourceIp: '$context.identity.sourceIp',
+      route: '$context.routeKey',
+      status: '$context.status',
+      milliseconds: '$context.responseLatency',
+      integrationError: '$context.integrationErrorMessage',
+    });
+  });
+
+  it('has its stage wait for each route that has a throttle of its own', () => {
+    const [stage] = Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Stage'));
+    const ids = Object.entries(resourcesOf(prod, 'AWS::ApiGatewayV2::Route'))
+      .filter(([, { Properties }]) => routes.some(({ on, guarded }) => guarded && on === Properties.RouteKey))
+      .map(([id]) => id);
+
+    expect(ids).toHaveLength(3);
+    expect(stage?.DependsOn).toEqual(expect.arrayContaining(ids));
+  });
+
+  it.each(routes)('leads $on to its function, which verifies tokens itself', ({ on }) => {
+    const [functionId] = functionOf(prod, on);
+    const found = Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Route')).filter(
+      ({ Properties }) => Properties.RouteKey === on,
+    );
+    const [route] = found;
+    const [, [, { Ref: integrationId }]] = (route as Resource).Properties.Target['Fn::Join'];
+    const [apiId] = Object.keys(resourcesOf(prod, 'AWS::ApiGatewayV2::Api'));
+    const permissions = Object.values(resourcesOf(prod, 'AWS::Lambda::Permission')).filter(
+      ({ Properties }) => Properties.FunctionName['Fn::GetAtt'][0] === functionId,
+    );
+
+    expect(found).toHaveLength(1);
+    expect(route?.Properties).toMatchObject({ ApiId: { Ref: apiId }, AuthorizationType: 'NONE' });
+    expect(resourcesOf(prod, 'AWS::ApiGatewayV2::Integration')[integrationId]?.Properties).toEqual({
+      ApiId: { Ref: apiId },
+      IntegrationType: 'AWS_PROXY',
+      IntegrationUri: arnOf(functionId),
+      PayloadFormatVersion: '2.0',
+    });
+    expect(permissions.map(({ Properties }) => [Properties.Action, Properties.Principal])).toEqual([
+      ['lambda:InvokeFunction', 'apigateway.amazonaws.com'],
+    ]);
+  });
+});
+
+describe('the daily verification', () => {
+  const [functionId, verification] = functionOf(other, 'verifies the table once a day');
+  const quiet = templateOf('dev', { dailyVerification: {} });
+
+  it('has the memory and time that a long table takes, and is named the table and nothing else', () => {
+    expect(verification.Properties).toMatchObject({
+      Description: 'verifies the table once a day',
+      Handler: 'index.handler',
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      MemorySize: 2048,
+      Timeout: 900,
+      Environment: { Variables: { TABLE_NAME: { Ref: 'Table' } } },
+    });
+    expect(verification.Properties.Environment.Variables).toEqual({ TABLE_NAME: { Ref: 'Table' } });
+    expect(verification.Properties).not.toHaveProperty('ReservedConcurrentExecutions');
+  });
+
+  it('is not tried again', () => {
+    expect(
+      Object.values(resourcesOf(other, 'AWS::Lambda::EventInvokeConfig')).map(({ Properties }) => Properties),
+    ).toEqual([{ FunctionName: { Ref: functionId }, MaximumRetryAttempts: 0, Qualifier: '$LATEST' }]);
+  });
+
+  it('runs once a day', () => {
+    expect(Object.values(resourcesOf(other, 'AWS::Events::Rule')).map(({ Properties }) => Properties)).toEqual([
+      {
+        ScheduleExpression: 'rate(1 day)',
+        State: 'ENABLED',
+        Targets: [{ Arn: arnOf(functionId), Id: 'Target0' }],
+        Tags: tags('prod'),
+      },
+    ]);
+  });
+
+  it('may read the whole table through its key, and write its log', () => {
+    const [policy] = Object.entries(resourcesOf(other, 'AWS::IAM::Policy'))
+      .filter(([id]) => id.startsWith('DailyVerification'))
+      .map(([, { Properties }]) => Properties.PolicyDocument);
+
+    expect(policy).toEqual({
+      Version: '2012-10-17',
+      Statement: [
+        {
+          Effect: 'Allow',
+          Action: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+          Resource: arnOf(verification.Properties.LoggingConfig.LogGroup.Ref),
+        },
+        {
+          Effect: 'Allow',
+          Action: ['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem'],
+          Resource: arnOf('Table'),
+        },
+        {
+          Effect: 'Allow',
+          Action: 'kms:Decrypt',
+          Resource: arnOf('TableKey'),
+          Condition: { StringEquals: { 'kms:ViaService': 'dynamodb.eu-north-1.amazonaws.com' } },
+        },
+      ],
+    });
+  });
+
+  it('rings an alarm at its first error of a day, and not while it does not run', () => {
+    const alarm = {
+      AlarmDescription: 'Gatehouse: the table is not intact, or could not be verified. npm run verify tells more.',
+      Namespace: 'AWS/Lambda',
+      MetricName: 'Errors',
+      Statistic: 'Sum',
+      Period: 86_400,
+      Threshold: 1,
+      EvaluationPeriods: 1,
+      ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+      TreatMissingData: 'notBreaching',
+    };
+    const alarmsOf = (template: typeof prod) =>
+      Object.values(resourcesOf(template, 'AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties);
+
+    expect(alarmsOf(other)).toEqual([
+      {
+        ...alarm,
+        Dimensions: [{ Name: 'FunctionName', Value: { Ref: functionId } }],
+        AlarmActions: ['arn:aws:sns:eu-north-1:123456789012:operators'],
+        Tags: tags('prod'),
+      },
+    ]);
+    expect(alarmsOf(quiet)).toEqual([
+      { ...alarm, Dimensions: [{ Name: 'FunctionName', Value: { Ref: expect.any(String) } }], Tags: tags('dev') },
+    ]);
+  });
+
+  it('is not there unless the settings have it', () => {
+    const types = ['AWS::Events::Rule', 'AWS::CloudWatch::Alarm', 'AWS::Lambda::EventInvokeConfig'];
+
+    expect(types.map((type) => Object.keys(resourcesOf(prod, type)))).toEqual([[], [], []]);
+    expect(Object.keys(resourcesOf(prod, 'AWS::Lambda::Function'))).toHaveLength(routes.length);
+  });
+});
+
+it('the template of production is the reviewed one: after a change that is meant, `npx vitest run -u test/stack` writes it', async () => {
+  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
+
+  const text = readableTemplate(prod.toJSON(), context.mailTemplates);
+
+  await expect(text).toMatchFileSnapshot('template-of-production.txt');
+});

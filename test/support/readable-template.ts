@@ -1,0 +1,39 @@
+const WIDTH = 160;
+
+/**
+ * A template as text that people compare: each resource in the order of its logical id, references as in `Fn::Sub`, and
+ * whatever fits on one line on one line. What changes without a change of the stack is left out: the hashes of bundles, and
+ * what the CDK adds for its own tool.
+ */
+export function readableTemplate(
+  { Description, Resources, Outputs }: Record<string, unknown>,
+  mailTemplates: object,
+): string {
+  const readable = JSON.parse(JSON.stringify({ Description, Outputs, Resources }), (_, value) => {
+    if (value === JSON.stringify(mailTemplates)) return '(mailTemplates of cdk.json)';
+    if (typeof value === 'string') return value.replace(/^[0-9a-f]{64}\.zip$/, '(hash).zip');
+    const [[name, argument] = [], ...others] = Object.entries(value ?? {});
+    if (others.length > 0) return value;
+    if (name === 'Ref') return `\${${argument}}`;
+    if (name === 'Fn::GetAtt') return `\${${(argument as string[]).join('.')}}`;
+    if (name === 'Fn::Join') {
+      const [separator, parts] = argument as [string, string[]];
+      return parts.join(separator);
+    }
+    return value;
+  });
+  return `${print(readable, '')}\n`;
+}
+
+function print(value: unknown, indent: string): string {
+  const line = JSON.stringify(value);
+  if (typeof value !== 'object' || value === null || indent.length + line.length <= WIDTH) return line;
+  const inner = `${indent}  `;
+  const isList = Array.isArray(value);
+  const lines = isList
+    ? value.map((item) => `${inner}${print(item, inner)}`)
+    : Object.entries(value)
+        .sort(([one], [other]) => (one < other ? -1 : 1))
+        .map(([name, item]) => `${inner}${JSON.stringify(name)}: ${print(item, inner)}`);
+  return `${isList ? '[' : '{'}\n${lines.join(',\n')}\n${indent}${isList ? ']' : '}'}`;
+}
