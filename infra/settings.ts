@@ -78,7 +78,7 @@ const settings = v.strictObject({
     v.pipe(
       v.string(),
       v.url(),
-      v.check((origin) => new URL(origin).origin === origin, 'An origin has no path and no slash at its end'),
+      v.check((origin) => URL.parse(origin)?.origin === origin, 'An origin has no path and no slash at its end'),
     ),
   ),
   /** Whether a function reads the whole table once a day to verify it; without this, no function can. */

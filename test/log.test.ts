@@ -10,6 +10,9 @@ const VALUE = 'value-of-parameter';
 const secrets: string[] = [PASSWORD, 'wrong-pa55word', 'next-pa55word', VALUE, 'next-value', 'broken-json'];
 const personal: string[] = ['keeper@example.com', 'Ada Lovelace', 'api key of the gate'];
 const requests: string[] = [];
+/** Whose requests are made. */
+let keeperId: number;
+let adminId: number;
 
 /** As a client calls; the answer's request id tells when its line has come. */
 async function call(method: string, path: string, sent: { token?: string; body?: unknown } = {}) {
@@ -28,6 +31,8 @@ beforeAll(async () => {
   const admin = await gatehouse.logIn('admin');
   const fields = { password: PASSWORD, authorities: ['ROLE_USER'], firstName: 'Ada Lovelace' };
   const { id } = await gatehouse.makeUser('keeper', fields);
+  keeperId = id;
+  adminId = (await gatehouse.call('GET', '/api/account', { token: admin })).body.id;
   const before = await hashesOf(id);
   const logIn = (password: string) => call('POST', '/api/authenticate', { body: { username: 'keeper', password } });
   const token: string = (await logIn(PASSWORD)).body.id_token;
@@ -83,4 +88,39 @@ it('has one line for each request, with what it may have and no more', () => {
   expect(logged.map(([entry]) => `${entry.requestId} ${entry.status}`)).toEqual(requests);
   expect(logged.map((lines) => lines.length)).toEqual(requests.map(() => 1));
   expect(entries.flatMap((entry) => Object.keys(entry).filter((key) => !allowed.includes(key)))).toEqual([]);
+});
+
+it('has the route, status, caller and failure of each request, and the time that it took', () => {
+  const byKeeper = { callerId: keeperId };
+  const byAdmin = { callerId: adminId };
+  const authenticate = { route: 'POST /api/authenticate' };
+  const parameter = { route: 'PUT /api/utm-integration-confs', ...byKeeper };
+
+  const lines = requests.map((request) => {
+    const [id] = request.split(' ');
+    return JSON.parse(gatehouse.lines.find((line) => line.includes(`"requestId":"${id}"`)) as string);
+  });
+
+  expect(lines.map(({ requestId: _id, milliseconds: _time, ...line }) => line)).toEqual([
+    { ...authenticate, status: 200 },
+    { route: 'POST /api/utm-integrations', status: 201, ...byKeeper },
+    { ...authenticate, status: 401, failure: 'bad-credentials' },
+    { ...authenticate, status: 400, failure: 'malformed' },
+    { route: 'POST /api/users', status: 400, ...byAdmin, failure: 'login-taken' },
+    { route: 'POST /api/users', status: 400, ...byAdmin, failure: 'invalid' },
+    { route: 'POST /api/utm-integration-confs', status: 201, ...byKeeper },
+    { ...parameter, status: 200 },
+    { ...parameter, status: 400, failure: 'invalid' },
+    { route: 'GET /api/utm-integration-confs/{id}', status: 200, ...byKeeper },
+    { route: 'GET /api/utm-integration-confs', status: 401, failure: 'unauthorized' },
+    { route: 'POST /api/account/change-password', status: 200, ...byKeeper },
+    { ...authenticate, status: 200 },
+  ]);
+  for (const { milliseconds } of lines) {
+    expect(Number.isInteger(milliseconds)).toBe(true);
+    expect(milliseconds).toBeGreaterThanOrEqual(0);
+    expect(milliseconds).toBeLessThan(10_000);
+  }
+  // A password takes a while to hash.
+  expect(lines[0].milliseconds).toBeGreaterThan(5);
 });

@@ -4,7 +4,7 @@ import { App } from 'aws-cdk-lib';
 import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, inject, it } from 'vitest';
 import { readTemplate } from '../infra/local/template.ts';
-import { readSettings, type Settings } from '../infra/settings.ts';
+import { readSettings } from '../infra/settings.ts';
 import { routes } from '../routes.ts';
 import { assemblyOf, templateOf as template } from './support/stack.ts';
 
@@ -403,60 +403,5 @@ describe('the daily verification', () => {
 
   it('does not keep the local cloud from reading the template', () => {
     expect(readTemplate(assemblyOf('prod', changes)).ofType('AWS::Events::Rule')).toHaveLength(1);
-  });
-});
-
-describe('the settings of an environment', () => {
-  const outdir = join(inject('assembly'), '../settings');
-  const read = (context: Record<string, unknown>) => () => readSettings(new App({ outdir, context }).node);
-
-  it('must be known', () => {
-    expect(read({ env: 'moon', environments: { dev: {} } })).toThrow('No environment is called moon: cdk.json has dev');
-  });
-
-  it.each([[[]], [['TableKey']], [['SigningKey', 'SigningKey']], ['SigningKey']])(
-    'cannot have as keys of tokens %j',
-    (signingKeys) => {
-      const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
-      const environments = { dev: { ...context.environments.dev, signingKeys } };
-
-      expect(read({ ...context, environments })).toThrow(/settings of dev in cdk.json are wrong.*signingKeys/s);
-    },
-  );
-
-  it.each([
-    ['guessing', { failuresPerSource: 100, requestsPerSource: 99 }, /guessing.*failuresPerSource must not be above/s],
-    ['loginConcurrency', 0, /loginConcurrency/],
-  ])('cannot have as %s %j', (name, value, sentence) => {
-    const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
-    const environments = { dev: { ...context.environments.dev, [name]: value } };
-
-    expect(read({ ...context, environments })).toThrow(sentence);
-  });
-
-  it.each(['passwordChanged', 'emailChanged'])('cannot have a notice with a link: %s', (occasion) => {
-    const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
-    const { en } = context.mailTemplates;
-    const mailTemplates = { en: { ...en, [occasion]: { subject: 'x', text: 'Click {link}' } } };
-
-    expect(read({ ...context, mailTemplates })).toThrow(new RegExp(`mail.templates.en.${occasion}`));
-  });
-
-  it('cannot give a token a longer life than a remembered one', () => {
-    const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
-    const readWith = (tokenLife: Settings['tokenLife']) =>
-      read({ ...context, env: 'dev', environments: { dev: { ...context.environments.dev, tokenLife } } });
-
-    expect(readWith({ minutes: 61, rememberedMinutes: 60 })).toThrow(
-      'The settings of dev in cdk.json are wrong. tokenLife: minutes must not be more than rememberedMinutes, ' +
-        'because a token with a longer life is refused with 401',
-    );
-    expect(readWith({ minutes: 60, rememberedMinutes: 60 })).not.toThrow();
-  });
-
-  it('are checked by name', () => {
-    const environments = { dev: { region: 'eu-central-1', logRetentionDays: 8 } };
-
-    expect(read({ env: 'dev', environments })).toThrow(/settings of dev in cdk.json are wrong.*logRetentionDays/s);
   });
 });

@@ -1,0 +1,16 @@
+import { vi } from 'vitest';
+
+/** The lines that are logged meanwhile, as they are printed. */
+export async function printedBy(work: () => unknown): Promise<string[]> {
+  const printed: string[] = [];
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed.push(String(text));
+    return true;
+  });
+  try {
+    await work();
+  } finally {
+    write.mockRestore();
+  }
+  return printed;
+}

@@ -1,0 +1,333 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Node } from 'constructs';
+import { describe, expect, it } from 'vitest';
+import { readSettings, type Settings } from '../../infra/settings.ts';
+
+const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
+
+/** Settings from this context. */
+const readFrom = (context: Record<string, unknown>) =>
+  readSettings({ tryGetContext: (key: string) => context[key] } as unknown as Node);
+
+/** An environment with every field that there can be, valid. */
+const VALID = {
+  region: 'eu-north-1',
+  keepData: true,
+  logRetentionDays: 90,
+  auditDays: 411,
+  tableMaximum: { readUnits: 7001, writeUnits: 3001 },
+  throttle: { all: { rate: 11, burst: 12 }, login: { rate: 13, burst: 14 } },
+  loginConcurrency: 17,
+  guessing: { failuresPerSource: 19, requestsPerSource: 23 },
+  signingKeys: ['SigningKeyB', 'SigningKeyA'],
+  tokenLife: { minutes: 7, rememberedMinutes: 29 },
+  mail: {
+    sender: 'gate@mail.example.org',
+    configurationSet: 'events',
+    linkBase: 'https://one.example/set-password?key=',
+    templates: {
+      en: {
+        reset: { subject: 'Reset', text: 'a {link}' },
+        invitation: { subject: 'Welcome', text: 'b {link}' },
+        passwordChanged: { subject: 'Password', text: 'c' },
+        emailChanged: { subject: 'Address', text: 'd' },
+      },
+    },
+  },
+  corsOrigins: ['https://one.example', 'http://127.0.0.1:9000'],
+  dailyVerification: { alarmTopic: 'arn:aws-cn:sns:cn-north-1:123456789012:operators.of_gate-1' },
+};
+const GONE = Symbol('gone');
+
+/** The valid environment with another value at a path; or without one. */
+function withValue(path: string, value: unknown): Record<string, unknown> {
+  const changed = structuredClone(VALID) as Record<string, unknown>;
+  const names = path.split('.');
+  const last = names.pop() as string;
+  const parent = names.reduce((object, name) => object[name] as Record<string, unknown>, changed);
+  if (value === GONE) delete parent[last];
+  else parent[last] = value;
+  return changed;
+}
+
+const readValid = (environment: object) => readFrom({ env: 'moon', environments: { moon: environment } }).settings;
+const reading = (environment: object) => () => readValid(environment);
+
+describe('the environments of cdk.json', () => {
+  const common = {
+    region: 'eu-central-1',
+    signingKeys: ['SigningKey'],
+    tokenLife: { minutes: 60, rememberedMinutes: 1440 },
+    corsOrigins: [],
+  };
+  const mail = (linkBase: string) => ({
+    sender: 'gatehouse@example.com',
+    linkBase: `${linkBase}/account/reset/finish?key=`,
+    templates: context.mailTemplates,
+  });
+
+  it.each<[string, Settings]>([
+    [
+      'dev',
+      {
+        ...common,
+        keepData: false,
+        logRetentionDays: 7,
+        auditDays: 30,
+        tableMaximum: { readUnits: 4000, writeUnits: 2000 },
+        throttle: { all: { rate: 100, burst: 200 }, login: { rate: 100, burst: 200 } },
+        guessing: { failuresPerSource: 10_000, requestsPerSource: 100_000 },
+        mail: mail('http://127.0.0.1:9000'),
+      },
+    ],
+    [
+      'staging',
+      {
+        ...common,
+        keepData: true,
+        logRetentionDays: 30,
+        auditDays: 365,
+        tableMaximum: { readUnits: 4000, writeUnits: 2000 },
+        throttle: { all: { rate: 200, burst: 400 }, login: { rate: 200, burst: 400 } },
+        guessing: { failuresPerSource: 100, requestsPerSource: 1000 },
+        mail: mail('https://staging.example.com'),
+      },
+    ],
+    [
+      'prod',
+      {
+        ...common,
+        keepData: true,
+        logRetentionDays: 365,
+        auditDays: 730,
+        tableMaximum: { readUnits: 12_000, writeUnits: 4000 },
+        throttle: { all: { rate: 500, burst: 1000 }, login: { rate: 1000, burst: 2000 } },
+        loginConcurrency: 100,
+        guessing: { failuresPerSource: 100, requestsPerSource: 1000 },
+        mail: mail('https://gatehouse.example.com'),
+      },
+    ],
+  ])('have in %s these settings and no others', (env, settings) => {
+    expect(readFrom({ ...context, env })).toEqual({ name: env, settings });
+  });
+
+  it('are dev, staging and prod, and dev unless another is named', () => {
+    expect(Object.keys(context.environments)).toEqual(['dev', 'staging', 'prod']);
+    expect(context.env).toBe('dev');
+  });
+
+  it('have mails in English and German, with a link where one can be followed', () => {
+    const { en, de, ...others } = context.mailTemplates;
+
+    expect(others).toEqual({});
+    for (const language of [en, de]) {
+      expect(Object.keys(language)).toEqual(['reset', 'invitation', 'passwordChanged', 'emailChanged']);
+      for (const { text } of Object.values<{ text: string }>(language)) expect(text).toContain('{login}');
+    }
+  });
+});
+
+describe('an environment', () => {
+  it('is read as it stands there', () => {
+    expect(readValid(VALID)).toEqual(VALID);
+  });
+
+  it.each(['prod', 'toString', 'constructor', 'undefined'])('that is not there stops with its name: %s', (env) => {
+    expect(() => readFrom({ env, environments: { dev: {}, moon: {} } })).toThrow(
+      `No environment is called ${env}: cdk.json has dev, moon`,
+    );
+  });
+
+  it('is not known where there are none', () => {
+    expect(() => readFrom({ env: 'dev' })).toThrow('No environment is called dev: cdk.json has ');
+    expect(() => readFrom({})).toThrow('No environment is called undefined');
+  });
+
+  it('names all that is wrong with it in one sentence', () => {
+    const wrong = { ...withValue('auditDays', 0), region: 7, moon: true };
+
+    expect(reading(wrong)).toThrow(
+      'The settings of moon in cdk.json are wrong. region: Invalid type: Expected string but received 7; ' +
+        'auditDays: Invalid value: Expected >=1 but received 0; moon: Invalid key: Expected never but received "moon"',
+    );
+  });
+
+  it('that is no object is named as a whole', () => {
+    expect(() => readFrom({ env: 'moon', environments: { moon: [] } })).toThrow(
+      /^The settings of moon in cdk.json are wrong\. region: /,
+    );
+  });
+
+  it('has the mail texts of all environments, unless it has its own', () => {
+    const { templates, ...mail } = VALID.mail;
+    const shared = structuredClone(templates);
+    shared.en.reset.subject = 'Shared';
+    const read = (environment: object) =>
+      readFrom({ env: 'moon', environments: { moon: environment }, mailTemplates: shared }).settings.mail;
+
+    expect(read({ ...VALID, mail })).toEqual({ ...mail, templates: shared });
+    expect(read(VALID)).toEqual(VALID.mail);
+    expect(() => read({ ...VALID, mail: undefined })).toThrow(/mail\.sender: .*mail\.linkBase: /);
+  });
+});
+
+/** What no number of requests, days or minutes can be. */
+const NO_COUNT = [GONE, '7', 0, -1, 1.5, null, Number.NaN, Number.POSITIVE_INFINITY];
+/** Throttles of API Gateway may be fractions. */
+const NO_RATE = [GONE, '7', 0, 0.99, -1, null, Number.NaN];
+const NO_TEXT = [GONE, 7, null, ['a']];
+const NO_OBJECT = [GONE, 7, null, 'a'];
+const notice = (name: string): Record<string, unknown[]> => ({
+  [`mail.templates.en.${name}`]: NO_OBJECT,
+  [`mail.templates.en.${name}.subject`]: NO_TEXT,
+  [`mail.templates.en.${name}.text`]: NO_TEXT,
+  [`mail.templates.en.${name}.other`]: ['a'],
+});
+const LINK = /Invalid content: Expected "\{link\}"/;
+const NO_LINK = /Invalid content: Expected !"\{link\}"/;
+
+const WRONG: Record<string, readonly unknown[]> = {
+  region: NO_TEXT,
+  keepData: [GONE, 'true', 1, null],
+  logRetentionDays: [GONE, 0, 8, 29, 366, '7', null, 'ONE_WEEK'],
+  auditDays: NO_COUNT,
+  tableMaximum: NO_OBJECT,
+  'tableMaximum.readUnits': NO_COUNT,
+  'tableMaximum.writeUnits': NO_COUNT,
+  'tableMaximum.units': [7],
+  throttle: NO_OBJECT,
+  'throttle.other': [{ rate: 1, burst: 1 }],
+  'throttle.all': NO_OBJECT,
+  'throttle.all.rate': NO_RATE,
+  'throttle.all.burst': NO_RATE,
+  'throttle.all.other': [7],
+  'throttle.login': NO_OBJECT,
+  'throttle.login.rate': NO_RATE,
+  'throttle.login.burst': NO_RATE,
+  loginConcurrency: NO_COUNT.filter((value) => value !== GONE),
+  guessing: NO_OBJECT,
+  'guessing.failuresPerSource': NO_COUNT,
+  'guessing.requestsPerSource': NO_COUNT,
+  'guessing.other': [7],
+  signingKeys: [
+    [],
+    ['TableKey'],
+    ['signingKey'],
+    ['SigningKey-2'],
+    ['aSigningKey'],
+    ['SigningKey '],
+    [7],
+    'SigningKey',
+    null,
+  ],
+  tokenLife: NO_OBJECT,
+  'tokenLife.minutes': NO_COUNT,
+  'tokenLife.rememberedMinutes': NO_COUNT,
+  'tokenLife.seconds': [7],
+  mail: [7],
+  'mail.sender': [...NO_TEXT, 'gate', 'gate@', 'Gate <gate@example.com>'],
+  'mail.configurationSet': ['', 'with space', 'all/*', 'x'.repeat(65), 'pünktchen', 7, null],
+  'mail.linkBase': [...NO_TEXT, 'one.example/key=', '/account/reset'],
+  'mail.replyTo': ['gate@example.com'],
+  'mail.templates': NO_OBJECT.filter((value) => value !== GONE),
+  'mail.templates.en.other': [{ subject: 'a', text: 'b' }],
+  ...notice('reset'),
+  ...notice('invitation'),
+  ...notice('passwordChanged'),
+  ...notice('emailChanged'),
+  corsOrigins: [GONE, 'https://one.example', null, ['one.example'], [7], ['*'], ['null']],
+  dailyVerification: [true, null, 7],
+  'dailyVerification.hour': [7],
+  'dailyVerification.alarmTopic': [
+    7,
+    '',
+    'operators',
+    'arn:aws:sqs:eu-central-1:123456789012:operators',
+    'arn:aws:sns:eu-central-1:12345678901:operators',
+    'arn:aws:sns:eu-central-1:1234567890123:operators',
+    'arn:aws:sns:eu-central-1:123456789012:',
+    'arn:aws:sns:eu-central-1:123456789012:a:b',
+    'xarn:aws:sns:eu-central-1:123456789012:operators',
+    'arn:aws:sns:eu-central-1:123456789012:operators ',
+  ],
+  other: [7],
+};
+const CASES = Object.entries(WRONG).flatMap(([path, values]) => values.map((value) => ({ path, value })));
+
+describe('a setting', () => {
+  it.each(CASES)('$path cannot be $value', ({ path, value }) => {
+    const asPattern = path.replaceAll('.', '\\.');
+
+    expect(reading(withValue(path, value))).toThrow(
+      new RegExp(`^The settings of moon in cdk\\.json are wrong\\. (.*; )?${asPattern}(\\.\\w+)?: `),
+    );
+  });
+
+  it.each<[string, unknown, RegExp | string]>([
+    ['mail.templates.en.reset.text', 'no link', LINK],
+    ['mail.templates.en.invitation.text', 'no link', LINK],
+    ['mail.templates.en.passwordChanged.text', 'a {link}', NO_LINK],
+    ['mail.templates.en.emailChanged.text', 'a {link}', NO_LINK],
+    ['mail.templates', { de: VALID.mail.templates.en }, 'mail.templates: English is missing'],
+    ['mail.templates', {}, 'mail.templates: English is missing'],
+    ['signingKeys', ['SigningKey', 'SigningKey'], 'signingKeys: A key stands there once'],
+    [
+      'guessing',
+      { failuresPerSource: 8, requestsPerSource: 7 },
+      'guessing: failuresPerSource must not be above requestsPerSource: each failure is a request',
+    ],
+    [
+      'tokenLife',
+      { minutes: 8, rememberedMinutes: 7 },
+      'tokenLife: minutes must not be more than rememberedMinutes, because a token with a longer life is refused with 401',
+    ],
+    ['corsOrigins', ['https://one.example/'], 'corsOrigins.0: An origin has no path and no slash at its end'],
+    ['corsOrigins', ['https://one.example/path'], 'corsOrigins.0: An origin has no path and no slash at its end'],
+    ['corsOrigins', ['https://ok.example', 'https://Two.example'], 'corsOrigins.1: An origin has no path'],
+    ['corsOrigins', ['https://one.example:443'], 'corsOrigins.0: An origin has no path'],
+  ])('%s, where it is %j, is refused with its reason', (path, value, reason) => {
+    expect(reading(withValue(path, value))).toThrow(reason);
+  });
+
+  it.each<[string, unknown]>([
+    ['keepData', false],
+    ['logRetentionDays', 1],
+    ['logRetentionDays', 3653],
+    ['auditDays', 1],
+    ['tableMaximum', { readUnits: 1, writeUnits: 1 }],
+    ['throttle.all', { rate: 1, burst: 1 }],
+    ['throttle.login', { rate: 1.5, burst: 1 }],
+    ['loginConcurrency', 1],
+    ['guessing', { failuresPerSource: 7, requestsPerSource: 7 }],
+    ['guessing', { failuresPerSource: 1, requestsPerSource: 1 }],
+    ['tokenLife', { minutes: 7, rememberedMinutes: 7 }],
+    ['tokenLife', { minutes: 1, rememberedMinutes: 1 }],
+    ['signingKeys', ['SigningKey']],
+    ['signingKeys', ['SigningKey2026', 'SigningKeyA', 'SigningKey']],
+    ['mail.configurationSet', 'x'],
+    ['mail.configurationSet', `aZ0_-${'x'.repeat(59)}`],
+    ['mail.templates', { en: VALID.mail.templates.en, 'pt-BR': VALID.mail.templates.en }],
+    ['corsOrigins', []],
+    ['corsOrigins', ['https://one.example:8443']],
+    ['dailyVerification', {}],
+    ['dailyVerification.alarmTopic', 'arn:aws:sns:eu-central-1:123456789012:operators'],
+  ])('%s can be %j', (path, value) => {
+    const environment = withValue(path, value);
+
+    expect(readValid(environment)).toEqual(environment);
+  });
+
+  it.each(['loginConcurrency', 'dailyVerification', 'mail.configurationSet', 'dailyVerification.alarmTopic'])(
+    '%s may be missing, and then is',
+    (path) => {
+      const environment = withValue(path, GONE);
+
+      expect(readValid(environment)).toStrictEqual(environment);
+    },
+  );
+
+  it('signingKeys is one key unless the environment says otherwise', () => {
+    expect(readValid(withValue('signingKeys', GONE))).toStrictEqual({ ...VALID, signingKeys: ['SigningKey'] });
+  });
+});
