@@ -110,7 +110,8 @@ export function flawOf(item: Item): Finding | undefined {
   }
   const { success, issues } = v.safeParse(kind.attributes, item);
   if (!success) {
-    const wrong = [...new Set(issues.map((issue) => v.getDotPath(issue)))];
+    // An element of a set has no path of its own.
+    const wrong = [...new Set(issues.map((issue) => v.getDotPath(issue) ?? issue.path?.[0].key))];
     return flaw('damaged-item', `lacks or has wrong: ${wrong.join(', ')}`, `nothing else holds that; ${BACKUP}`);
   }
   const collected = collectionOf(item);

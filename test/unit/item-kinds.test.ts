@@ -1,0 +1,397 @@
+import { describe, expect, it } from 'vitest';
+import { collectionOf, flawOf, VERIFIED_ATTRIBUTES } from '../../lib/integrity/item-kinds.ts';
+import type { Key } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
+import { thumbprint } from '../../lib/tokens/thumbprint.ts';
+
+const ABSENT = Symbol('absent');
+const LARGEST = Number.MAX_SAFE_INTEGER;
+
+/** For each type of attribute, values that are of it and values that are not. */
+const TYPES = {
+  id: { right: [1, LARGEST], wrong: [ABSENT, '1', 0, -1, 1.5, LARGEST + 1, null, Number.NaN] },
+  count: { right: [0, 1, LARGEST], wrong: [ABSENT, '1', -1, 0.5, LARGEST + 1, null] },
+  'count or absent': { right: [ABSENT, 0, 1], wrong: ['1', -1, 0.5, LARGEST + 1, null] },
+  whole: { right: [-1, 0, 1, -LARGEST], wrong: [ABSENT, '1', 0.5, LARGEST + 1, null] },
+  text: { right: ['', 'a'], wrong: [ABSENT, 1, null, ['a'], true] },
+  texts: { right: [[], ['a', 'b']], wrong: [ABSENT, 'a', [1], new Set(['a']), null] },
+  boolean: { right: [true, false], wrong: [ABSENT, 'true', 0, null] },
+  version: { right: ['aB3', '', 0, 7], wrong: [ABSENT, -1, 1.5, null, true, ['a']] },
+  'ids or absent': {
+    right: [ABSENT, new Set([1]), new Set([1, 2])],
+    wrong: [[1], new Set(['1']), new Set([0]), new Set([1, -1]), null, 1],
+  },
+  'UTS46 or absent': { right: [ABSENT, 'UTS46'], wrong: ['', 'NFKC', 46, null] },
+} as const;
+type Type = keyof typeof TYPES;
+
+interface ItemKind {
+  /** Keys of the kind; the first is that of the item. */
+  readonly keys: readonly [pk: string, sk: string][];
+  /** Keys that look like it. */
+  readonly strange: readonly [pk: string, sk: string][];
+  readonly attributes: Readonly<Record<string, Type>>;
+}
+
+const jwk = { kty: 'EC', crv: 'P-256', x: 'the-x', y: 'the-y' };
+const kid = thumbprint(jwk);
+
+const collection = (kind: string): Pick<ItemKind, 'keys' | 'strange'> => ({
+  keys: [[kind, '0000000000000007']],
+  strange: [
+    [kind, '7'],
+    [kind, '000000000000007'],
+    [kind, '00000000000000007'],
+    [kind, '0000000000000000'],
+    [kind, '-000000000000007'],
+    [kind, '000000000000007.5'],
+    [kind, '000000000000007x'],
+    [kind, '0x00000000000007'],
+    [kind, '9007199254740993'],
+    [kind, ''],
+    [`${kind}S`, '0000000000000007'],
+    [kind.toLowerCase(), '0000000000000007'],
+  ],
+});
+const beside = (prefix: string, sk: string, strange: [string, string][] = []): Pick<ItemKind, 'keys' | 'strange'> => ({
+  keys: [
+    [`${prefix}a`, sk],
+    [`${prefix}a#b`, sk],
+  ],
+  strange: [
+    [prefix, sk],
+    [prefix.slice(0, -1), sk],
+    [`x${prefix}a`, sk],
+    [`${prefix}a`, `${sk}S`],
+    [`${prefix}a`, sk.toLowerCase()],
+    ...strange,
+  ],
+});
+
+const expiring = { expires: 'count' } as const;
+const audit = { createdBy: 'text', createdDate: 'text', lastModifiedBy: 'text', lastModifiedDate: 'text' } as const;
+
+const KINDS: Record<string, ItemKind> = {
+  user: {
+    ...collection('USER'),
+    attributes: {
+      id: 'id',
+      login: 'text',
+      email: 'text',
+      activated: 'boolean',
+      langKey: 'text',
+      authorities: 'texts',
+      ...audit,
+      version: 'version',
+      passwordChanges: 'count',
+      emailKeyRule: 'UTS46 or absent',
+    },
+  },
+  'login guard': { ...beside('LOGIN#', 'GUARD'), attributes: { id: 'id' } },
+  'e-mail guard': { ...beside('EMAIL#', 'GUARD'), attributes: { id: 'id' } },
+  roster: {
+    keys: [['ADMINS', 'ROSTER']],
+    strange: [
+      ['ADMINS', 'ROSTERS'],
+      ['ADMINS', 'GUARD'],
+      ['ADMIN', 'ROSTER'],
+    ],
+    attributes: { ids: 'ids or absent' },
+  },
+  integration: {
+    ...collection('INTEGRATION'),
+    attributes: {
+      id: 'id',
+      name: 'text',
+      shortName: 'text',
+      integrationType: 'text',
+      active: 'boolean',
+      parameterCount: 'whole',
+      parametersEver: 'whole',
+      parameterBytes: 'count or absent',
+      version: 'version',
+      revision: 'count',
+    },
+  },
+  parameter: {
+    ...collection('CONF'),
+    attributes: { id: 'id', confName: 'text', version: 'version', bytes: 'count or absent' },
+  },
+  sequence: {
+    keys: [
+      ['SEQUENCE', 'USER'],
+      ['SEQUENCE', 'INTEGRATION'],
+    ],
+    strange: [
+      ['SEQUENCE', 'CONF'],
+      ['SEQUENCE', 'user'],
+      ['SEQUENCES', 'USER'],
+    ],
+    attributes: { n: 'whole' },
+  },
+  total: {
+    keys: [
+      ['TOTAL', 'USER'],
+      ['TOTAL', 'INTEGRATION'],
+      ['TOTAL', 'CONF'],
+    ],
+    strange: [
+      ['TOTAL', 'AUDIT'],
+      ['TOTALS', 'CONF'],
+    ],
+    attributes: { n: 'whole', changes: 'count or absent' },
+  },
+  'oldest valid token': { keys: [['JWKS', 'NOT-BEFORE']], strange: [], attributes: { seconds: 'count' } },
+  'entry of the audit trail': {
+    keys: [
+      ['AUDIT#2026-11', '2026-11-22T06:24:30.123Z#id'],
+      ['AUDIT#2026-11', '2026-11'],
+    ],
+    strange: [
+      ['AUDIT#2026-11', '2026-12-01T00:00:00.000Z#id'],
+      ['AUDIT#2026-1', '2026-1'],
+      ['AUDIT#2026-111', '2026-111'],
+      ['AUDIT#26-11', '26-11'],
+      ['xAUDIT#2026-11', '2026-11-22T06:24:30.123Z#id'],
+      ['AUDIT#2026-11x', '2026-11x'],
+      ['AUDIT', '2026-11-22T06:24:30.123Z#id'],
+    ],
+    attributes: {
+      time: 'text',
+      actor: 'text',
+      actorId: 'count',
+      action: 'text',
+      target: 'text',
+      targetName: 'text',
+    },
+  },
+  'permanent entry of the audit trail': {
+    keys: [['AUDIT#PERMANENT', '2026-11-22T06:24:30.123Z#id']],
+    strange: [
+      ['AUDIT#PERMANENT', '2026-11-22T06:24:30.123Z#'],
+      ['AUDIT#PERMANENT', '2026-11-22T06:24:30.123Z'],
+      ['AUDIT#PERMANENT', '2026-11-22T#id'],
+      ['AUDIT#PERMANENT', '2026-11-22 06:24:30#id'],
+      ['AUDIT#PERMANENT', '2026-11-2T06:24:30#id'],
+      ['AUDIT#PERMANENT', 'x2026-11-22T06:24:30.123Z#id'],
+      ['AUDIT#PERMANENTLY', '2026-11-22T06:24:30.123Z#id'],
+    ],
+    attributes: { time: 'text', actor: 'text', actorId: 'count', action: 'text', target: 'text', targetName: 'text' },
+  },
+  'failures elsewhere': {
+    ...beside('ATTEMPTS#', 'ELSEWHERE'),
+    attributes: { n: 'count', last: 'count', ...expiring },
+  },
+  'failures of a network': {
+    keys: [['ATTEMPTS#a', 'NETWORK#b']],
+    strange: [
+      ['ATTEMPTS#a', 'NETWORK#'],
+      ['ATTEMPTS#a', 'NETWORK'],
+      ['ATTEMPTS#a', 'xNETWORK#b'],
+      ['ATTEMPTS#', 'NETWORK#b'],
+      ['xATTEMPTS#a', 'NETWORK#b'],
+    ],
+    attributes: { n: 'count', last: 'count', ...expiring },
+  },
+  'failures of a source': {
+    ...beside('ATTEMPTS#', 'SOURCE'),
+    attributes: { n: 'whole', since: 'count', ...expiring },
+  },
+  'mails to a user': {
+    keys: ['reset', 'invitation', 'passwordChanged', 'emailChanged'].map((occasion) => [
+      'MAILS#0000000000000007',
+      occasion,
+    ]) as [[string, string]],
+    strange: [
+      ['MAILS#0000000000000007', 'other'],
+      ['MAILS#0000000000000007', ''],
+      ['MAILS#000000000000007', 'reset'],
+      ['MAILS#00000000000000007', 'reset'],
+      ['MAILS#000000000000000x', 'reset'],
+      ['xMAILS#0000000000000007', 'reset'],
+    ],
+    attributes: { n: 'count', since: 'count', ...expiring },
+  },
+  'read budget': { ...beside('READS#', 'BUDGET'), attributes: { paidBackAt: 'count', ...expiring } },
+  precedence: { ...beside('PRECEDENCE#', 'PRECEDENCE'), attributes: { until: 'count', ...expiring } },
+  'reset key': { ...beside('RESET#', 'RESET'), attributes: { userId: 'id', ...expiring } },
+};
+
+const GOOD: Partial<Record<Type, unknown>> = {
+  'count or absent': 1,
+  'ids or absent': new Set([1]),
+  'UTS46 or absent': 'UTS46',
+};
+
+/** An item of a kind; a collection's id is that of its key. */
+function itemOf({ keys, attributes }: ItemKind, [pk, sk] = keys[0] as [string, string]): Item {
+  const values = Object.entries(attributes).map(([name, type]) => [name, GOOD[type] ?? TYPES[type].right[0]]);
+  const isCollected = ['USER', 'INTEGRATION', 'CONF'].includes(pk);
+  return { ...Object.fromEntries(values), ...(isCollected && { id: Number(sk) }), pk, sk } as Item;
+}
+
+function withValue(item: Item, name: string, value: unknown): Item {
+  const { [name]: _, ...others } = item;
+  return value === ABSENT ? (others as Item) : { ...item, [name]: value };
+}
+
+describe.each(Object.entries(KINDS))('an item of the kind %s', (_, kind) => {
+  const { keys, strange, attributes } = kind;
+  const values = (side: 'right' | 'wrong') =>
+    Object.entries(attributes).flatMap(([name, type]) => TYPES[type][side].map((value) => ({ name, type, value })));
+
+  it.each(keys)('is known by the key %s / %s', (pk, sk) => {
+    expect(flawOf(itemOf(kind, [pk, sk]))).toBeUndefined();
+  });
+
+  it('may have attributes that the verification never reads', () => {
+    expect(flawOf({ ...itemOf(kind), passwordHash: 7, other: null })).toBeUndefined();
+  });
+
+  it.each(values('right'))('may have as $name, which is $type, $value', ({ name, value }) => {
+    const item = withValue(itemOf(kind), name, value);
+    const isOwnId = name === 'id' && collectionOf(item) !== undefined;
+
+    expect(flawOf(item)?.kind).toBe(isOwnId ? 'wrong-id' : undefined);
+  });
+
+  it.each(values('wrong'))('is damaged where $name, which is $type, is $value', ({ name, value }) => {
+    const [[pk, sk] = ['', '']] = keys;
+
+    const flaw = flawOf(withValue(itemOf(kind), name, value));
+
+    expect(flaw).toEqual({
+      kind: 'damaged-item',
+      keys: [{ pk, sk }],
+      says: expect.stringMatching(new RegExp(` / .+ lacks or has wrong: ${name}(\\.\\d)?\\.$`)),
+      remedy: {
+        advice: 'nothing else holds that; compare the item with a backup of the table and put it right by hand',
+      },
+    });
+  });
+
+  it('names everything that is wrong with it, each once', () => {
+    const required = Object.entries(attributes).filter(([, type]) => !type.endsWith('absent'));
+    const [pk, sk] = keys[0] as [string, string];
+
+    expect(flawOf({ pk, sk })?.says).toBe(
+      required.length > 0
+        ? `${pk} / ${sk} lacks or has wrong: ${required.map(([name]) => name).join(', ')}.`
+        : undefined,
+    );
+  });
+
+  it.each(strange)('is not known by the key %s / %s', (pk, sk) => {
+    const item = itemOf(kind, [pk, sk]);
+
+    expect(flawOf(item)?.kind).toMatch(pk === 'JWKS' ? /./ : /^unknown-item$/);
+  });
+});
+
+describe('a user, integration or parameter', () => {
+  it.each(['user', 'integration', 'parameter'])(
+    'that says another id is wrong, and either may be right: %s',
+    (name) => {
+      const item = itemOf(KINDS[name] as ItemKind);
+
+      expect(flawOf({ ...item, id: 8 })).toEqual({
+        kind: 'wrong-id',
+        keys: [{ pk: item.pk, sk: item.sk }],
+        says: `${item.pk} / 0000000000000007 says that its id is 8.`,
+        remedy: {
+          advice: 'either can be the right one; compare the item with a backup of the table and put it right by hand',
+        },
+      });
+    },
+  );
+
+  it('may have every id that there can be', () => {
+    const user = itemOf(KINDS.user as ItemKind);
+
+    expect(flawOf({ ...user, sk: '9007199254740991', id: LARGEST })).toBeUndefined();
+    expect(flawOf({ ...user, sk: '0000000000000001', id: 1 })).toBeUndefined();
+  });
+});
+
+describe('a public key', () => {
+  const key: Item = { pk: 'JWKS', sk: kid, jwk: { ...jwk, kid } };
+
+  it('is known by its thumbprint', () => {
+    expect(flawOf(key)).toBeUndefined();
+  });
+
+  it.each<[string, Partial<Item>]>([
+    ['stands under another id', { sk: 'other' }],
+    ['says another id', { jwk: { ...jwk, kid: 'other' } }],
+    ['says and stands under another id', { sk: 'other', jwk: { ...jwk, kid: 'other' } }],
+  ])('that %s is wrong', (_, changes) => {
+    const item = { ...key, ...changes };
+
+    expect(flawOf(item)).toEqual({
+      kind: 'wrong-signing-key',
+      keys: [{ pk: 'JWKS', sk: item.sk }],
+      says: `JWKS / ${item.sk} holds a key whose id is ${kid}.`,
+      remedy: {
+        advice:
+          'nothing says where the key is from; delete the item: at its next cold start the login publishes the keys that the stack names',
+      },
+    });
+  });
+
+  it.each(['x', 'y'])('with another %s is wrong', (name) => {
+    const changed = { ...jwk, kid, [name]: 'another' };
+
+    expect(flawOf({ ...key, jwk: changed })?.says).toContain(`whose id is ${thumbprint(changed)}`);
+  });
+
+  it.each(['kid', 'kty', 'crv', 'x', 'y'])('without %s, or with another type of it, is damaged', (name) => {
+    for (const value of [undefined, 7, null]) {
+      expect(flawOf({ ...key, jwk: { ...jwk, kid, [name]: value } })).toMatchObject({
+        kind: 'damaged-item',
+        says: `JWKS / ${kid} lacks or has wrong: jwk.${name}.`,
+      });
+    }
+  });
+
+  it.each([undefined, 'text', null])('that is %j is damaged', (value) => {
+    expect(flawOf({ ...key, jwk: value })?.says).toBe(`JWKS / ${kid} lacks or has wrong: jwk.`);
+  });
+
+  it('is every item beside the oldest valid token', () => {
+    expect(flawOf({ pk: 'JWKS', sk: 'not-before', seconds: 1 })?.kind).toBe('damaged-item');
+    expect(flawOf({ pk: 'JWKS', sk: 'NOT-BEFORE', jwk: { ...jwk, kid } })?.says).toContain('seconds');
+  });
+});
+
+describe('an item of no kind', () => {
+  it('is named, and left to the operator', () => {
+    expect(flawOf({ pk: 'GHOST', sk: 'x', id: 1 })).toEqual({
+      kind: 'unknown-item',
+      keys: [{ pk: 'GHOST', sk: 'x' }],
+      says: 'GHOST / x is of no kind that this version knows.',
+      remedy: {
+        advice:
+          'nothing says what it is; if a newer version has written it, verify with that one, else delete it by hand',
+      },
+    });
+  });
+});
+
+describe('the verification', () => {
+  it('reads these attributes and no others: no password, stamp, value or name of a person', () => {
+    const named = Object.values(KINDS).flatMap(({ attributes }) => Object.keys(attributes));
+
+    expect([...VERIFIED_ATTRIBUTES].sort()).toEqual([...new Set([...named, 'jwk'])].sort());
+    expect(new Set(VERIFIED_ATTRIBUTES).size).toBe(VERIFIED_ATTRIBUTES.length);
+  });
+
+  it.each<[Key, string | undefined]>([
+    [{ pk: 'USER', sk: '1' }, 'USER'],
+    [{ pk: 'INTEGRATION', sk: '' }, 'INTEGRATION'],
+    [{ pk: 'CONF', sk: 'x' }, 'CONF'],
+    [{ pk: 'TOTAL', sk: 'USER' }, undefined],
+    [{ pk: 'user', sk: '1' }, undefined],
+  ])('counts %j to the collection %s', (key, expected) => {
+    expect(collectionOf(key)).toBe(expected);
+  });
+});
