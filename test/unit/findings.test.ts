@@ -1,0 +1,805 @@
+import { describe, expect, it } from 'vitest';
+import type { Finding, FindingKind } from '../../lib/integrity/finding.ts';
+import { NoGatehouseTable, survey } from '../../lib/integrity/survey.ts';
+import { countByKind, verifyTable } from '../../lib/integrity/verify-table.ts';
+import * as keys from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
+import { INTACT_ITEMS } from '../support/intact-items.ts';
+import { type TableInMemory, tableInMemory } from '../support/table-in-memory.ts';
+
+/*
+ * What is found in a table that somebody's hand has changed, in full: the sentence, the keys, and each write of the repair
+ * with the condition under which it is made. test/integrity.test.ts makes the repairs in the real engine.
+ */
+
+const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey } = keys;
+const ADMIN = entityKey('USER', 1);
+const USER = entityKey('USER', 2);
+const ALICE = entityKey('USER', 3);
+const GATE = entityKey('INTEGRATION', 4);
+const URL = entityKey('CONF', 4_000_007);
+const KEY = entityKey('CONF', 4_000_009);
+
+type Harm = (table: TableInMemory) => void;
+
+async function findingsIn(...harms: Harm[]): Promise<readonly Finding[]> {
+  const table = tableInMemory(INTACT_ITEMS);
+  for (const harm of harms) harm(table);
+  const { findings, undecided } = await verifyTable(table);
+  expect(undecided).toEqual([]);
+  return findings;
+}
+
+const put =
+  (key: keys.Key, attributes: Record<string, unknown>): Harm =>
+  (table) =>
+    table.put(key, attributes);
+const gone =
+  (key: keys.Key): Harm =>
+  (table) =>
+    table.remove(key);
+
+/** The user is as it was read. */
+const isAs = (id: number, version: unknown = `v${id}`) => ({
+  act: 'ConditionCheck',
+  key: entityKey('USER', id),
+  condition: '#version = :version',
+  names: { '#version': 'version' },
+  values: { ':version': version },
+  otherwise: 'reload',
+});
+const isAbsent = (id: number) => ({
+  act: 'ConditionCheck',
+  key: entityKey('USER', id),
+  condition: 'attribute_not_exists(pk)',
+  otherwise: 'reload',
+});
+const joins = (id: number) => ({
+  act: 'Update',
+  key: rosterKey,
+  update: 'ADD #ids :set',
+  names: { '#ids': 'ids' },
+  values: { ':set': new Set([id]) },
+});
+const leaves = (id: number) => ({
+  act: 'Update',
+  key: rosterKey,
+  update: 'DELETE #ids :set',
+  condition: 'contains(#ids, :id) AND size(#ids) > :one',
+  names: { '#ids': 'ids' },
+  values: { ':set': new Set([id]), ':id': id, ':one': 1 },
+  otherwise: 'reload',
+});
+const leavesEvenLast = (id: number) => ({
+  ...leaves(id),
+  condition: 'contains(#ids, :id)',
+  values: { ':set': new Set([id]), ':id': id },
+});
+const removesGuard = (key: keys.Key, seen: number) => ({
+  act: 'Delete',
+  key,
+  condition: '#id = :seen',
+  names: { '#id': 'id' },
+  values: { ':seen': seen },
+  otherwise: 'reload',
+});
+const renamesGuard = (key: keys.Key, seen: number, id: number) => ({
+  act: 'Update',
+  key,
+  update: 'SET #set0 = :set0',
+  condition: '#id = :seen',
+  names: { '#id': 'id', '#set0': 'id' },
+  values: { ':seen': seen, ':set0': id },
+  otherwise: 'reload',
+});
+const claims = (key: keys.Key, id: number) => ({
+  act: 'Put',
+  key,
+  attributes: { id },
+  condition: 'attribute_not_exists(pk)',
+  otherwise: 'reload',
+});
+const NOBODY: Finding = {
+  kind: 'nobody-administers',
+  keys: [rosterKey],
+  says: 'No activated user holds ROLE_ADMIN, so that nobody can make one.',
+  remedy: { advice: 'who should administer, nothing here says; make an administrator with `npm run first-admin`' },
+};
+const guardWithout = (key: keys.Key, id: number, why: string, check: object): object => ({
+  kind: key.pk.startsWith('LOGIN#') ? 'login-guard-orphan' : 'email-guard-orphan',
+  keys: [key],
+  says: `${key.pk} / GUARD names user ${id}, who ${why}.`,
+  remedy: { does: `removes ${key.pk} / GUARD`, writes: [removesGuard(key, id), check] },
+});
+
+describe('a table', () => {
+  it('that is intact has no findings, and is counted', async () => {
+    expect(await verifyTable(tableInMemory(INTACT_ITEMS))).toEqual({
+      items: 18,
+      users: 3,
+      integrations: 1,
+      parameters: 2,
+      findings: [],
+      undecided: [],
+    });
+  });
+
+  it('that is intact is read once', async () => {
+    const table = tableInMemory(INTACT_ITEMS);
+
+    await verifyTable(table);
+
+    expect(table.reads).toEqual([{ keys: [sequenceKey('USER')] }, { keys: [sequenceKey('INTEGRATION')] }]);
+  });
+
+  it('without any item is without an administrator', async () => {
+    expect(await verifyTable(tableInMemory([]))).toMatchObject({ items: 0, users: 0, findings: [NOBODY] });
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['no partition key', { sk: 'a' }],
+    ['no sort key', { pk: 'a' }],
+    ['a number for a partition key', { pk: 1, sk: 'a' }],
+    ['a number for a sort key', { pk: 'a', sk: 1 }],
+  ])('with an item that has %s is none of Gatehouse', async (_, item) => {
+    const table = tableInMemory([...INTACT_ITEMS, item as Item]);
+
+    await expect(verifyTable(table)).rejects.toThrow(NoGatehouseTable);
+  });
+
+  it('tells its progress after each page', async () => {
+    const progress: number[] = [];
+
+    await verifyTable(tableInMemory(INTACT_ITEMS.slice(0, 7)), (items) => progress.push(items));
+
+    expect(progress).toEqual([3, 6, 7]);
+  });
+});
+
+/** What somebody did, and all that is found then. */
+const CASES: [string, Harm[], object[]][] = [
+  [
+    'a login without its guard',
+    [gone(loginGuardKey('alice'))],
+    [
+      {
+        kind: 'login-guard-missing',
+        keys: [loginGuardKey('alice'), ALICE],
+        says: 'User 3 has a login whose guard LOGIN#alice / GUARD does not exist.',
+        remedy: {
+          does: 'claims LOGIN#alice / GUARD for user 3',
+          writes: [claims(loginGuardKey('alice'), 3), isAs(3)],
+        },
+      },
+    ],
+  ],
+  [
+    'an address without its guard',
+    [gone(emailGuardKey('älice@example.com'))],
+    [
+      {
+        kind: 'email-guard-missing',
+        keys: [emailGuardKey('älice@example.com'), ALICE],
+        says: 'User 3 has a e-mail address whose guard EMAIL#älice@example.com / GUARD does not exist.',
+        remedy: {
+          does: 'claims EMAIL#älice@example.com / GUARD for user 3',
+          writes: [claims(emailGuardKey('älice@example.com'), 3), isAs(3)],
+        },
+      },
+    ],
+  ],
+  [
+    'a login whose guard names another user',
+    [put(loginGuardKey('alice'), { id: 2 })],
+    [
+      {
+        kind: 'login-guard-wrong',
+        keys: [loginGuardKey('alice'), ALICE],
+        says: 'LOGIN#alice / GUARD names user 2, and should name user 3, whose login it guards.',
+        remedy: {
+          does: 'makes LOGIN#alice / GUARD name user 3',
+          writes: [renamesGuard(loginGuardKey('alice'), 2, 3), isAs(3), isAs(2)],
+        },
+      },
+    ],
+  ],
+  [
+    'an address whose guard names nobody that exists',
+    [put(emailGuardKey('user@example.com'), { id: 999 })],
+    [
+      {
+        kind: 'email-guard-wrong',
+        keys: [emailGuardKey('user@example.com'), USER],
+        says: 'EMAIL#user@example.com / GUARD names user 999, and should name user 2, whose e-mail address it guards.',
+        remedy: {
+          does: 'makes EMAIL#user@example.com / GUARD name user 2',
+          writes: [renamesGuard(emailGuardKey('user@example.com'), 999, 2), isAs(2), isAbsent(999)],
+        },
+      },
+    ],
+  ],
+  [
+    'a guard of a login that nobody has',
+    [put(loginGuardKey('former'), { id: 3 })],
+    [guardWithout(loginGuardKey('former'), 3, 'has another login', isAs(3))],
+  ],
+  [
+    'a guard of an address that nobody has, of nobody that exists',
+    [put(emailGuardKey('former@example.com'), { id: 999 })],
+    [guardWithout(emailGuardKey('former@example.com'), 999, 'does not exist', isAbsent(999))],
+  ],
+  [
+    'a guard by the rule of another time',
+    [put(emailGuardKey('älice@example.com'), { id: 3 }), put(ALICE, { email: 'alice@i\u0307.example' })],
+    [
+      {
+        kind: 'email-guard-missing',
+        keys: [emailGuardKey('alice@i.example'), ALICE],
+        says: expect.stringContaining('EMAIL#alice@i.example / GUARD does not exist'),
+        remedy: expect.anything(),
+      },
+      guardWithout(emailGuardKey('älice@example.com'), 3, 'has another e-mail address', isAs(3)),
+    ],
+  ],
+  [
+    'a login of two users',
+    [put(ALICE, { login: 'user' }), gone(loginGuardKey('alice'))],
+    [
+      {
+        kind: 'login-shared',
+        keys: [loginGuardKey('user'), ALICE],
+        says: 'LOGIN#user / GUARD is the login of the users 3 and 2, and must be of one only.',
+        remedy: {
+          advice:
+            'whose it is, is for somebody to decide; give the others another login, in the table, then verify again',
+        },
+      },
+    ],
+  ],
+  [
+    'an address of two users',
+    [put(ALICE, { email: 'USER@example.com' }), gone(emailGuardKey('älice@example.com'))],
+    [
+      {
+        kind: 'email-shared',
+        keys: [emailGuardKey('user@example.com'), ALICE],
+        says: 'EMAIL#user@example.com / GUARD is the e-mail address of the users 3 and 2, and must be of one only.',
+        remedy: {
+          advice:
+            'whose it is, is for somebody to decide; give the others another e-mail address, in the table, then verify again',
+        },
+      },
+    ],
+  ],
+  [
+    'an administrator who is not on the roster',
+    [put(ALICE, { authorities: ['ROLE_USER', 'ROLE_ADMIN'] })],
+    [
+      {
+        kind: 'not-on-roster',
+        keys: [ALICE, rosterKey],
+        says: 'User 3 administers, and is not on the roster of administrators.',
+        remedy: { does: 'puts user 3 on the roster', writes: [joins(3), isAs(3)] },
+      },
+    ],
+  ],
+  [
+    'no roster',
+    [gone(rosterKey)],
+    [
+      {
+        kind: 'not-on-roster',
+        keys: [ADMIN, rosterKey],
+        says: 'User 1 administers, and is not on the roster of administrators.',
+        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), isAs(1)] },
+      },
+    ],
+  ],
+  [
+    'a roster with somebody who does not administer, and with nobody that exists',
+    [put(rosterKey, { ids: new Set([1, 2, 999]) })],
+    [
+      {
+        kind: 'wrongly-on-roster',
+        keys: [USER, rosterKey],
+        says: 'The roster of administrators names user 2, who does not administer.',
+        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), isAs(2)] },
+      },
+      {
+        kind: 'wrongly-on-roster',
+        keys: [entityKey('USER', 999), rosterKey],
+        says: 'The roster of administrators names user 999, who does not exist.',
+        remedy: { does: 'takes user 999 off the roster', writes: [leaves(999), isAbsent(999)] },
+      },
+    ],
+  ],
+  [
+    'a roster with nobody but a deactivated administrator',
+    [put(ADMIN, { activated: false })],
+    [
+      {
+        kind: 'wrongly-on-roster',
+        keys: [ADMIN, rosterKey],
+        says: 'The roster of administrators names user 1, who does not administer.',
+        remedy: { does: 'takes user 1 off the roster', writes: [leavesEvenLast(1), isAs(1)] },
+      },
+      NOBODY,
+    ],
+  ],
+  [
+    'a roster with the wrong one only: who administers joins before the other leaves',
+    [put(rosterKey, { ids: new Set([2]) })],
+    [
+      {
+        kind: 'not-on-roster',
+        keys: [ADMIN, rosterKey],
+        says: expect.any(String),
+        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), isAs(1)] },
+      },
+      {
+        kind: 'wrongly-on-roster',
+        keys: [USER, rosterKey],
+        says: expect.any(String),
+        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), isAs(2)] },
+      },
+    ],
+  ],
+  [
+    'a total that is too low',
+    [put(totalKey('USER'), { n: 1 })],
+    [
+      {
+        kind: 'wrong-total',
+        keys: [totalKey('USER')],
+        says: 'TOTAL / USER is 1, and there are 3.',
+        remedy: {
+          does: 'adds 2 to TOTAL / USER',
+          writes: [
+            {
+              act: 'Update',
+              key: totalKey('USER'),
+              update: 'ADD #n :amount, #changes :one',
+              condition: '#n = :n AND #changes = :changes',
+              names: { '#n': 'n', '#changes': 'changes' },
+              values: { ':amount': 2, ':one': 1, ':n': 1, ':changes': 3 },
+              otherwise: 'reload',
+            },
+          ],
+        },
+      },
+    ],
+  ],
+  [
+    'a total that is too high, of a version that counted no changes',
+    [put(totalKey('INTEGRATION'), { n: 4, changes: undefined })],
+    [
+      {
+        kind: 'wrong-total',
+        keys: [totalKey('INTEGRATION')],
+        says: 'TOTAL / INTEGRATION is 4, and there are 1.',
+        remedy: {
+          does: 'adds -3 to TOTAL / INTEGRATION',
+          writes: [
+            {
+              act: 'Update',
+              key: totalKey('INTEGRATION'),
+              update: 'ADD #n :amount, #changes :one',
+              condition: '#n = :n AND attribute_not_exists(#changes)',
+              names: { '#n': 'n', '#changes': 'changes' },
+              values: { ':amount': -3, ':one': 1, ':n': 4 },
+              otherwise: 'reload',
+            },
+          ],
+        },
+      },
+    ],
+  ],
+  [
+    'no total',
+    [gone(totalKey('CONF'))],
+    [
+      {
+        kind: 'wrong-total',
+        keys: [totalKey('CONF')],
+        says: 'TOTAL / CONF is absent, and there are 2.',
+        remedy: {
+          does: 'adds 2 to TOTAL / CONF',
+          writes: [
+            {
+              act: 'Update',
+              key: totalKey('CONF'),
+              update: 'ADD #n :amount, #changes :one',
+              condition: 'attribute_not_exists(#n) AND attribute_not_exists(#changes)',
+              names: { '#n': 'n', '#changes': 'changes' },
+              values: { ':amount': 2, ':one': 1 },
+              otherwise: 'reload',
+            },
+          ],
+        },
+      },
+    ],
+  ],
+  ...(['USER', 'INTEGRATION'] as const).map((kind): [string, Harm[], object[]] => {
+    const highest = { USER: 3, INTEGRATION: 4 }[kind];
+    return [
+      `a sequence that would give ids of ${kind} again`,
+      [put(sequenceKey(kind), { n: highest - 1 })],
+      [
+        {
+          kind: 'sequence-behind',
+          keys: [sequenceKey(kind)],
+          says: `SEQUENCE / ${kind} is ${highest - 1}, and there is the id ${highest}: it would give ids again.`,
+          remedy: {
+            does: `sets SEQUENCE / ${kind} to ${highest}`,
+            writes: [
+              {
+                act: 'Update',
+                key: sequenceKey(kind),
+                update: 'SET #set0 = :set0',
+                condition: 'attribute_not_exists(#n) OR #n < :highest',
+                names: { '#n': 'n', '#set0': 'n' },
+                values: { ':highest': highest, ':set0': highest },
+                otherwise: 'reload',
+              },
+            ],
+          },
+        },
+      ],
+    ];
+  }),
+  [
+    'no sequence',
+    [gone(sequenceKey('USER'))],
+    [
+      {
+        kind: 'sequence-behind',
+        keys: [sequenceKey('USER')],
+        says: 'SEQUENCE / USER is absent, and there is the id 3: it would give ids again.',
+        remedy: { does: 'sets SEQUENCE / USER to 3', writes: [expect.objectContaining({ key: sequenceKey('USER') })] },
+      },
+    ],
+  ],
+  [
+    'parameters without their integration',
+    [gone(GATE), put(totalKey('INTEGRATION'), { n: 0 })],
+    [URL, KEY].map((key) => ({
+      kind: 'parameter-without-integration',
+      keys: [key, GATE],
+      says: `Parameter CONF / ${key.sk} belongs to integration 4, which does not exist.`,
+      remedy: {
+        advice:
+          'nothing else holds the integration; restore it from a backup, or delete the parameter by hand and repair the total',
+      },
+    })),
+  ],
+  ...(
+    [
+      ['too many parameters', { parameterCount: 3 }, '3 parameters of 30 bytes, 9 ever'],
+      ['too few parameters', { parameterCount: 1 }, '1 parameters of 30 bytes, 9 ever'],
+      ['too few bytes', { parameterBytes: 29 }, '2 parameters of 29 bytes, 9 ever'],
+      ['too many bytes', { parameterBytes: 31 }, '2 parameters of 31 bytes, 9 ever'],
+      ['no bytes', { parameterBytes: undefined }, '2 parameters of 0 bytes, 9 ever'],
+      ['fewer than the highest number ever', { parametersEver: 8 }, '2 parameters of 30 bytes, 8 ever'],
+      [
+        'more than the highest number ever',
+        { parametersEver: 20, parameterCount: 1 },
+        '1 parameters of 30 bytes, 20 ever',
+        20,
+      ],
+    ] as const
+  ).map(([what, attributes, counts, ever = 9]): [string, Harm[], object[]] => [
+    `an integration that counts ${what}`,
+    [put(GATE, attributes)],
+    [
+      {
+        kind: 'wrong-parameter-counters',
+        keys: [GATE],
+        says: `Integration 4 counts ${counts}, and has 2 of 30, the highest number 9.`,
+        remedy: {
+          does: `sets the counters of integration 4 to 2 parameters of 30 bytes, ${ever} ever`,
+          writes: [
+            {
+              act: 'Update',
+              key: GATE,
+              update: 'SET #set0 = :set0, #set1 = :set1, #set2 = :set2, #set3 = :set3',
+              condition: '#revision = :revision',
+              names: {
+                '#revision': 'revision',
+                '#set0': 'parameterCount',
+                '#set1': 'parametersEver',
+                '#set2': 'parameterBytes',
+                '#set3': 'revision',
+              },
+              values: { ':revision': 6, ':set0': 2, ':set1': ever, ':set2': 30, ':set3': 7 },
+              otherwise: 'reload',
+            },
+          ],
+        },
+      },
+    ],
+  ]),
+  [
+    'an integration whose parameters have gone',
+    [gone(URL), gone(KEY), put(totalKey('CONF'), { n: 0 })],
+    [
+      {
+        kind: 'wrong-parameter-counters',
+        keys: [GATE],
+        says: 'Integration 4 counts 2 parameters of 30 bytes, 9 ever, and has 0 of 0, the highest number 0.',
+        remedy: {
+          does: 'sets the counters of integration 4 to 0 parameters of 0 bytes, 9 ever',
+          writes: [
+            expect.objectContaining({ values: expect.objectContaining({ ':set0': 0, ':set1': 9, ':set2': 0 }) }),
+          ],
+        },
+      },
+    ],
+  ],
+  [
+    'an item of no kind, and a user whose id is another',
+    [put({ pk: 'GHOST', sk: 'x' }, {}), put(ALICE, { id: 30 })],
+    [
+      { kind: 'unknown-item', keys: [{ pk: 'GHOST', sk: 'x' }], says: expect.any(String), remedy: expect.anything() },
+      { kind: 'wrong-id', keys: [ALICE], says: expect.any(String), remedy: expect.anything() },
+    ],
+  ],
+];
+
+describe('the verification finds', () => {
+  it.each(CASES)('%s', async (_, harms, findings) => {
+    expect(await findingsIn(...harms)).toEqual(findings);
+  });
+
+  it('nobody who administers where the roster names nobody', async () => {
+    const findings = await findingsIn(put(ADMIN, { authorities: ['ROLE_USER'] }), put(rosterKey, { ids: undefined }));
+
+    expect(findings).toEqual([NOBODY]);
+  });
+
+  it('each kind of thing in the order in which repairs must be made', async () => {
+    const findings = await findingsIn(
+      put({ pk: 'GHOST', sk: 'x' }, {}),
+      gone(loginGuardKey('alice')),
+      put(emailGuardKey('former@example.com'), { id: 999 }),
+      put(rosterKey, { ids: new Set([2]) }),
+      put(GATE, { parameterCount: 7 }),
+      put(sequenceKey('USER'), { n: 1 }),
+      put(sequenceKey('INTEGRATION'), { n: 1 }),
+      put(totalKey('USER'), { n: 7 }),
+      put(totalKey('INTEGRATION'), { n: 7 }),
+      put(totalKey('CONF'), { n: 7 }),
+    );
+
+    expect(findings.map(({ kind, keys: [key] }) => `${kind} ${key?.pk}/${key?.sk}`)).toEqual([
+      'unknown-item GHOST/x',
+      'login-guard-missing LOGIN#alice/GUARD',
+      'email-guard-orphan EMAIL#former@example.com/GUARD',
+      'not-on-roster USER/0000000000000001',
+      'wrongly-on-roster USER/0000000000000002',
+      'wrong-parameter-counters INTEGRATION/0000000000000004',
+      'sequence-behind SEQUENCE/USER',
+      'sequence-behind SEQUENCE/INTEGRATION',
+      'wrong-total TOTAL/USER',
+      'wrong-total TOTAL/INTEGRATION',
+      'wrong-total TOTAL/CONF',
+    ]);
+  });
+});
+
+describe('the verification finds nothing wrong with', () => {
+  it.each([
+    ['a sequence that is ahead', [put(sequenceKey('USER'), { n: 4 })]],
+    ['an integration that has had more parameters', [put(GATE, { parametersEver: 10 })]],
+    [
+      'parameters that count for no bytes',
+      [put(URL, { bytes: undefined }), put(KEY, { bytes: undefined }), put(GATE, { parameterBytes: undefined })],
+    ],
+    [
+      'a total that is absent where there is nothing',
+      [...[URL, KEY, totalKey('CONF')].map(gone), put(GATE, { parameterCount: 0, parameterBytes: 0 })],
+    ],
+    [
+      'an integration whose id leaves no room for parameters',
+      [
+        put(entityKey('INTEGRATION', 9_007_199_255), {
+          ...{ id: 9_007_199_255, name: 'Far', shortName: 'far', integrationType: 'API', active: true },
+          ...{ parameterCount: 0, parametersEver: 0, version: 'f', revision: 0 },
+        }),
+        put(sequenceKey('INTEGRATION'), { n: 9_007_199_255 }),
+        put(totalKey('INTEGRATION'), { n: 2 }),
+      ],
+    ],
+    [
+      'a guard by the former rule of a user that has it',
+      [
+        put(ALICE, { email: 'alice@I\u0307.example', emailKeyRule: undefined }),
+        gone(emailGuardKey('älice@example.com')),
+        put(emailGuardKey('alice@i\u0307.example'), { id: 3 }),
+      ],
+    ],
+  ] as [string, Harm[]][])('%s', async (_, harms) => {
+    expect(await findingsIn(...harms)).toEqual([]);
+  });
+});
+
+describe('what is damaged', () => {
+  const BROKEN = { version: null };
+  it.each<[string, Harm[], FindingKind[]]>([
+    ['a user without his guards', [put(ALICE, BROKEN), gone(loginGuardKey('alice'))], ['damaged-item']],
+    ['a user whose guards are there', [put(ALICE, BROKEN)], ['damaged-item']],
+    ['a guard', [put(loginGuardKey('alice'), { id: 'x' })], ['damaged-item']],
+    [
+      'a user whom a guard names wrongly',
+      [put(loginGuardKey('alice'), { id: 2 }), put(USER, BROKEN)],
+      ['damaged-item'],
+    ],
+    ['the roster', [put(rosterKey, { ids: 'x' })], ['damaged-item']],
+    [
+      'the roster where nobody administers',
+      [put(rosterKey, { ids: 'x' }), put(ADMIN, { activated: false })],
+      ['damaged-item'],
+    ],
+    ['a user on the roster', [put(rosterKey, { ids: new Set([1, 2]) }), put(USER, BROKEN)], ['damaged-item']],
+    ['a total', [put(totalKey('USER'), { n: 'x' })], ['damaged-item']],
+    ['the changes of a wrong total', [put(totalKey('USER'), { n: 9, changes: 'x' })], ['damaged-item']],
+    ['a sequence', [put(sequenceKey('USER'), { n: 'x' })], ['damaged-item']],
+    ['an integration', [put(GATE, { ...BROKEN, parameterCount: 9 })], ['damaged-item']],
+    // Its bytes are counted all the same.
+    ['a parameter', [put(URL, { confName: null })], ['damaged-item']],
+    ['the only administrator', [put(ADMIN, BROKEN)], ['damaged-item', 'nobody-administers']],
+  ])('is the only finding: %s', async (_, harms, kinds) => {
+    expect((await findingsIn(...harms)).map(({ kind }) => kind)).toEqual(kinds);
+  });
+
+  it('counts all the same', async () => {
+    const table = tableInMemory(INTACT_ITEMS);
+    table.put(ALICE, { version: null });
+    table.put(URL, { confName: null });
+    table.put(GATE, { name: null });
+
+    const { items, users, integrations, parameters } = await verifyTable(table);
+
+    expect({ items, users, integrations, parameters }).toEqual({ items: 18, users: 3, integrations: 1, parameters: 2 });
+  });
+
+  it('is read again: what was only seen in between is no finding', async () => {
+    const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+      if (count === 1) table.put(ALICE, { version: 'v3' });
+    });
+    table.put(ALICE, { version: null });
+    const goneSince = tableInMemory([...INTACT_ITEMS, { pk: 'GHOST', sk: 'x' }], (_, count, table) => {
+      if (count === 1) table.remove({ pk: 'GHOST', sk: 'x' });
+    });
+
+    expect((await verifyTable(table)).findings).toEqual([]);
+    expect((await verifyTable(goneSince)).findings).toEqual([]);
+  });
+});
+
+describe('a survey', () => {
+  it('keeps what the rules compare, and nothing else', async () => {
+    const table = tableInMemory(INTACT_ITEMS);
+    table.put(ALICE, { passwordHash: 'secret', firstName: 'Alice' });
+    table.put({ pk: 'USER', sk: 'x' }, {});
+    table.put({ pk: 'USER', sk: '9007199254740993' }, {});
+
+    const seen = await survey(table, () => undefined);
+
+    const user = (id: number, login: string, email: string, ...authorities: string[]) => [
+      id,
+      { id, login, email, authorities, emailKeyRule: 'UTS46', activated: true, version: `v${id}` },
+    ];
+    expect(seen).toEqual({
+      items: 20,
+      counts: { USER: 5, INTEGRATION: 1, CONF: 2 },
+      highestIds: { USER: 3, INTEGRATION: 4, CONF: 4_000_009 },
+      totals: { USER: 3, INTEGRATION: 1, CONF: 2 },
+      flawed: [
+        { pk: 'USER', sk: 'x' },
+        { pk: 'USER', sk: '9007199254740993' },
+      ],
+      users: new Map([
+        user(1, 'admin', 'admin@example.com', 'ROLE_ADMIN', 'ROLE_USER'),
+        user(2, 'user', 'user@example.com', 'ROLE_USER'),
+        user(3, 'alice', 'Älice@Example.com', 'ROLE_USER'),
+      ] as [number, object][]),
+      guards: new Map([
+        ['LOGIN#admin', 1],
+        ['LOGIN#user', 2],
+        ['LOGIN#alice', 3],
+        ['EMAIL#admin@example.com', 1],
+        ['EMAIL#user@example.com', 2],
+        ['EMAIL#älice@example.com', 3],
+      ]),
+      integrations: new Map([[4, { parameterCount: 2, parametersEver: 9, parameterBytes: 30 }]]),
+      roster: new Set([1]),
+      parameters: new Map([[4, { count: 2, highest: 9, bytes: 30 }]]),
+    });
+  });
+});
+
+describe('a guard', () => {
+  it('is read together with no more than 50 of the users whose it seems to be', async () => {
+    const users = Array.from({ length: 60 }, (_, index) => 100 + index);
+    const table = tableInMemory(INTACT_ITEMS);
+    for (const id of users) {
+      table.put(entityKey('USER', id), { ...table.find(USER), id, login: 'same', email: `u${id}@example.com` });
+      table.put(emailGuardKey(`u${id}@example.com`), { id });
+    }
+    table.put(loginGuardKey('same'), { id: 2 });
+    table.put(totalKey('USER'), { n: 63 });
+    table.put(sequenceKey('USER'), { n: 200 });
+
+    const { findings } = await verifyTable(table);
+
+    const together = table.reads.flatMap((read) => ('keys' in read && read.keys.length > 1 ? [read.keys] : []));
+    const first = users.slice(0, 50).map((id) => entityKey('USER', id));
+    // The second time with the one whom the guard names.
+    expect(together).toEqual([
+      [loginGuardKey('same'), ...first],
+      [loginGuardKey('same'), ...first, USER],
+    ]);
+    expect(findings.map(({ kind }) => kind)).toEqual(['login-shared']);
+    expect(findings[0]?.says).toContain(`the users ${users.slice(0, 50).join(' and ')},`);
+  });
+
+  it('that is right when it is read together with its user is no finding', async () => {
+    const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+      if (count === 1) table.put(loginGuardKey('alice'), { id: 3 });
+    });
+    table.remove(loginGuardKey('alice'));
+
+    expect((await verifyTable(table)).findings).toEqual([]);
+  });
+
+  it('that goes while its user does is no finding', async () => {
+    const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+      if (count === 1) table.remove(loginGuardKey('former'));
+    });
+    table.put(loginGuardKey('former'), { id: 3 });
+
+    expect((await verifyTable(table)).findings).toEqual([]);
+  });
+});
+
+describe('the roster', () => {
+  it('that is right when it is read together with its user is no finding', async () => {
+    const joined = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+      if (count === 1) table.put(rosterKey, { ids: new Set([1, 3]) });
+    });
+    joined.put(ALICE, { authorities: ['ROLE_ADMIN'] });
+    const left = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+      if (count === 1) table.put(rosterKey, { ids: new Set([1]) });
+    });
+    left.put(rosterKey, { ids: new Set([1, 2]) });
+
+    expect((await verifyTable(joined)).findings).toEqual([]);
+    expect((await verifyTable(left)).findings).toEqual([]);
+  });
+
+  it('has somebody who administers where somebody has begun to since the scan', async () => {
+    const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+      if (count !== 1) return;
+      table.put(rosterKey, { ids: new Set([1, 3]) });
+      table.put(ALICE, { authorities: ['ROLE_ADMIN'], version: 'new' });
+    });
+    table.put(ADMIN, { activated: false });
+
+    const { findings } = await verifyTable(table);
+
+    expect(findings.map(({ kind, remedy }) => [kind, remedy])).toEqual([
+      ['wrongly-on-roster', { does: 'takes user 1 off the roster', writes: [leaves(1), isAs(1)] }],
+    ]);
+  });
+});
+
+describe('findings', () => {
+  it('are counted by kind', async () => {
+    const findings = await findingsIn(
+      ...[loginGuardKey('alice'), loginGuardKey('user'), emailGuardKey('user@example.com')].map(gone),
+    );
+
+    expect(countByKind(findings)).toEqual({ 'login-guard-missing': 2, 'email-guard-missing': 1 });
+    expect(countByKind([])).toEqual({});
+  });
+});

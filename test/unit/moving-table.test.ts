@@ -1,0 +1,317 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Finding } from '../../lib/integrity/finding.ts';
+import { verifyParameters, verifySequence, verifyTotal } from '../../lib/integrity/numbers.ts';
+import { repairTable } from '../../lib/integrity/repair-table.ts';
+import { survey } from '../../lib/integrity/survey.ts';
+import { verifyTable } from '../../lib/integrity/verify-table.ts';
+import * as keys from '../../lib/table/keys.ts';
+import type { Table } from '../../lib/table/table.ts';
+import type { Write } from '../../lib/table/write.ts';
+import { INTACT_ITEMS } from '../support/intact-items.ts';
+import { type Read, type TableInMemory, tableInMemory } from '../support/table-in-memory.ts';
+
+/* How often a table that changes meanwhile is read again, and a repair that meets other transactions is tried again. */
+
+const { entityKey, totalKey, sequenceKey } = keys;
+const GATE = entityKey('INTEGRATION', 4);
+const TOTAL = totalKey('USER');
+
+/** The waits between tries; time passes at once. */
+let waits: number[];
+beforeEach(() => {
+  vi.useFakeTimers();
+  waits = [];
+  const setTimer = setTimeout;
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, milliseconds: number) => {
+    waits.push(milliseconds);
+    return setTimer(done, milliseconds);
+  }) as typeof setTimeout);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+async function passing<T>(work: Promise<T>): Promise<T> {
+  const outcome = work.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  await vi.runAllTimersAsync();
+  const settled = await outcome;
+  if ('error' in settled) throw settled.error;
+  return settled.value;
+}
+
+const counts = ({ reads }: TableInMemory) => reads.filter((read) => 'pk' in read).length;
+const isCount = (read: Read) => 'pk' in read;
+
+/** A table whose total is wrong, and what a scan saw of it. */
+async function withWrongTotal(onRead?: (read: Read, count: number, table: TableInMemory) => void) {
+  const table = tableInMemory(INTACT_ITEMS, onRead);
+  table.put(TOTAL, { n: 5 });
+  return { table, seen: await survey(table, () => undefined) };
+}
+
+describe('a total', () => {
+  it('that fits its count in the scan is not read again', async () => {
+    const table = tableInMemory(INTACT_ITEMS);
+
+    const verdict = await verifyTotal(table, await survey(table, () => undefined), 'USER');
+
+    expect(verdict).toEqual({ findings: [] });
+    expect(table.reads).toEqual([]);
+  });
+
+  it('is wrong when it is seen wrong twice in a row, each time between two reads of the total', async () => {
+    const { table, seen } = await withWrongTotal();
+
+    const { findings, undecided } = await passing(verifyTotal(table, seen, 'USER'));
+
+    expect(findings.map(({ says }) => says)).toEqual(['TOTAL / USER is 5, and there are 3.']);
+    expect(undecided).toBeUndefined();
+    const once = [{ keys: [TOTAL] }, { pk: 'USER', from: undefined }, { keys: [TOTAL] }];
+    expect(table.reads).toEqual([...once, ...once]);
+    expect(waits).toHaveLength(1);
+  });
+
+  it('is right as soon as it is seen right once', async () => {
+    const { table, seen } = await withWrongTotal((read, _, table) => {
+      if (isCount(read) && counts(table) === 2) table.put(TOTAL, { n: 3 });
+    });
+    // What was right before the count and after it is compared.
+    table.put(TOTAL, { n: 3 });
+
+    expect(await passing(verifyTotal(table, seen, 'USER'))).toEqual({ findings: [] });
+    expect(counts(table)).toBe(1);
+  });
+
+  it.each<[string, (table: TableInMemory, count: number) => void]>([
+    ['its number', (table, count) => table.put(TOTAL, { n: 5 + (count % 2) })],
+    ['the number of its changes', (table, count) => table.put(TOTAL, { n: 5, changes: count })],
+    [
+      'what it counts',
+      // From 3 beyond 5 at once.
+      (table, count) => {
+        for (const id of [100, 200, 300]) table.put(entityKey('USER', id + count), {});
+      },
+    ],
+  ])('that changes %s all the time is looked at 20 times, and then undecided', async (_, move) => {
+    const { table, seen } = await withWrongTotal((read, count, table) => {
+      if (isCount(read)) move(table, count);
+    });
+
+    expect(await passing(verifyTotal(table, seen, 'USER'))).toEqual({
+      findings: [],
+      undecided: 'TOTAL / USER could not be compared: it changed all the time',
+    });
+    expect(counts(table)).toBe(20);
+    expect(waits).toHaveLength(20);
+  });
+
+  it('is wrong when it stands still at the last', async () => {
+    const { table, seen } = await withWrongTotal((read, count, table) => {
+      if (isCount(read) && counts(table) <= 18) table.put(TOTAL, { n: 5, changes: count });
+    });
+
+    const { findings } = await passing(verifyTotal(table, seen, 'USER'));
+
+    expect(findings).toHaveLength(1);
+    expect(counts(table)).toBe(20);
+  });
+
+  it('that changes between two looks begins again', async () => {
+    // Wrong, and the same before and after each count, but not the same from one to the next.
+    const { table, seen } = await withWrongTotal((read, count, table) => {
+      if (!isCount(read) && count % 3 === 1 && counts(table) < 3) table.put(TOTAL, { n: 5 + count });
+    });
+
+    const { findings } = await passing(verifyTotal(table, seen, 'USER'));
+
+    expect(findings).toHaveLength(1);
+    expect(counts(table)).toBe(4);
+  });
+
+  it('is looked at again after up to 100 milliseconds', async () => {
+    const longest: number[] = [];
+    for (let run = 0; run < 3; run++) {
+      waits = [];
+      const { table, seen } = await withWrongTotal((read, count, table) => {
+        if (isCount(read)) table.put(TOTAL, { changes: count });
+      });
+      await passing(verifyTotal(table, seen, 'USER'));
+      longest.push(...waits);
+    }
+
+    expect(Math.max(...longest)).toBeLessThan(100);
+    expect(Math.max(...longest)).toBeGreaterThan(50);
+    expect(new Set(longest).size).toBeGreaterThan(10);
+  });
+});
+
+describe('the parameters of an integration', () => {
+  async function withWrongCount(onRead?: (read: Read, count: number, table: TableInMemory) => void) {
+    const table = tableInMemory(INTACT_ITEMS, onRead);
+    table.put(GATE, { parameterCount: 7 });
+    return { table, seen: await survey(table, () => undefined) };
+  }
+
+  it('are counted once between two reads of an integration that stands still', async () => {
+    const { table, seen } = await withWrongCount();
+
+    const { findings } = await passing(verifyParameters(table, seen));
+
+    expect(findings.map(({ kind }) => kind)).toEqual(['wrong-parameter-counters']);
+    expect(table.reads).toEqual([{ keys: [GATE] }, { pk: 'CONF', from: '0000000004000000' }, { keys: [GATE] }]);
+    expect(waits).toEqual([]);
+  });
+
+  it('are counted again while the revision moves', async () => {
+    const { table, seen } = await withWrongCount((read, _, table) => {
+      if (isCount(read) && counts(table) === 1) table.put(GATE, { parameterCount: 2, revision: 7 });
+    });
+
+    expect(await passing(verifyParameters(table, seen))).toEqual({ findings: [] });
+    expect(counts(table)).toBe(2);
+    expect(waits).toHaveLength(1);
+  });
+
+  it('are undecided after 20 counts, each integration by itself', async () => {
+    const { table, seen } = await withWrongCount((read, count, table) => {
+      if (isCount(read)) table.put(GATE, { revision: count });
+    });
+    seen.integrations.set(5, { parameterCount: 1, parametersEver: 1 });
+
+    expect(await passing(verifyParameters(table, seen))).toEqual({
+      findings: [],
+      undecided: 'the parameters of integration 4 could not be counted: they changed all the time',
+    });
+    expect(counts(table)).toBe(21);
+    expect(waits).toHaveLength(20);
+    expect(Math.max(...waits)).toBeLessThan(100);
+  });
+
+  it('are all named that are undecided', async () => {
+    const { table, seen } = await withWrongCount((read, count, table) => {
+      if (!isCount(read)) return;
+      table.put(GATE, { revision: count });
+      table.put(entityKey('INTEGRATION', 5), { revision: count });
+    });
+    table.put(entityKey('INTEGRATION', 5), { ...table.find(GATE), id: 5 });
+    seen.integrations.set(5, { parameterCount: 1, parametersEver: 1 });
+
+    const { undecided } = await passing(verifyParameters(table, seen));
+
+    expect(undecided?.split('; ').map((sentence) => /integration (\d)/.exec(sentence)?.[1])).toEqual(['4', '5']);
+  });
+
+  it('that go with their integration meanwhile are no finding', async () => {
+    const { table, seen } = await withWrongCount((read, _, table) => {
+      if (isCount(read) && counts(table) === 1) table.items = table.items.filter(({ pk }) => !/CONF|INTEGR/.test(pk));
+    });
+
+    expect(await passing(verifyParameters(table, seen))).toEqual({ findings: [] });
+  });
+});
+
+it('a sequence is read after the scan, and may have moved since', async () => {
+  const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+    if (count === 1) table.put(sequenceKey('USER'), { n: 7 });
+  });
+  table.put(sequenceKey('USER'), { n: 1 });
+
+  expect(await verifySequence(table, await survey(table, () => undefined), 'USER')).toEqual({ findings: [] });
+  expect(table.reads).toEqual([{ keys: [sequenceKey('USER')] }]);
+});
+
+it('the verification says all that is undecided', async () => {
+  const table = tableInMemory(INTACT_ITEMS, (read, count, table) => {
+    if (isCount(read)) for (const key of [TOTAL, totalKey('CONF')]) table.put(key, { changes: count });
+  });
+  table.put(TOTAL, { n: 9 });
+  table.put(totalKey('CONF'), { n: 9 });
+
+  const { findings, undecided } = await passing(verifyTable(table));
+
+  expect(findings).toEqual([]);
+  expect(undecided).toEqual(
+    ['USER', 'CONF'].map((kind) => `TOTAL / ${kind} could not be compared: it changed all the time`),
+  );
+});
+
+describe('a repair', () => {
+  const write = (name: string): Write => ({
+    act: 'Put',
+    key: { pk: name, sk: 'x' },
+    condition: 'c',
+    otherwise: 'reload',
+  });
+  const repairable = (name: string): Finding => ({
+    kind: 'wrong-total',
+    keys: [],
+    says: '',
+    remedy: { does: `mends ${name}`, writes: [write(name)] },
+  });
+  const beyondRepair: Finding = { kind: 'unknown-item', keys: [], says: '', remedy: { advice: 'none' } };
+  const cancelled = (Code: string) =>
+    Object.assign(new Error(Code), { name: 'TransactionCanceledException', CancellationReasons: [{ Code }] });
+
+  /** A table that answers each transaction in turn: with an error, or by making it. */
+  function tableThat(...answers: (Error | undefined)[]) {
+    const log: string[] = [];
+    const table = {
+      async transact(writes: readonly Write[]) {
+        log.push(`writes ${writes.map(({ key }) => key.pk)}`);
+        const answer = answers.shift();
+        if (answer) throw answer;
+      },
+    } as unknown as Table;
+    return { table, log, onRepair: (does: string) => void log.push(does) };
+  }
+
+  it('says what it does before it does it, in the order of the findings, and leaves out what it cannot mend', async () => {
+    const { table, log, onRepair } = tableThat();
+
+    await passing(repairTable(table, [repairable('A'), beyondRepair, repairable('B')], onRepair));
+
+    expect(log).toEqual(['mends A', 'writes A', 'mends B', 'writes B']);
+  });
+
+  it('that is no longer needed is not made, and the next one is', async () => {
+    const { table, log, onRepair } = tableThat(cancelled('ConditionalCheckFailed'));
+
+    await passing(repairTable(table, [repairable('A'), repairable('B')], onRepair));
+
+    expect(log).toEqual(['mends A', 'writes A', 'mends B', 'writes B']);
+    expect(waits).toEqual([]);
+  });
+
+  it('that meets other transactions is tried 10 times, and then left', async () => {
+    const { table, log, onRepair } = tableThat(...Array(10).fill(cancelled('TransactionConflict')));
+
+    await passing(repairTable(table, [repairable('A'), repairable('B')], onRepair));
+
+    expect(log).toEqual(['mends A', ...Array(10).fill('writes A'), 'mends B', 'writes B']);
+    expect(waits).toHaveLength(9);
+  });
+
+  it('waits up to 400 milliseconds for the other transaction', async () => {
+    for (let run = 0; run < 5; run++) {
+      const { table, onRepair } = tableThat(...Array(9).fill(cancelled('TransactionConflict')));
+      await passing(repairTable(table, [repairable('A')], onRepair));
+    }
+
+    expect(waits).toHaveLength(45);
+    expect(Math.max(...waits)).toBeLessThan(400);
+    expect(Math.max(...waits)).toBeGreaterThan(200);
+  });
+
+  it('fails with what the table fails with', async () => {
+    const { table, log, onRepair } = tableThat(new Error('no rights'));
+
+    await expect(passing(repairTable(table, [repairable('A'), repairable('B')], onRepair))).rejects.toThrow(
+      'no rights',
+    );
+    expect(log).toEqual(['mends A', 'writes A']);
+  });
+});
