@@ -26,6 +26,23 @@ describe('what allows and what denies (reference_policies_evaluation-logic)', ()
       [GET, { ...GET, Effect: 'Deny', Condition: { Null: { [KEYS]: 'false' } } }],
       true,
     ],
+    ['a denial of everything stands above it', [GET, { Effect: 'Deny', Action: '*', Resource: '*' }], false],
+    ['a denial of another resource does not', [GET, { ...GET, Effect: 'Deny', Resource: `${TABLE}2` }], true],
+    [
+      'the last of several statements may allow',
+      [{ ...GET, Action: 'a:B' }, { ...GET, Resource: `${TABLE}2` }, GET],
+      true,
+    ],
+    [
+      'two statements do not add up to one',
+      [
+        { ...GET, Action: 'a:B' },
+        { ...GET, Resource: `${TABLE}2` },
+      ],
+      false,
+    ],
+    ['a statement may have a name', [{ ...GET, Sid: 'Read' }], true],
+    ['one of several resources is enough', [{ ...GET, Resource: [`${TABLE}2`, TABLE] }], true],
     [
       'one of several actions and resources is enough',
       [{ ...GET, Action: ['a:B', GET.Action], Resource: [TABLE] }],
@@ -57,6 +74,11 @@ describe('actions (reference_policies_elements_action)', () => {
     ['dynamodb:GetItem?', false],
     ['kms:*', false],
     ['dynamodb.GetItem', false],
+    ['GetItem', false],
+    ['xdynamodb:GetItem', false],
+    ['dynamodb:GetItem*', true],
+    ['?ynamodb:GetItem', true],
+    ['dynamodb:GetIte??', false],
   ])('%s', (Action, expected) => {
     expect(allows([{ ...GET, Action }])).toBe(expected);
   });
@@ -74,6 +96,17 @@ describe('resources (reference_policies_elements_resource)', () => {
     ['arn:aws:dynamodb:*', TABLE, true],
     ['arn:aws:dynamodb:e*1:000000000000:table/Table', TABLE, true],
     ['arn:aws:dynamodb:e*e', TABLE, false],
+    ['arn:aws:dynamodb:*:table/Table', TABLE, true],
+    ['arn:aws:dynamodb:e*:table/Table', TABLE, true],
+    ['arn:aws:dynamodb:eu-*-1:000000000000:table/Table', TABLE, true],
+    ['arn:aws:dynamodb:eu-*1:table/Table', TABLE, false],
+    ['arn:aws:dynamodb:eu-central-1:000000000000:table/Table*', TABLE, true],
+    ['arn:aws:dynamodb:eu-central-1:000000000000:table/Tabl', TABLE, false],
+    ['arn:aws:dynamodb:eu-central-1:000000000000:table/Table', `${TABLE}s`, false],
+    ['arn:aws:dynamodb:eu-central-1:000000000000:table/Table', `x${TABLE}`, false],
+    ['arn:aws:dynamodb:eu-central-1:?:table/Table', TABLE, false],
+    ['arn:aws:dynamodb:eu-central-1:000000000000:table/(Table)', TABLE, false],
+    ['arn:*', TABLE, true],
     ['arn:aws:dynamodb?eu-central-1:000000000000:table/Table', TABLE, false],
   ])('%s for %s', (Resource, resource, expected) => {
     expect(allows([{ ...GET, Resource }], { resource })).toBe(expected);
@@ -83,13 +116,55 @@ describe('resources (reference_policies_elements_resource)', () => {
 describe('conditions (reference_policies_condition-logic-multiple-context-keys-or-values, …_elements_condition_operators)', () => {
   const VIA = 'kms:ViaService';
   const FROM = 'ses:FromAddress';
-  it.each([
+  it.each<[string, object, Ask['context'], boolean]>([
     ['a value is the same in every letter', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['a'] }, true],
     ['and not another', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['A'] }, false],
     ['a star is a star where it is to be equal', { StringEquals: { [VIA]: 'a*' } }, { [VIA]: ['ab'] }, false],
     ['and anything where it is to be like it', { StringLike: { [VIA]: 'a*' } }, { [VIA]: ['ab'] }, true],
     ['a question mark is one character', { StringLike: { [VIA]: 'a?' } }, { [VIA]: ['a'] }, false],
     ['any other sign is only itself', { StringLike: { [VIA]: 'a.c' } }, { [VIA]: ['abc'] }, false],
+    ['a question mark is any character', { StringLike: { [VIA]: 'a?c' } }, { [VIA]: ['a\nc'] }, true],
+    ['a star is also none', { StringLike: { [VIA]: 'a*c' } }, { [VIA]: ['ac'] }, true],
+    ['a star goes beyond colons', { StringLike: { [VIA]: 'a*c' } }, { [VIA]: ['a:b\nc'] }, true],
+    ['a pattern is for the whole value', { StringLike: { [VIA]: 'a' } }, { [VIA]: ['ab'] }, false],
+    ['from its beginning on', { StringLike: { [VIA]: 'b' } }, { [VIA]: ['ab'] }, false],
+    ['case counts in a pattern', { StringLike: { [VIA]: 'A*' } }, { [VIA]: ['ab'] }, false],
+    ...['^', '$', '|', '+', '(', ')', '[', ']', '{', '}', '\\', '.'].map(
+      (sign): [string, object, Ask['context'], boolean] => [
+        `${sign} is itself`,
+        { StringLike: { [VIA]: `a${sign}*` } },
+        { [VIA]: [`a${sign}b`] },
+        true,
+      ],
+    ),
+    ['an empty value is missing', { StringLike: { [VIA]: '*' } }, { [VIA]: [''] }, false],
+    ['and so it is demanded to be', { Null: { [VIA]: 'true' } }, { [VIA]: [''] }, true],
+    ['none of several alternatives', { StringEquals: { [VIA]: ['a', 'b'] } }, { [VIA]: ['c'] }, false],
+    [
+      'several operators must all hold',
+      { StringEquals: { [VIA]: 'a' }, Null: { [FROM]: 'true' } },
+      { [VIA]: ['a'], [FROM]: ['x'] },
+      false,
+    ],
+    ['no condition', {}, {}, true],
+    [
+      'each part of an encryption context by its name',
+      { StringEquals: { 'kms:EncryptionContext:service': 'a' } },
+      { 'kms:EncryptionContext:service': ['a'], 'kms:EncryptionContext:other': ['b'] },
+      true,
+    ],
+    [
+      'not by another name',
+      { StringEquals: { 'kms:EncryptionContext:service': 'a' } },
+      { 'kms:EncryptionContext:other': ['a'] },
+      false,
+    ],
+    [
+      'a key that the request gives in another case',
+      { StringEquals: { [VIA]: 'a' } },
+      { 'KMS:VIASERVICE': ['a'] },
+      true,
+    ],
     ['several values are alternatives', { StringEquals: { [VIA]: ['a', 'b'] } }, { [VIA]: ['b'] }, true],
     [
       'several keys must all hold',
@@ -103,7 +178,7 @@ describe('conditions (reference_policies_condition-logic-multiple-context-keys-o
     ['it may be demanded that a key is there', { Null: { [VIA]: 'false' } }, { [VIA]: ['a'] }, true],
     ['and so it is not', { Null: { [VIA]: 'false' } }, {}, false],
     ['or that it is missing', { Null: { [VIA]: 'true' } }, { [VIA]: ['a'] }, false],
-  ])('%s', (_, Condition, context: Ask['context'], expected) => {
+  ])('%s', (_, Condition, context, expected) => {
     expect(allows([{ ...GET, Condition }], { context })).toBe(expected);
   });
 });
@@ -121,6 +196,11 @@ describe('keys with several values (reference_policies_condition-single-vs-multi
     ['for any: one is expected', any, ['TOTAL', 'USER'], true],
     ['for any: none is', any, ['TOTAL', 'CONF'], false],
     ['for any: false where there is none', any, [], false],
+    ['for any: false where it is empty', any, [''], false],
+    ['for any, by a pattern', { 'ForAnyValue:StringLike': { [KEYS]: ['LOGIN#*'] } }, ['USER', 'LOGIN#bob'], true],
+    ['for all, in every letter', { 'ForAllValues:StringEquals': { [KEYS]: ['LOGIN#*'] } }, ['LOGIN#bob'], false],
+    ['for all: an empty one among others is not expected', all, ['USER', ''], false],
+    ['for all, and not null: true where one is there', { ...all, Null: { [KEYS]: 'false' } }, ['USER'], true],
   ])('%s', (_, Condition, keys, expected) => {
     expect(allows([{ ...GET, Condition }], { context: { [KEYS]: keys } })).toBe(expected);
   });
@@ -144,6 +224,45 @@ describe('the local cloud does not know, and says so when it reads the policy', 
     ['the policy variable', { Condition: { StringEquals: { 'kms:ViaService': '${aws:username}' } } }],
     ['without ForAllValues or ForAnyValue', { Condition: { StringLike: { [KEYS]: 'USER' } } }],
     ['Null: maybe', { Condition: { Null: { [KEYS]: 'maybe' } } }],
+    ['Null: xtrue', { Condition: { Null: { [KEYS]: 'xtrue' } } }],
+    ['Null: falsey', { Condition: { Null: { [KEYS]: 'falsey' } } }],
+    ['Null: true,false', { Condition: { Null: { [KEYS]: ['true', 'false'] } } }],
+    ['Null: ', { Condition: { Null: { [KEYS]: [] } } }],
+    ['true in a policy', { Condition: { Null: { [KEYS]: true } } }],
+    ['7 in a policy', { Action: ['dynamodb:GetItem', 7] }],
+    ['the effect undefined', { Effect: undefined }],
+    ['without action or resource', { Action: undefined }],
+    ['without action or resource', { Resource: [] }],
+    ['NotPrincipal', { NotPrincipal: '*' }],
+    ['the policy variable in dynamodb:${x}', { Action: 'dynamodb:${x}' }],
+    ['the resource xarn:aws', { Resource: 'xarn:aws' }],
+    ['the condition operator toString', { Condition: { toString: { 'kms:ViaService': 'a' } } }],
+    ['the condition operator ForAllValues:toString', { Condition: { 'ForAllValues:toString': { [KEYS]: 'a' } } }],
+    ['the condition operator ForSomeValues:StringLike', { Condition: { 'ForSomeValues:StringLike': { [KEYS]: 'a' } } }],
+    ['the condition operator xForAllValues:StringLike', { Condition: { 'xForAllValues:StringLike': { [KEYS]: 'a' } } }],
+    ['the condition operator null', { Condition: { null: { 'kms:ViaService': 'true' } } }],
+    ['the condition operator stringlike', { Condition: { stringlike: { 'kms:ViaService': 'a' } } }],
+    [
+      'StringEquals without ForAllValues or ForAnyValue',
+      { Condition: { StringEquals: { 'DYNAMODB:leadingkeys': 'USER' } } },
+    ],
+    ...[
+      'xdynamodb:LeadingKeys',
+      'dynamodb:LeadingKeysX',
+      'xdynamodb:EnclosingOperation',
+      'dynamodb:EnclosingOperations',
+      'xkms:ViaService',
+      'kms:ViaServices',
+      'xkms:EncryptionContext:a',
+      'kms:EncryptionContext:',
+      'kms:EncryptionContextKeys',
+      'xses:FromAddress',
+      'ses:FromAddresses',
+      'dynamodb:Attributes',
+    ].map((key): [string, object] => [
+      `the condition key ${key}`,
+      { Condition: { 'ForAllValues:StringEquals': { [key]: 'a' } } },
+    ]),
   ])('%s', (name, element) => {
     expect(() => policy({ ...GET, ...element })).toThrow(`The local cloud does not know`);
     expect(() => policy({ ...GET, ...element })).toThrow(name);
@@ -152,6 +271,64 @@ describe('the local cloud does not know, and says so when it reads the policy', 
   it('a policy of the version 2008-10-17', () => {
     expect(() => readPolicy([{ Version: '2008-10-17', Statement: [] }])).toThrow('version 2008-10-17');
   });
+});
+
+describe('a key that the local cloud gives a request', () => {
+  it.each(['dynamodb:EnclosingOperation', 'kms:ViaService', 'kms:EncryptionContext:integration', 'ses:FromAddress'])(
+    '%s has one value, in any case of its name',
+    (key) => {
+      for (const name of [key, key.toUpperCase(), key.toLowerCase()]) {
+        for (const operator of ['StringEquals', 'ForAnyValue:StringLike', 'ForAllValues:StringEquals']) {
+          const Condition = { [operator]: { [name]: 'a' } };
+          expect(allows([{ ...GET, Condition }], { context: { [key]: ['a'] } })).toBe(true);
+          expect(allows([{ ...GET, Condition }], { context: { [key]: ['b'] } })).toBe(false);
+        }
+      }
+    },
+  );
+});
+
+it('of several statements that allow it the first is the one that was needed', () => {
+  const { allows, rights } = policy({ ...GET, Action: 'a:B' }, { ...GET, Action: 'dynamodb:*' }, GET);
+
+  expect(allows(ask())).toEqual([rights[1]]);
+  expect(allows(ask({ action: 'a:C' }))).toBeUndefined();
+});
+
+it('only the rights of one statement count that cover the action, the resource and a key', () => {
+  const Condition = {
+    'ForAllValues:StringEquals': { 'dynamodb:leadingkeys': ['USER', 'TOTAL'] },
+    Null: { [KEYS]: 'false' },
+  };
+  const { allows, rights } = policy({
+    ...GET,
+    Action: ['dynamodb:GetItem', 'dynamodb:Query'],
+    Resource: [TABLE, `${TABLE}2`],
+    Condition,
+  });
+
+  expect(rights).toHaveLength(8);
+  expect(allows(ask({ context: { [KEYS]: ['USER', 'TOTAL'] } }))).toEqual([
+    expect.objectContaining({ action: 'dynamodb:GetItem', resource: TABLE, leadingKey: 'USER' }),
+    expect.objectContaining({ action: 'dynamodb:GetItem', resource: TABLE, leadingKey: 'TOTAL' }),
+  ]);
+  expect(allows(ask({ resource: `${TABLE}2`, context: { [KEYS]: ['TOTAL'] } }))).toEqual([
+    expect.objectContaining({ resource: `${TABLE}2`, leadingKey: 'TOTAL' }),
+  ]);
+});
+
+it('a right without a condition on partition keys is for any of them', () => {
+  const { rights } = policy({ ...GET, Condition: { Null: { [KEYS]: 'false' } } });
+
+  expect(rights.map(({ leadingKey }) => leadingKey)).toEqual([undefined]);
+});
+
+it('what denies is no right', () => {
+  expect(policy({ ...GET, Effect: 'Deny' }, GET).rights).toHaveLength(1);
+});
+
+it('a policy without a version is refused', () => {
+  expect(() => readPolicy([{ Statement: [GET] }])).toThrow('version undefined');
 });
 
 it('a right is one action on one resource for one partition key, and it is known which one was needed', () => {

@@ -13,7 +13,10 @@ beforeEach(() => {
 afterEach(() => rmSync(assembly, { recursive: true, force: true }));
 
 /** Writes what the CDK would synthesize for a stack of these resources. */
-function synthesized(resources: Record<string, { Type: string; Properties?: object }>): string {
+function synthesized(
+  resources: Record<string, { Type: string; Properties?: object }>,
+  artifact: object = { environment: 'aws://unknown-account/eu-north-1' },
+): string {
   const write = (file: string, content: object) => writeFileSync(join(assembly, file), JSON.stringify(content));
   mkdirSync(join(assembly, 'asset.abc'));
   write('manifest.json', {
@@ -21,8 +24,8 @@ function synthesized(resources: Record<string, { Type: string; Properties?: obje
       Tree: { type: 'cdk:tree' },
       House: {
         type: 'aws:cloudformation:stack',
-        environment: 'aws://unknown-account/eu-north-1',
         properties: { templateFile: 'House.template.json' },
+        ...artifact,
       },
     },
   });
@@ -51,6 +54,39 @@ describe('a template', () => {
     expect(() => readTemplate(folder)).toThrow('The local cloud does not know AWS::SNS::Topic, which Bell is');
   });
 
+  it.each([
+    'AWS::ApiGatewayV2::Api',
+    'AWS::ApiGatewayV2::Integration',
+    'AWS::ApiGatewayV2::Route',
+    'AWS::ApiGatewayV2::Stage',
+    'AWS::CloudWatch::Alarm',
+    'AWS::DynamoDB::Table',
+    'AWS::Events::Rule',
+    'AWS::IAM::Policy',
+    'AWS::IAM::Role',
+    'AWS::KMS::Key',
+    'AWS::Lambda::EventInvokeConfig',
+    'AWS::Lambda::Function',
+    'AWS::Lambda::Permission',
+    'AWS::Logs::LogGroup',
+  ])('may have resources of the type %s', (Type) => {
+    const template = readTemplate(synthesized({ One: { Type, Properties: { a: 1 } }, Two: { Type, Properties: {} } }));
+
+    expect(template.ofType(Type)).toEqual([
+      ['One', { a: 1 }],
+      ['Two', {}],
+    ]);
+    expect(template.ofType('AWS::Other')).toEqual([]);
+  });
+
+  it('is of us-east-1 where it does not say its region', () => {
+    expect(readTemplate(synthesized({}, {})).region).toBe('us-east-1');
+  });
+
+  it.each([{ type: 'cdk:asset-manifest' }, { properties: {} }])('must be there: %j', (artifact) => {
+    expect(() => readTemplate(synthesized({}, artifact))).toThrow(`${assembly} holds no stack`);
+  });
+
   it('names an asset that is not there', () => {
     const template = readTemplate(synthesized({}));
 
@@ -68,6 +104,16 @@ describe('a value in a template', () => {
     [{ 'Fn::GetAtt': ['Table', 'Arn'] }, 'arn:table'],
     [{ 'Fn::Join': ['/', ['a', { Ref: 'Table' }]] }, 'a/house-Table'],
     [{ 'Fn::Sub': '${AWS::Partition}:${Table}:$x' }, 'aws:house-Table:$x'],
+    [{ Ref: 'AWS::AccountId' }, '000000000000'],
+    [{ Ref: 'AWS::Partition' }, 'aws'],
+    [{ Ref: 'AWS::URLSuffix' }, 'amazonaws.com'],
+    [{ 'Fn::Join': ['', ['a', { 'Fn::Join': ['-', ['b', 'c']] }]] }, 'ab-c'],
+    [
+      [{ Ref: 'Table' }, 'x', 1, true],
+      ['house-Table', 'x', 1, true],
+    ],
+    [{}, {}],
+    [{ Reference: 'Table' }, { Reference: 'Table' }],
     [
       { A: [{ B: { Ref: 'Table' } }], C: 7, D: null },
       { A: [{ B: 'house-Table' }], C: 7, D: null },
