@@ -162,14 +162,13 @@ describe('npm run adopt', () => {
     expect(await gatehouse.table.get(notBeforeKey)).toBeDefined();
   });
 
-  it.each([
-    [['--skip', '0'], '--skip takes a whole number from 1'],
-    [['--nonsense'], 'npm run adopt -- [--table NAME] [--skip IDS]'],
-    [['--table', 'no-such-table'], 'The table is not adopted'],
-  ])('ends %j with 2 and a sentence', async (options, sentence) => {
-    const { code, stderr } = await adopt(...options);
+  it.each([[['--nonsense'], 'npm run adopt -- [--table NAME] [--skip IDS]']])(
+    'ends %j with 2 and a sentence',
+    async (options, sentence) => {
+      const { code, stderr } = await adopt(...options);
 
-    expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
-    expect(stderr).not.toMatch(/^ +at /m);
-  });
+      expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
+      expect(stderr).not.toMatch(/^ +at /m);
+    },
+  );
 });

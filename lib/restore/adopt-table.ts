@@ -41,7 +41,7 @@ export async function adoptTable(table: Table, whole: WholeTable, skippedIds = S
   );
   const resetKeys = await deleteResetKeys(table, whole);
   // A login that is answered after this has a token that is accepted.
-  await wait(seconds * 1000 - Date.now());
+  await wait(Math.max(0, seconds * 1000 - Date.now()));
   return { sequences, resetKeys, notBefore: new Date(seconds * 1000) };
 }
 

@@ -1,0 +1,405 @@
+import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, inject, it } from 'vitest';
+import { loginGuardKey, totalKey } from '../lib/table/keys.ts';
+import { INTACT_ITEMS } from './support/intact-items.ts';
+import { type Answer, type Input, replyFrom, scriptedAws } from './support/scripted-aws.ts';
+import { type TableInMemory, tableInMemory } from './support/table-in-memory.ts';
+
+/* How the operator's commands end, each a process of its own, on a table that answers as a test says: code and every line. */
+
+const ROOT = join(import.meta.dirname, '..');
+const { AWS_ENDPOINT_URL_DYNAMODB: _, ...ENVIRONMENT } = process.env;
+
+const stops: (() => void)[] = [];
+afterAll(() => {
+  for (const stop of stops) stop();
+});
+
+/** A table behind AWS on loopback, that may answer a call otherwise. */
+async function serve(
+  table: TableInMemory,
+  instead: (operation: string, input: Input) => Answer | undefined = () => undefined,
+) {
+  const aws = await scriptedAws((operation, input) => instead(operation, input) ?? replyFrom(table, operation, input));
+  stops.push(aws.stop);
+  return aws;
+}
+
+async function run(script: string, options: readonly string[], environment: object = {}) {
+  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [`infra/${script}.ts`, ...options], {
+    cwd: ROOT,
+    env: {
+      ...ENVIRONMENT,
+      STATE_DIR: ':memory:',
+      // Half of the time of a short command is to compile the SDK.
+      NODE_COMPILE_CACHE: join(inject('assembly'), '../compiled'),
+      ...environment,
+    },
+  })
+    .then((output) => ({ code: 0, ...output }))
+    .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+  return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };
+}
+
+type Instead = (operation: string, input: Input) => Answer | undefined;
+const instead =
+  (operation: string, answer: Answer): Instead =>
+  (called) =>
+    called === operation ? answer : undefined;
+
+const cancelled = (...codes: string[]) => ({
+  error: 'TransactionCanceledException',
+  CancellationReasons: codes.map((Code) => ({ Code })),
+});
+/** An outage that the SDK does not wait for. */
+const LOST = { error: 'TransactionConflictException' };
+
+describe.concurrent('npm run verify', () => {
+  const USAGE = 'npm run verify -- [--table NAME] [--repair]';
+  const BEGUN = ['Verifying Gate'];
+  const SUMMARY = '18 items, 3 users, 1 integrations, 2 parameters:';
+  const MISSING = [
+    'login-guard-missing: User 3 has a login whose guard LOGIN#alice / GUARD does not exist.',
+    '  --repair claims LOGIN#alice / GUARD for user 3',
+  ];
+  const GHOST = [
+    'unknown-item: GHOST / x is of no kind that this version knows.',
+    '  cannot be repaired: nothing says what it is; if a newer version has written it, verify with that one, else delete it by hand',
+  ];
+
+  async function verify(options: readonly string[], change: (table: TableInMemory) => void, answer?: Instead) {
+    const table = tableInMemory(INTACT_ITEMS);
+    change(table);
+    const { environment, calls } = await serve(table, answer);
+    return { ...(await run('verify', ['--table', 'Gate', ...options], environment)), calls };
+  }
+
+  it('ends with 1 where something is found that nothing mends, also with --repair', async () => {
+    const ghost = await verify(['--repair'], (table) => table.put({ pk: 'GHOST', sk: 'x' }, {}));
+
+    expect(ghost).toEqual({
+      code: 1,
+      stdout: [...BEGUN, ...GHOST, '19 items, 3 users, 1 integrations, 2 parameters: 1 finding'],
+      stderr: [],
+      calls: ['Scan', 'GetItem', 'GetItem', 'GetItem'],
+    });
+  });
+
+  it('ends with 1 where something is left after a repair, and shows both verifications', async () => {
+    const both = await verify(['--repair'], (table) => {
+      table.put({ pk: 'GHOST', sk: 'x' }, {});
+      table.remove(loginGuardKey('alice'));
+    });
+
+    expect([both.code, both.stderr]).toEqual([1, []]);
+    expect(both.stdout).toEqual([
+      ...BEGUN,
+      ...GHOST,
+      ...MISSING,
+      '18 items, 3 users, 1 integrations, 2 parameters: 2 findings',
+      'Repairing: claims LOGIN#alice / GUARD for user 3',
+      'Verifying what was repaired',
+      ...GHOST,
+      '19 items, 3 users, 1 integrations, 2 parameters: 1 finding',
+    ]);
+  });
+
+  it('ends with 0 where all is mended, and repairs nothing unless it is told to', async () => {
+    const lose = (table: TableInMemory) => table.remove(loginGuardKey('alice'));
+    const [told, untold] = await Promise.all([verify(['--repair'], lose), verify([], lose)]);
+
+    expect([told.code, told.stdout.at(-1)]).toEqual([0, `${SUMMARY} no findings`]);
+    expect([untold.code, untold.stdout]).toEqual([
+      1,
+      [...BEGUN, ...MISSING, '17 items, 3 users, 1 integrations, 2 parameters: 1 finding'],
+    ]);
+    expect(untold.calls).not.toContain('TransactWriteItems');
+  });
+
+  it('ends with 2 where something could not be told, and with 1 where something else is found', async () => {
+    let changes = 0;
+    const moving: Instead = (operation, { Key }) =>
+      operation === 'GetItem' && Key.pk.S === 'TOTAL'
+        ? { Item: { pk: { S: 'TOTAL' }, sk: { S: 'USER' }, n: { N: '9' }, changes: { N: String(++changes) } } }
+        : undefined;
+    const wrongTotal = (table: TableInMemory) => table.put(totalKey('USER'), { n: 9 });
+    const [undecided, both] = await Promise.all([
+      verify([], wrongTotal, moving),
+      verify(
+        [],
+        (table) => {
+          wrongTotal(table);
+          table.put({ pk: 'GHOST', sk: 'x' }, {});
+        },
+        moving,
+      ),
+    ]);
+
+    const UNDECIDED =
+      'Undecided: TOTAL / USER could not be compared: it changed all the time. Verify again at a quieter time.';
+    expect([undecided.code, undecided.stdout]).toEqual([2, [...BEGUN, UNDECIDED, `${SUMMARY} no findings`]]);
+    expect([both.code, both.stdout.slice(1, -1)]).toEqual([1, [...GHOST, UNDECIDED]]);
+  });
+
+  it('says every 10,000 items how many it has read', async () => {
+    const keys = [9999, 2, 9998, 1].map((count, page) => ({
+      Items: Array.from({ length: count }, (_, index) => ({
+        pk: { S: `RESET#${page}-${index}` },
+        sk: { S: 'RESET' },
+        userId: { N: '1' },
+        expires: { N: '1' },
+      })),
+      LastEvaluatedKey: { pk: { S: 'a' }, sk: { S: 'a' } },
+    }));
+    const pages = [...keys, { Items: [] }];
+    const { stderr, code } = await verify(
+      [],
+      () => undefined,
+      (operation) => (operation === 'Scan' ? pages.shift() : undefined),
+    );
+
+    expect(code).toBe(0);
+    expect(stderr).toEqual(['10001 items read', '20000 items read']);
+  });
+
+  it.each<[string, Instead, string]>([
+    ['another table', instead('Scan', { Items: [{ id: { S: 'x' } }] }), 'Gate is no table of Gatehouse.'],
+    [
+      'a table that does not exist',
+      instead('Scan', { error: 'ResourceNotFoundException', message: 'Requested resource not found' }),
+      'There is no table Gate in this account and region.',
+    ],
+    [
+      'a connection that breaks',
+      instead('Scan', 'cut'),
+      'The table cannot be reached: perhaps the service was stopped meanwhile.',
+    ],
+    [
+      'what is not allowed',
+      instead('Scan', { error: 'AccessDeniedException', message: 'not authorized to scan' }),
+      'The table could not be verified: not authorized to scan',
+    ],
+  ])('ends with 2 and a sentence on %s', async (_, answer, sentence) => {
+    const { code, stdout, stderr } = await verify([], () => undefined, answer);
+
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: BEGUN, stderr: [sentence] });
+  });
+
+  it('ends with 2 where it cannot be known whether a repair was made', async () => {
+    const { code, stdout, stderr } = await verify(
+      ['--repair'],
+      (table) => table.remove(loginGuardKey('alice')),
+      instead('TransactWriteItems', LOST),
+    );
+
+    expect(code).toBe(2);
+    expect(stdout.at(-1)).toBe('Repairing: claims LOGIN#alice / GUARD for user 3');
+    expect(stderr).toEqual(['The table did not answer in time. Perhaps the last repair is made: verify again.']);
+  });
+
+  it.each([
+    [
+      ['--table', ''],
+      ['--table wants a name', USAGE],
+    ],
+    [['Gate'], [expect.stringContaining("Unexpected argument 'Gate'"), USAGE]],
+    [
+      [],
+      [
+        'STATE_DIR=:memory: keeps no table. Name that of a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
+      ],
+    ],
+  ] as [string[], string[]][])('ends with 2 and no more than a sentence for the options %j', async (options, says) => {
+    expect(await run('verify', options)).toEqual({ code: 2, stdout: [], stderr: says });
+  });
+});
+
+it.each(['verify', 'adopt'])('npm run %s ends with 2 when it is interrupted or terminated', async (script) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const { environment, calls } = await serve(tableInMemory([]), () => 'never');
+    const child = spawn(process.execPath, [`infra/${script}.ts`, '--table', 'Gate'], {
+      cwd: ROOT,
+      env: { ...ENVIRONMENT, ...environment },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const ended = once(child, 'exit');
+
+    await once(child.stdout, 'data');
+    while (calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    child.kill(signal);
+
+    expect(await ended).toEqual([2, null]);
+  }
+});
+
+describe.concurrent('npm run adopt', () => {
+  const USAGE = 'npm run adopt -- [--table NAME] [--skip IDS]';
+  const reset = (name: string) => ({ pk: `RESET#${name}`, sk: 'RESET', userId: 1, expires: 1 });
+
+  async function adopt(options: readonly string[], items: Parameters<typeof tableInMemory>[0], answer?: Instead) {
+    const table = tableInMemory(items);
+    const { environment } = await serve(table, answer);
+    return { ...(await run('adopt', ['--table', 'Gate', ...options], environment)), table };
+  }
+
+  it('says what it has done', async () => {
+    const { code, stdout, stderr, table } = await adopt([], [...INTACT_ITEMS, reset('a'), reset('b')]);
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
+    expect(stdout).toEqual([
+      'Adopting Gate',
+      'The next USER id is 1000004; it was 4',
+      'The next INTEGRATION id is 1000005; it was 5',
+      expect.stringMatching(/^Tokens issued before 20\d\d-\S+:\d\d\.000Z are rejected: everybody signs in again$/),
+      'Deleted 2 reset keys: whoever needs one asks again',
+      'Done. Verify the table next: npm run verify',
+    ]);
+    expect(table.items.filter(({ pk }) => pk.startsWith('RESET#'))).toEqual([]);
+  });
+
+  it('skips as many ids as it is told, and counts one reset key as one', async () => {
+    const { code, stdout } = await adopt(['--skip', '999999999'], [...INTACT_ITEMS, reset('a')]);
+
+    expect(code).toBe(0);
+    expect(stdout[1]).toBe('The next USER id is 1000000003; it was 4');
+    expect(stdout[4]).toBe('Deleted 1 reset key: whoever needs one asks again');
+  });
+
+  it.each<[string, Instead | undefined, string]>([
+    ['another table', undefined, 'Gate names no administrators: nothing was changed.'],
+    [
+      'what is not allowed',
+      instead('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
+      'The table is not adopted; run the command again. not authorized',
+    ],
+    [
+      'a table that does not answer',
+      (operation, input) => (operation === 'TransactWriteItems' ? LOST : input.Key && { Item: { n: { N: '1' } } }),
+      'The table is not adopted; run the command again. unavailable',
+    ],
+  ])('ends with 2 and a sentence on %s', async (_, answer, sentence) => {
+    const { code, stdout, stderr } = await adopt([], [], answer);
+
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: ['Adopting Gate'], stderr: [sentence] });
+  });
+
+  it.each([
+    ...['0', '1.5', '1000000000'].map((skip): [string[], string[]] => [
+      [`--skip=${skip}`],
+      ['--skip takes a whole number from 1 to 999999999.', USAGE],
+    ]),
+    [['--nonsense'], ["Unknown option '--nonsense'", USAGE]],
+    [
+      [],
+      [
+        'STATE_DIR=:memory: keeps no table. Name that of a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
+      ],
+    ],
+  ] as [string[], string[]][])('ends with 2 and no more than a sentence for the options %j', async (options, says) => {
+    expect(await run('adopt', options)).toEqual({ code: 2, stdout: [], stderr: says });
+  });
+});
+
+describe.concurrent('npm run first-admin', () => {
+  const USAGE = 'npm run first-admin -- --table NAME --login LOGIN --email ADDRESS';
+  const PERSON = ['--login', 'root', '--email', 'root@example.com'];
+
+  async function firstAdmin(
+    table: TableInMemory,
+    answer: Instead = () => undefined,
+    tags = [{ Key: 'gatehouse:pepper-key', Value: 'pepper-1' }],
+  ) {
+    const inputs: Record<string, Input[]> = {};
+    const { environment } = await serve(table, (operation, input) => {
+      inputs[operation] = [...(inputs[operation] ?? []), input];
+      const answered = answer(operation, input);
+      if (answered) return answered;
+      if (operation === 'DescribeTable') return { Table: { TableArn: 'arn:of-gate' } };
+      if (operation === 'ListTagsOfResource') return { Tags: [{ Key: 'other', Value: 'x' }, ...tags] };
+      if (operation === 'GenerateMac') return { Mac: Buffer.alloc(32).toString('base64') };
+      if (operation === 'UpdateItem') return { Attributes: { n: { N: '8' } } };
+      return undefined;
+    });
+    return { ...(await run('first-admin', ['--table', 'Gate', ...PERSON], environment)), inputs };
+  }
+
+  it('shows the password once, of an account that administers', async () => {
+    const { code, stdout, stderr, inputs } = await firstAdmin(tableInMemory([]));
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
+    expect(stdout).toEqual([
+      'root administers Gate.',
+      expect.stringMatching(/^Password: [\w-]{20}$/),
+      'It is shown this once and kept nowhere: log in and change it.',
+    ]);
+    expect(inputs.DescribeTable?.[0]).toEqual({ TableName: 'Gate' });
+    expect(inputs.ListTagsOfResource?.[0]).toEqual({ ResourceArn: 'arn:of-gate' });
+    expect(inputs.GenerateMac?.[0]?.KeyId).toBe('pepper-1');
+  });
+
+  it.each<[string, Instead, { Key: string; Value: string }[], string]>([
+    [
+      'a table without the tag',
+      () => undefined,
+      [],
+      'Gate is no table of Gatehouse: it lacks the tag gatehouse:pepper-key.',
+    ],
+    [
+      'a table of which somebody administers',
+      instead('GetItem', { Item: { ids: { NS: ['1'] } } }),
+      [{ Key: 'gatehouse:pepper-key', Value: 'k' }],
+      'Gate has an administrator already: nothing was changed.',
+    ],
+    [
+      'a table that does not exist',
+      instead('DescribeTable', { error: 'ResourceNotFoundException', message: 'no such table' }),
+      [],
+      'ResourceNotFoundException: no such table',
+    ],
+    [
+      'a login that is taken',
+      (operation, { TransactItems = [] }) =>
+        operation === 'TransactWriteItems'
+          ? cancelled(
+              ...TransactItems.map(({ Put }: Input) =>
+                Put?.Item.pk.S === loginGuardKey('root').pk ? 'ConditionalCheckFailed' : 'None',
+              ),
+            )
+          : undefined,
+      [{ Key: 'gatehouse:pepper-key', Value: 'k' }],
+      'Refused: login-taken.',
+    ],
+  ])('ends with 1 and a sentence on %s', async (_, answer, tags, sentence) => {
+    const { code, stdout, stderr } = await firstAdmin(tableInMemory([]), answer, tags);
+
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: [], stderr: [sentence] });
+  });
+
+  it('shows the password also where it cannot be known whether the account was made', async () => {
+    const { code, stdout, stderr } = await firstAdmin(tableInMemory([]), instead('TransactWriteItems', LOST));
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
+    expect(stderr).toEqual([
+      expect.stringMatching(
+        /^The table did not answer: perhaps it is done\. Then the password is [\w-]{20}; else try again\.$/,
+      ),
+    ]);
+  });
+
+  it.each([
+    [[], [/^--table: /, /^--login: /, /^--email: /]],
+    [
+      ['--table', 'Gate', '--login', 'a b', '--email', 'root'],
+      [/^--login: Pattern$/, /^--email: Email$/],
+    ],
+    [['--nonsense'], [/^Unknown option '--nonsense'$/]],
+  ] as [string[], RegExp[]][])('ends with 1 and what is wrong with the options %j', async (options, says) => {
+    const { code, stdout, stderr } = await run('first-admin', options);
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
+    expect(stderr).toEqual([...says.map((sentence) => expect.stringMatching(sentence)), USAGE]);
+  });
+});

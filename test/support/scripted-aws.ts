@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Item } from '../../lib/table/table.ts';
+import type { TableInMemory } from './table-in-memory.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: inputs are whatever their operation has
+export type Input = Record<string, any>;
+
+/** What AWS answers: an object is a success, `error` the name of an exception, `cut` a connection that breaks. */
+export type Answer = object | { error: string; message?: string; CancellationReasons?: object[] } | 'cut' | 'never';
+
+/** AWS on loopback that answers as a test says. */
+export async function scriptedAws(answer: (operation: string, input: Input) => Answer | undefined) {
+  const calls: string[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const operation = String(request.headers['x-amz-target']).split('.').at(-1) as string;
+    calls.push(operation);
+    const answered = answer(operation, JSON.parse(Buffer.concat(chunks).toString()));
+    if (answered === 'never') return;
+    if (answered === 'cut' || answered === undefined) return request.socket.destroy();
+    const { error, ...body } = answered as { error?: string };
+    response.writeHead(error ? 400 : 200, { 'Content-Type': 'application/x-amz-json-1.0' });
+    response.end(JSON.stringify(error ? { __type: error, ...body } : body));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    calls,
+    environment: {
+      AWS_ENDPOINT_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      AWS_REGION: 'eu-north-1',
+      AWS_ACCESS_KEY_ID: 'operator',
+      AWS_SECRET_ACCESS_KEY: 'local',
+    },
+    stop() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** A value as DynamoDB writes it. */
+function written(value: unknown): object {
+  if (typeof value === 'string') return { S: value };
+  if (typeof value === 'number') return { N: String(value) };
+  if (typeof value === 'boolean') return { BOOL: value };
+  if (value instanceof Set) return { NS: [...value].map(String) };
+  return { L: (value as unknown[]).map(written) };
+}
+const writtenItem = (item: Item) =>
+  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, written(value)]));
+const found = (item: Item | undefined) => (item ? { Item: writtenItem(item) } : {});
+const keyIn = ({ pk, sk }: Input) => ({ pk: pk.S, sk: sk.S });
+
+/** How DynamoDB would answer reads of these items, and claims and deletions without looking at their conditions. */
+export function replyFrom(table: TableInMemory, operation: string, input: Input): Answer {
+  switch (operation) {
+    case 'Scan':
+      return { Items: table.items.map(writtenItem) };
+    case 'GetItem':
+      return found(table.find(keyIn(input.Key)));
+    case 'TransactGetItems':
+      return { Responses: input.TransactItems.map(({ Get }: Input) => found(table.find(keyIn(Get.Key)))) };
+    case 'Query': {
+      const pk = input.ExpressionAttributeValues[':pk'].S;
+      const items = table.items.filter((item) => item.pk === pk).sort((one, other) => (one.sk < other.sk ? -1 : 1));
+      return { Items: items.map(writtenItem) };
+    }
+    case 'TransactWriteItems':
+      for (const { Put, Delete } of input.TransactItems as Input[]) {
+        if (Put) table.put(keyIn(Put.Item), { id: Number(Put.Item.id?.N) });
+        if (Delete) table.remove(keyIn(Delete.Key));
+      }
+      return {};
+    default:
+      return { error: 'UnknownOperationException' };
+  }
+}

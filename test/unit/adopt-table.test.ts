@@ -1,0 +1,28 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { adoptTable } from '../../lib/restore/adopt-table.ts';
+import type { Table } from '../../lib/table/table.ts';
+import { tableInMemory } from '../support/table-in-memory.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+it('an adoption that takes longer than a second waits for nothing at its end', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-22T06:00:00.250Z') });
+  const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const table = { get: async () => ({ n: 1 }), transact: async () => undefined } as unknown as Table;
+  const whole = tableInMemory([]);
+  const slow = {
+    ...whole,
+    async *scan() {
+      vi.setSystemTime(new Date('2026-11-22T06:00:09Z'));
+      yield* whole.scan();
+    },
+  };
+
+  const { notBefore } = await adoptTable(table, slow, 5);
+
+  expect(notBefore).toEqual(new Date('2026-11-22T06:00:01Z'));
+  expect(warning).not.toHaveBeenCalled();
+});
