@@ -1,5 +1,6 @@
 import { edges } from './edges.ts';
 import type { Mutant } from './mutant.ts';
+import { operations } from './operations.ts';
 
 /** Every mutant that is planted. */
-export const mutants: readonly Mutant[] = [...edges];
+export const mutants: readonly Mutant[] = [...edges, ...operations];

@@ -1,0 +1,78 @@
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { emailGuardKey, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
+import { INTACT_ITEMS } from '../support/intact-items.ts';
+import { printedBy } from '../support/logged.ts';
+import { replyFrom, scriptedAws } from '../support/scripted-aws.ts';
+import { type TableInMemory, tableInMemory } from '../support/table-in-memory.ts';
+
+let table: TableInMemory;
+/** What the total of users is at the next read, where it changes all the time. */
+let changes: number | undefined;
+
+const before = { ...process.env };
+let stop: () => void;
+let handler: () => Promise<void>;
+beforeAll(async () => {
+  const aws = await scriptedAws((operation, input) =>
+    changes !== undefined && operation === 'GetItem' && input.Key.pk.S === 'TOTAL'
+      ? { Item: { pk: { S: 'TOTAL' }, sk: { S: 'USER' }, n: { N: '9' }, changes: { N: String(++changes) } } }
+      : replyFrom(table, operation, input),
+  );
+  stop = aws.stop;
+  Object.assign(process.env, aws.environment, { TABLE_NAME: 'Gate' });
+  ({ handler } = await import('../../functions/verify-table.ts'));
+});
+afterEach(() => {
+  changes = undefined;
+  vi.restoreAllMocks();
+});
+afterAll(() => {
+  stop();
+  process.env = before;
+});
+
+/** What the handler logs, and how it ends. */
+async function verify(harm: (table: TableInMemory) => void) {
+  table = tableInMemory(INTACT_ITEMS);
+  harm(table);
+  const wait = setTimeout;
+  // The waits between two looks at what moves.
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, milliseconds: number) =>
+    wait(done, milliseconds < 100 ? 0 : milliseconds)) as typeof setTimeout);
+  let outcome: unknown = 'ended';
+  const printed = await printedBy(async () => {
+    await handler().catch((error) => {
+      outcome = error;
+    });
+  });
+  return { logged: printed.map((line) => JSON.parse(line)), outcome };
+}
+
+it('of an intact table logs how much it has read', async () => {
+  expect(await verify(() => undefined)).toEqual({
+    logged: [{ verified: 18, findings: 0, undecided: 0 }],
+    outcome: 'ended',
+  });
+});
+
+it('of another table logs how many findings there are of each kind, and fails', async () => {
+  const { logged, outcome } = await verify((table) => {
+    table.remove(loginGuardKey('alice'));
+    table.remove(loginGuardKey('user'));
+    table.put(emailGuardKey('former@example.com'), { id: 999 });
+  });
+
+  expect(logged).toEqual([
+    { verified: 17, findings: 3, undecided: 0, 'login-guard-missing': 2, 'email-guard-orphan': 1 },
+  ]);
+  expect(outcome).toEqual(new Error('The table is not intact: npm run verify tells more'));
+});
+
+it('logs how much was undecided, which is no failure', async () => {
+  changes = 0;
+
+  const { logged, outcome } = await verify((table) => table.put(totalKey('USER'), { n: 9 }));
+
+  expect(logged).toEqual([{ verified: 18, findings: 0, undecided: 1 }]);
+  expect(outcome).toBe('ended');
+});
