@@ -97,7 +97,7 @@ describe.each(ENVIRONMENTS)('the keys of $name', ({ template, keep, environment 
     },
   });
 
-  it('have their spec, usage, rotation, description and fate', () => {
+  it('have their spec, usage, rotation, description and removal policy', () => {
     const signing = template === other ? ['SigningKeyB', 'SigningKeyA'] : ['SigningKey'];
 
     expect(resourcesOf(template, 'AWS::KMS::Key')).toEqual({
@@ -112,7 +112,7 @@ describe.each(ENVIRONMENTS)('the keys of $name', ({ template, keep, environment 
 describe.each(ENVIRONMENTS)('the logs of $name', ({ template, keep, environment, days }) => {
   const groups = resourcesOf(template, 'AWS::Logs::LogGroup');
 
-  it('end after the days that the settings say, and share the fate of the table', () => {
+  it('are kept for the days that the settings say, and retained or deleted with the table', () => {
     for (const group of Object.values(groups)) {
       expect(group).toEqual({
         Type: 'AWS::Logs::LogGroup',
@@ -151,14 +151,19 @@ describe('a stack', () => {
     },
   );
 
-  it.each(ENVIRONMENTS)('of $name keeps every resource that has a fate, or none', ({ template, keep }) => {
-    const { Resources } = template.toJSON() as { Resources: Record<string, Resource> };
-    const fates = Object.values(Resources).flatMap(({ DeletionPolicy, UpdateReplacePolicy }) =>
-      DeletionPolicy || UpdateReplacePolicy ? [{ DeletionPolicy, UpdateReplacePolicy }] : [],
-    );
+  it.each(ENVIRONMENTS)(
+    'of $name retains every resource that holds data, or deletes all of them',
+    ({ template, keep }) => {
+      const { Resources } = template.toJSON() as { Resources: Record<string, Resource> };
+      const removals = Object.values(Resources).flatMap(({ DeletionPolicy, UpdateReplacePolicy }) =>
+        DeletionPolicy || UpdateReplacePolicy ? [{ DeletionPolicy, UpdateReplacePolicy }] : [],
+      );
 
-    expect(new Set(fates.map((fate) => JSON.stringify(fate)))).toEqual(new Set([JSON.stringify(policies(keep))]));
-  });
+      expect(new Set(removals.map((removal) => JSON.stringify(removal)))).toEqual(
+        new Set([JSON.stringify(policies(keep))]),
+      );
+    },
+  );
 
   it.each(ENVIRONMENTS)('of $name says what it is, and where it is reached', ({ template }) => {
     const { Description, Outputs } = template.toJSON();
@@ -190,7 +195,8 @@ function tableRights({ on, may, contract }: (typeof routes)[number]): Rights {
   return on.startsWith('GET ') ? { ...rights, query } : { ...rights, query, get: [...(may.get ?? []), 'PRECEDENCE#*'] };
 }
 
-interface Kit {
+/** What differs between two deployed stacks. */
+interface Deployed {
   readonly template: typeof prod;
   readonly region: string;
   readonly signing: readonly string[];
@@ -200,7 +206,7 @@ interface Kit {
 }
 
 /** All that a row's role may do, as its policy must say it. */
-function statementsFor(row: (typeof routes)[number], { region, signing, sender, ...kit }: Kit, logGroup: string) {
+function statementsFor(row: (typeof routes)[number], { region, signing, sender, ...mail }: Deployed, logGroup: string) {
   const tableStatements = Object.entries(tableRights(row)).map(([right, keys]) => ({
     Effect: 'Allow',
     Action: { ...ALONE, ...IN_TRANSACTIONS }[right],
@@ -248,8 +254,8 @@ function statementsFor(row: (typeof routes)[number], { region, signing, sender, 
             Action: 'ses:SendEmail',
             Resource: [
               ses(`identity/${sender}`),
-              ses(`identity/${kit.domain}`),
-              ...(kit.configurationSet ? [ses(`configuration-set/${kit.configurationSet}`)] : []),
+              ses(`identity/${mail.domain}`),
+              ...(mail.configurationSet ? [ses(`configuration-set/${mail.configurationSet}`)] : []),
             ],
             Condition: { StringEquals: { 'ses:FromAddress': sender } },
           },
@@ -258,7 +264,7 @@ function statementsFor(row: (typeof routes)[number], { region, signing, sender, 
   ];
 }
 
-const KITS: Record<string, Kit> = {
+const DEPLOYED: Record<string, Deployed> = {
   prod: {
     template: prod,
     region: 'eu-central-1',
@@ -276,12 +282,12 @@ const KITS: Record<string, Kit> = {
   },
 };
 
-describe.each(Object.entries(KITS))('the role of a function of %s', (_, kit) => {
-  const roles = resourcesOf(kit.template, 'AWS::IAM::Role');
-  const policies = resourcesOf(kit.template, 'AWS::IAM::Policy');
+describe.each(Object.entries(DEPLOYED))('the role of a function of %s', (_, deployed) => {
+  const roles = resourcesOf(deployed.template, 'AWS::IAM::Role');
+  const policies = resourcesOf(deployed.template, 'AWS::IAM::Policy');
 
   it.each(routes)('$on may do all that its row says, and nothing else', (row) => {
-    const [, { Properties }] = functionOf(kit.template, row.on);
+    const [, { Properties }] = functionOf(deployed.template, row.on);
     const [role] = Properties.Role['Fn::GetAtt'];
     const own = Object.values(policies).filter((policy) =>
       policy.Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === role),
@@ -298,13 +304,13 @@ describe.each(Object.entries(KITS))('the role of a function of %s', (_, kit) => 
     expect(own[0]?.Properties.Roles).toEqual([{ Ref: role }]);
     const { Version, Statement } = (own[0] as Resource).Properties.PolicyDocument;
     expect(Version).toBe('2012-10-17');
-    const expected = statementsFor(row, kit, Properties.LoggingConfig.LogGroup.Ref);
+    const expected = statementsFor(row, deployed, Properties.LoggingConfig.LogGroup.Ref);
     expect(Statement).toHaveLength(expected.length);
     expect(Statement).toEqual(expect.arrayContaining(expected));
   });
 
   it('is of that function alone', () => {
-    const used = Object.values(resourcesOf(kit.template, 'AWS::Lambda::Function')).map(
+    const used = Object.values(resourcesOf(deployed.template, 'AWS::Lambda::Function')).map(
       ({ Properties }) => Properties.Role['Fn::GetAtt'][0],
     );
 
@@ -386,7 +392,7 @@ describe('the function of a row', () => {
     expect(new Set(code).size).toBe(routes.length);
   });
 
-  it('keeps the parts of the environment that all need as they are named', () => {
+  it('is guarded where callers without a token can make it work hard or send mail', () => {
     expect(routes.filter(({ guarded }) => guarded).map(({ on }) => on)).toEqual([
       'POST /api/authenticate',
       'POST /api/account/reset-password/init',
@@ -569,7 +575,7 @@ describe('the daily verification', () => {
     });
   });
 
-  it('rings an alarm at its first error of a day, and not while it does not run', () => {
+  it('raises an alarm on its first error of a day, and none on days without a run', () => {
     const alarm = {
       AlarmDescription: 'Gatehouse: the table is not intact, or could not be verified. npm run verify tells more.',
       Namespace: 'AWS/Lambda',
@@ -605,7 +611,8 @@ describe('the daily verification', () => {
   });
 });
 
-it('the template of production is the reviewed one: after a change that is meant, `npx vitest run -u test/stack` writes it', async () => {
+// After an intended change, `npx vitest run -u test/stack` writes the file; review what differs.
+it('the template of production is the one that was reviewed', async () => {
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
 
   const text = readableTemplate(prod.toJSON(), context.mailTemplates);

@@ -718,6 +718,21 @@ describe('a survey', () => {
   });
 });
 
+it('an integration whose id leaves no room for parameters has none, and none are looked for', async () => {
+  const key = entityKey('INTEGRATION', 9_007_199_255);
+  const table = tableInMemory(INTACT_ITEMS);
+  table.put(key, { ...table.find(GATE), id: 9_007_199_255, parameterCount: 1, parametersEver: 0, parameterBytes: 0 });
+  table.put(sequenceKey('INTEGRATION'), { n: 9_007_199_255 });
+  table.put(totalKey('INTEGRATION'), { n: 2 });
+
+  const { findings } = await verifyTable(table);
+
+  expect(findings.map(({ says }) => says)).toEqual([
+    'Integration 9007199255 counts 1 parameters of 0 bytes, 0 ever, and has 0 of 0, the highest number 0.',
+  ]);
+  expect(table.reads.filter((read) => 'pk' in read)).toEqual([]);
+});
+
 describe('a guard', () => {
   it('is read together with no more than 50 of the users whose it seems to be', async () => {
     const users = Array.from({ length: 60 }, (_, index) => 100 + index);
