@@ -1,0 +1,79 @@
+import type { Key, Kind } from '../../lib/table/keys.ts';
+import type { Item, Range, Table } from '../../lib/table/table.ts';
+import type { Write } from '../../lib/table/write.ts';
+
+/** A table in the memory of a test, which notes what it is asked. */
+export interface MemoryTable extends Table {
+  /** What was asked for, in order: the operation, and the partition or the kind. */
+  readonly calls: string[];
+  readonly queries: { readonly pk: string; readonly range: Range }[];
+  /** The writes of every transaction; they are applied, and their conditions are not evaluated. */
+  readonly transactions: (readonly Write[])[];
+  /** Updates outside of transactions, which are not applied. */
+  readonly updates: Write[];
+  find(key: Key): Item | undefined;
+}
+
+/** A table of these items, whose totals are these, or else as many as there are. */
+export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record<Kind, number>> = {}): MemoryTable {
+  const items = new Map(stored.map((item) => [nameOf(item), item]));
+  const [calls, queries, updates]: [string[], MemoryTable['queries'], Write[]] = [[], [], []];
+  const transactions: (readonly Write[])[] = [];
+  const inPartition = (partition: string) => [...items.values()].filter(({ pk }) => pk === partition);
+  let lastId = 1000;
+  return {
+    calls,
+    queries,
+    transactions,
+    updates,
+    find: (key) => items.get(nameOf(key)),
+    async get(key) {
+      calls.push(`get ${key.pk}`);
+      return items.get(nameOf(key));
+    },
+    async getAll(keys) {
+      calls.push(`getAll ${keys.length}`);
+      return keys.flatMap((key) => items.get(nameOf(key)) ?? []);
+    },
+    async query(pk, range = {}) {
+      calls.push(`query ${pk}`);
+      queries.push({ pk, range });
+      const { from = '', to = '\uffff', backwards = false, limit } = range;
+      const found = inPartition(pk)
+        .filter(({ sk }) => sk >= from && sk <= to)
+        .sort((a, b) => (a.sk < b.sk ? -1 : 1));
+      return (backwards ? found.reverse() : found).slice(0, limit);
+    },
+    async total(kind) {
+      calls.push(`total ${kind}`);
+      return totals[kind] ?? inPartition(kind).length;
+    },
+    async nextId(kind) {
+      calls.push(`nextId ${kind}`);
+      return ++lastId;
+    },
+    async update(write) {
+      updates.push(write);
+      return { ...write.key };
+    },
+    async transact(writes) {
+      transactions.push(writes);
+      for (const write of writes) {
+        if (write.act === 'Put') items.set(nameOf(write.key), { ...write.attributes, ...write.key });
+        if (write.act === 'Delete') items.delete(nameOf(write.key));
+        if (write.act === 'Update') items.set(nameOf(write.key), updated(items.get(nameOf(write.key)), write));
+      }
+    },
+  };
+}
+
+const nameOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
+
+/** The item after an update by `SET` and `REMOVE`; sums and sets stay as they are. */
+function updated(item: Item | undefined, { key, update = '', names = {}, values = {} }: Write): Item {
+  const after: Item = { ...item, ...key };
+  for (const [, name = '', value = ''] of update.matchAll(/(#\w+) = (:\w+)/g)) after[names[name] ?? ''] = values[value];
+  const [, removed = ''] = /REMOVE (.*)/.exec(update) ?? [];
+  for (const name of removed.split(', ')) delete after[names[name] ?? ''];
+  return after;
+}

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { alert, created, done, etag, listed, ok } from '../../lib/http/answer.ts';
+import { cursorAfter, type ListQuery, type Parameter } from '../../lib/list-query.ts';
+import type { Page } from '../../lib/table/list.ts';
+
+describe('a successful answer', () => {
+  it('with a body has status 200', () => {
+    expect(ok([1], { A: 'b' })).toEqual({ status: 200, headers: { A: 'b' }, body: [1] });
+    expect(ok('x')).toEqual({ status: 200, headers: {}, body: 'x' });
+  });
+
+  it('without a body has status 200', () => {
+    expect(done({ A: 'b' })).toEqual({ status: 200, headers: { A: 'b' } });
+    expect(done()).toEqual({ status: 200, headers: {} });
+  });
+
+  it('to a creation has status 201 and says where the new thing is', () => {
+    const headers = { A: 'b', Location: '/there' };
+
+    expect(created({ id: 1 }, '/there', { A: 'b' })).toEqual({ status: 201, headers, body: { id: 1 } });
+  });
+
+  it.each([
+    ['userManagement', 'created', 'a&b', 'userManagement.created', 'a%26b'],
+    ['userManagement', 'deleted', 'x', 'userManagement.deleted', 'x'],
+    ['utmIntegration', 'updated', 7, 'gatehouseApp.utmIntegration.updated', '7'],
+    ['utmIntegrationConf', 'deleted', 7_000_001, 'gatehouseApp.utmIntegrationConf.deleted', '7000001'],
+  ] as const)('about %s that was %s tells it in headers', (about, event, which, message, params) => {
+    expect(alert(about, event, which)).toEqual({ 'X-gatehouseApp-alert': message, 'X-gatehouseApp-params': params });
+  });
+
+  it('has the version as a strong ETag', () => {
+    expect(etag({ version: '3-abc' })).toEqual({ ETag: '"3-abc"' });
+    expect(etag({ version: 4 })).toEqual({ ETag: '"4"' });
+  });
+});
+
+const queryOf = (query: Partial<ListQuery>): ListQuery => ({
+  ...{ page: 0, size: 20, sort: [], filters: [], parameters: [], after: undefined },
+  ...query,
+});
+const pageOf = (page: Partial<Page<unknown>>): Page<unknown> => ({
+  ...{ entities: [], total: undefined, more: false, cursor: undefined },
+  ...page,
+});
+const list = (page: Partial<Page<unknown>>, query: Partial<ListQuery> = {}) =>
+  listed(pageOf(page), (entity) => entity, { query: queryOf(query), url: { pathname: '/api/things' } });
+
+/** The links, by their relations in order: the page that each names. */
+function linksOf(page: Partial<Page<unknown>>, query: Partial<ListQuery>): string[] {
+  const { Link = '' } = list(page, query).headers ?? {};
+  return Link === ''
+    ? []
+    : Link.split(',').map((link) => {
+        const [, target = '', relation] = /^<\/api\/things\?(.*)>; rel="(\w+)"$/.exec(link) ?? [];
+        return `${relation} ${new URLSearchParams(target).get('page')}`;
+      });
+}
+
+describe('a page of a list', () => {
+  it('shows of each entity what the view does, and the total', () => {
+    const page = pageOf({ entities: [{ id: 1, secret: 's' }], total: 12_345 });
+
+    const answer = listed(page, (entity) => ({ id: (entity as { id: number }).id }), {
+      query: queryOf({}),
+      url: { pathname: '/p' },
+    });
+
+    expect(answer).toMatchObject({ status: 200, body: [{ id: 1 }], headers: { 'X-Total-Count': '12345' } });
+    expect(answer.body).toEqual([{ id: 1 }]);
+  });
+
+  it('tells a total of nothing, and none where it is not known', () => {
+    expect(list({ total: 0 }).headers).toMatchObject({ 'X-Total-Count': '0' });
+    expect(list({}).headers).not.toHaveProperty('X-Total-Count');
+  });
+
+  it('links exactly the pages that there are, at every end of a page', () => {
+    for (const size of [1, 2, 3, 5]) {
+      for (let total = 0; total <= 11; total++) {
+        const last = Math.max(0, Math.ceil(total / size) - 1);
+        for (let page = 0; page <= last + 3; page++) {
+          const more = total > (page + 1) * size;
+
+          expect(linksOf({ total, more }, { page, size }), JSON.stringify({ size, total, page })).toEqual([
+            ...(more ? [`next ${page + 1}`] : []),
+            ...(page > 0 && page <= last + 1 ? [`prev ${page - 1}`] : []),
+            `last ${last}`,
+            'first 0',
+          ]);
+        }
+      }
+    }
+  });
+
+  it('without a total has no last page, and every page but the first has one before it', () => {
+    expect(linksOf({ more: true }, {})).toEqual(['next 1', 'first 0']);
+    expect(linksOf({ more: true }, { page: 7 })).toEqual(['next 8', 'prev 6', 'first 0']);
+    expect(linksOf({}, { page: 7 })).toEqual(['prev 6', 'first 0']);
+  });
+
+  it('has the cursor in the link to the next page alone, and the parameters in all of them', () => {
+    const parameters: Parameter[] = [
+      ['sort', 'name,desc'],
+      ['id.in', '1,2'],
+      ['id.in', '3'],
+    ];
+    const [cursor, size] = [cursorAfter(7), 5];
+    const kept = 'sort=name%2Cdesc&id.in=1%2C2&id.in=3';
+
+    const { headers } = list({ total: 30, more: true, cursor }, { page: 2, size, parameters });
+
+    expect(headers?.Link).toBe(
+      [
+        `</api/things?page=3&size=5&${kept}&cursor=${cursor}>; rel="next"`,
+        `</api/things?page=1&size=5&${kept}>; rel="prev"`,
+        `</api/things?page=5&size=5&${kept}>; rel="last"`,
+        `</api/things?page=0&size=5&${kept}>; rel="first"`,
+      ].join(),
+    );
+  });
+});
+
+describe('the links of a page', () => {
+  const link = (page: number, filler: string, relation: string) =>
+    `</api/things?page=${page}&size=20&name.contains=${filler}>; rel="${relation}"`;
+  /** As many letters that the links together have so many bytes. */
+  const fillerFor = (bytes: number, ...links: [number, string][]) => {
+    const empty = links.map(([page, relation]) => link(page, '', relation)).join(',').length;
+    return 'x'.repeat((bytes - empty) / links.length);
+  };
+  const parametersOf = (filler: string): Parameter[] => [
+    ['sort', 'id'],
+    ['name.contains', filler],
+  ];
+  const relations = (filler: string, page: Partial<Page<unknown>>, query: Partial<ListQuery> = {}) =>
+    linksOf(page, { parameters: [['name.contains', filler]], ...query }).map((each) => each.split(' ')[0]);
+
+  it('may have 8,000 bytes together, and lose one from the end for every byte too much', () => {
+    const all = fillerFor(8000, [0, 'last'], [0, 'first']);
+    const one = fillerFor(8000, [0, 'last']);
+
+    expect(all.length * 2 + link(0, '', 'last').length + link(0, '', 'first').length + 1).toBe(8000);
+    expect(relations(all, { total: 1 })).toEqual(['last', 'first']);
+    expect(relations(`${all}x`, { total: 1 })).toEqual(['last']);
+    expect(relations(one, { total: 1 })).toEqual(['last']);
+    expect(relations(`${one}x`, { total: 1 })).toEqual([]);
+  });
+
+  it('must have the next page: a query too long for it is refused by the name of its longest parameter', () => {
+    const filler = fillerFor(8000, [1, 'next']);
+
+    expect(relations(filler, { total: 21, more: true })).toEqual(['next']);
+    expect(() => relations(`${filler}x`, { total: 21, more: true })).toThrow(
+      expect.objectContaining({ code: 'invalid', fieldErrors: [{ field: 'name.contains', message: 'Size' }] }),
+    );
+  });
+
+  it('name the parameter that is longest when encoded', () => {
+    const parameters: Parameter[] = [...parametersOf('x'.repeat(4000)), ['name.in', '('.repeat(3000)]];
+
+    expect(() => list({ total: 21, more: true }, { parameters })).toThrow(
+      expect.objectContaining({ fieldErrors: [{ field: 'name.in', message: 'Size' }] }),
+    );
+  });
+});
+
+describe('an answer of a list', () => {
+  const MOST = 5 * 1024 * 1024;
+  const TOO_LARGE = expect.objectContaining({ code: 'page-too-large' });
+
+  // As the function answers it: the array as JSON, in a string of JSON.
+  it.each([
+    ['letters', 'x', 1],
+    ['letters of two bytes', 'é', 2],
+    ['quotes, which are escaped twice', '"', 4],
+    ['backslashes, which are escaped twice', '\\', 4],
+  ])('may have 5 MiB of %s, and not a byte more', (_, letter, bytes) => {
+    // The array and the quotes of its text, twice.
+    const frame = 8;
+    const text = letter.repeat(Math.floor((MOST - frame) / bytes));
+    const rest = 'x'.repeat((MOST - frame) % bytes);
+
+    expect(list({ entities: [text + rest] }).status).toBe(200);
+    expect(() => list({ entities: [`${text + rest}x`] })).toThrow(TOO_LARGE);
+  });
+});

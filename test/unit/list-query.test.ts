@@ -1,0 +1,300 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { cursorAfter, type Filter, fulfils, type ListQuery, listQuery } from '../../lib/list-query.ts';
+
+const FIELDS = {
+  id: 'number',
+  name: 'text',
+  active: 'boolean',
+  made: 'date',
+  colour: { oneOf: ['RED', 'BLUE'] },
+} as const;
+
+/** What a query string is read as; or, where it is refused, the parameters that are wrong. */
+function parse(text: string, options?: Parameters<typeof listQuery>[1]): ListQuery | string[] {
+  const values: Record<string, string[]> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(text)) values[name] = [...(values[name] ?? []), value];
+  const { success, output, issues } = v.safeParse(listQuery(FIELDS, options), values);
+  if (success) return output;
+  expect(issues.map(({ message }) => message)).toEqual(issues.map(() => 'Pattern'));
+  return issues.map((issue) => v.getDotPath(issue) ?? '');
+}
+const read = (text: string, options?: Parameters<typeof listQuery>[1]): ListQuery => parse(text, options) as ListQuery;
+const wrong = (text: string, options?: Parameters<typeof listQuery>[1]): string[] => parse(text, options) as string[];
+const filtersOf = (text: string) =>
+  read(text).filters.map(({ field, operator, operands }) => [field, operator, ...operands]);
+
+describe('the query of a list', () => {
+  it('without parameters asks for the first 20 by id', () => {
+    expect(read('')).toEqual({ page: 0, size: 20, sort: [], filters: [], parameters: [], after: undefined });
+  });
+
+  it.each([
+    ['page=0', 0],
+    ['page=1', 1],
+    ['page=007', 7],
+    ['page=999999999999999', 999_999_999_999_999],
+    ['page=1000000000000000', 0],
+    ['page=-1', 0],
+    ['page=1.5', 0],
+    ['page=1e2', 0],
+    ['page=x1', 0],
+    ['page=1x', 0],
+    ['page=', 0],
+    ['page=2&page=3', 2],
+  ])('%s is page %i', (text, page) => {
+    expect(read(text).page).toBe(page);
+  });
+
+  it.each([
+    ['size=1', 1],
+    ['size=0', 20],
+    ['size=-1', 20],
+    ['size=x', 20],
+    ['size=1999', 1999],
+    ['size=2000', 2000],
+    ['size=2001', 2000],
+    ['size=999999999999999', 2000],
+    ['size=1000000000000000', 20],
+    ['size=2&size=3', 2],
+  ])('%s is a page of %i', (text, size) => {
+    expect(read(text).size).toBe(size);
+  });
+
+  it('has as many on a page as the list allows', () => {
+    const options = { largestPage: 30 };
+
+    expect([29, 30, 31].map((size) => read(`size=${size}`, options).size)).toEqual([29, 30, 30]);
+  });
+
+  it.each([
+    ['sort=name', ['name asc']],
+    ['sort=name,asc', ['name asc']],
+    ['sort=name,ASC', ['name asc']],
+    ['sort=name,desc', ['name desc']],
+    ['sort=name,DESC', ['name desc']],
+    ['sort= name , desc ', ['name desc']],
+    ['sort=name,active,desc', ['name desc', 'active desc']],
+    ['sort=name,active', ['name asc', 'active asc']],
+    ['sort=name,ignoreCase,desc', ['name desc']],
+    ['sort=name,desc,IGNORECASE', ['name desc']],
+    ['sort=name,desc&sort=id', ['name desc', 'id asc']],
+    ['sort=', []],
+    ['sort=desc', []],
+    ['sort=,', []],
+  ])('%s is the order %j', (text, expected) => {
+    const { sort } = read(text);
+
+    expect(sort.map(({ field, descending }) => `${field} ${descending ? 'desc' : 'asc'}`)).toEqual(expected);
+  });
+
+  it.each(['sort=nothing', 'sort=id&sort=nothing', 'sort=name,id,nothing,desc', 'sort=toString', 'sort=Name'])(
+    '%s is refused',
+    (text) => {
+      expect(wrong(text)).toEqual(['sort']);
+    },
+  );
+
+  it('can be sorted by the sortable fields alone where the list names them', () => {
+    const options = { sortable: ['made'] };
+
+    expect(read('sort=made,desc', options).sort).toEqual([{ field: 'made', descending: true }]);
+    expect(wrong('sort=made&sort=id', options)).toEqual(['sort']);
+  });
+
+  it('keeps the parameters that made sort and filters, as they were sent, and no others', () => {
+    const { parameters } = read(
+      'size=3&id.in=1,2&sort=name,desc&cacheBuster=1&sort=&sort=id&id.in=3&page=2&name.sounds=x&unknown.equals=1',
+    );
+
+    expect(parameters).toEqual([
+      ['sort', 'name,desc'],
+      ['sort', 'id'],
+      ['id.in', '1,2'],
+      ['id.in', '3'],
+    ]);
+  });
+
+  it('tells all that is wrong', () => {
+    expect(wrong('sort=x&id.equals=x&active.equals=x&cursor=x')).toEqual([
+      'id.equals',
+      'active.equals',
+      'sort',
+      'cursor',
+    ]);
+  });
+});
+
+describe('a filter', () => {
+  const ANY = ['equals', 'notEquals', 'in', 'notIn', 'specified'];
+  const ORDERED = ['greaterThan', 'greaterThanOrEqual', 'lessThan', 'lessThanOrEqual'];
+  const TEXTUAL = ['contains', 'doesNotContain'];
+  const all = [...ANY, ...ORDERED, ...TEXTUAL];
+
+  it.each([
+    ['id', '1', [...ANY, ...ORDERED]],
+    ['made', '2026-01-01', [...ANY, ...ORDERED]],
+    ['name', 'x', [...ANY, ...TEXTUAL]],
+    ['active', 'true', ANY],
+    ['colour', 'RED', ANY],
+  ])('of %s has the operators of its kind, and all others are ignored', (field, value, operators) => {
+    const known = all.filter((operator) => {
+      const text = `${field}.${operator}=${operator === 'specified' ? 'true' : value}`;
+      return read(text).filters.length === 1;
+    });
+
+    expect(known).toEqual(operators.toSorted((a, b) => all.indexOf(a) - all.indexOf(b)));
+  });
+
+  it.each([
+    ['id.equals=0', ['id', 'equals', 0]],
+    ['id.equals=-5', ['id', 'equals', -5]],
+    ['id.equals=9007199254740991', ['id', 'equals', 9_007_199_254_740_991]],
+    ['id.in=1,2&id.in=3', ['id', 'in', 1, 2, 3]],
+    ['id.notIn=1,2', ['id', 'notIn', 1, 2]],
+    ['id.greaterThan=1&id.greaterThan=2', ['id', 'greaterThan', 1, 2]],
+    ['id.specified=true', ['id', 'specified', true]],
+    ['name.equals=', ['name', 'equals', '']],
+    ['name.equals=a,b', ['name', 'equals', 'a,b']],
+    ['name.contains=a,b', ['name', 'contains', 'a,b']],
+    ['name.in=a, b', ['name', 'in', 'a', ' b']],
+    ['name.specified=false', ['name', 'specified', false]],
+    ['active.equals=true', ['active', 'equals', true]],
+    ['active.in=true,false', ['active', 'in', true, false]],
+    ['colour.in=RED,BLUE', ['colour', 'in', 'RED', 'BLUE']],
+  ])('%s is read as %j', (text, expected) => {
+    expect(filtersOf(text)).toEqual([expected]);
+  });
+
+  it.each([
+    ['2026-02-28', '2026-02-28T00:00:00.000Z'],
+    ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+    ['2026-02-28T23:59', '2026-02-28T23:59:00.000Z'],
+    ['2026-02-28T23:59:58', '2026-02-28T23:59:58.000Z'],
+    ['2026-02-28T23:59:58Z', '2026-02-28T23:59:58.000Z'],
+    ['2026-02-28T23:59:58.7Z', '2026-02-28T23:59:58.700Z'],
+    ['2026-02-28T23:59:58.123456789Z', '2026-02-28T23:59:58.123Z'],
+    ['2026-02-28T23:30:00-01:00', '2026-03-01T00:30:00.000Z'],
+    ['2026-03-01T00:30:00+05:30', '2026-02-28T19:00:00.000Z'],
+    ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+    ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00.000Z'],
+  ])('takes the date %s as %s', (text, instant) => {
+    expect(filtersOf(`made.equals=${encodeURIComponent(text)}`)).toEqual([['made', 'equals', instant]]);
+  });
+
+  it.each([
+    ['id.equals=', 'id.equals'],
+    ['id.equals=1.5', 'id.equals'],
+    ['id.equals=+1', 'id.equals'],
+    ['id.equals=9007199254740992', 'id.equals'],
+    ['id.equals=00000000000000001', 'id.equals'],
+    ['id.equals=1x', 'id.equals'],
+    ['id.equals=x1', 'id.equals'],
+    ['id.equals=1&id.equals=x', 'id.equals'],
+    ['id.in=1,', 'id.in'],
+    ['id.specified=1', 'id.specified'],
+    ['name.specified=', 'name.specified'],
+    ['active.equals=TRUE', 'active.equals'],
+    ['active.equals=', 'active.equals'],
+    ['colour.equals=red', 'colour.equals'],
+    ['colour.in=RED,GREEN', 'colour.in'],
+    ['made.equals=2026-02-29', 'made.equals'],
+    ['made.equals=2026-02-30T12:00:00Z', 'made.equals'],
+    ['made.equals=2026-13-01', 'made.equals'],
+    ['made.equals=2026-02-28T24:01', 'made.equals'],
+    ['made.equals=2026-02-28 ', 'made.equals'],
+    ['made.equals=x2026-02-28', 'made.equals'],
+    ['made.equals=2026-02-28T12', 'made.equals'],
+    ['made.equals=2026-02-28Z', 'made.equals'],
+    ['made.equals=2026-02-28T12:00:00.1234567890Z', 'made.equals'],
+    ['made.equals=26-02-28', 'made.equals'],
+    ['made.equals=9999-12-31T23:59:59-00:01', 'made.equals'],
+    ['made.equals=0000-01-01T00:00:00%2B00:01', 'made.equals'],
+    ['made.equals=', 'made.equals'],
+  ])('%s is refused by the name of its parameter', (text, parameter) => {
+    expect(wrong(text)).toEqual([parameter]);
+  });
+
+  it.each(['unknown.equals=1', 'id=1', 'id.=1', 'id.equals.x=1', '.equals=1', 'toString.equals=1', 'equals=1'])(
+    '%s is ignored',
+    (text) => {
+      expect(read(text)).toMatchObject({ filters: [], parameters: [] });
+    },
+  );
+
+  // What holds for values below, at and above the operand, and where there is none.
+  it.each<[Filter['operator'], boolean[]]>([
+    ['equals', [false, true, false, false]],
+    ['notEquals', [true, false, true, true]],
+    ['in', [false, true, false, false]],
+    ['notIn', [true, false, true, true]],
+    ['greaterThan', [false, false, true, false]],
+    ['greaterThanOrEqual', [false, true, true, false]],
+    ['lessThan', [true, false, false, false]],
+    ['lessThanOrEqual', [true, true, false, false]],
+  ])('%s holds below, at and above its operand, and without a value: %j', (operator, expected) => {
+    const values: [unknown[], string | number][] = [
+      [[4, 5, 6, undefined], 5],
+      [['a', 'b', 'c', undefined], 'b'],
+    ];
+    for (const [each, operand] of values) {
+      const holds = each.map((value) => fulfils({ value }, { field: 'value', operator, operands: [operand] }));
+
+      expect(holds).toEqual(expected);
+    }
+  });
+
+  it.each<[Filter['operator'], (string | number | boolean)[], unknown[], boolean[]]>([
+    ['equals', [1, 2], [1, 2], [false, false]],
+    ['notEquals', [1, 2], [1, 2, 3], [false, false, true]],
+    ['in', [1, 2], [1, 2, 3], [true, true, false]],
+    ['notIn', [1, 2], [1, 2, 3], [false, false, true]],
+    ['greaterThan', [1, 3], [1, 2, 3, 4], [false, false, false, true]],
+    ['greaterThanOrEqual', [1, 3], [2, 3], [false, true]],
+    ['lessThan', [1, 3], [0, 1, 2], [true, false, false]],
+    ['lessThanOrEqual', [1, 3], [1, 2], [true, false]],
+    ['specified', [true], ['', 0, false, undefined], [true, true, true, false]],
+    ['specified', [false], ['', 0, false, undefined], [false, false, false, true]],
+    ['specified', [true, false], ['', undefined], [false, false]],
+    ['contains', ['b', 'C'], ['abc', 'ABC', 'ab', undefined], [true, true, false, false]],
+    ['contains', [''], ['', undefined], [true, false]],
+    ['doesNotContain', ['b', 'C'], ['xyz', 'aB', 'xc', undefined], [true, false, false, true]],
+  ])('%s with the operands %j holds for %j: %j', (operator, operands, values, expected) => {
+    const holds = values.map((value) => fulfils({ value }, { field: 'value', operator, operands }));
+
+    expect(holds).toEqual(expected);
+  });
+});
+
+describe('a cursor', () => {
+  const encoded = (text: string) => Buffer.from(text).toString('base64url');
+
+  it('continues after the id that it was made of', () => {
+    for (const id of [0, 1, 42, Number.MAX_SAFE_INTEGER - 1]) {
+      expect(read(`cursor=${cursorAfter(id)}`).after).toBe(id);
+    }
+  });
+
+  it.each(['sort=id', 'sort=id,desc', 'sort=id,desc&sort=name', 'page=3&size=5', 'unknown.equals=1'])(
+    'goes with the order of ids: %s',
+    (text) => {
+      expect(read(`${text}&cursor=${cursorAfter(7)}`).after).toBe(7);
+    },
+  );
+
+  it.each([
+    ['another order', `sort=name&cursor=${cursorAfter(7)}`],
+    ['another order first', `sort=name&sort=id&cursor=${cursorAfter(7)}`],
+    ['a filter', `name.contains=a&cursor=${cursorAfter(7)}`],
+    ['the largest id of all, which nothing comes after', `cursor=${cursorAfter(Number.MAX_SAFE_INTEGER)}`],
+    ['a larger number', `cursor=${encoded('after 9007199254740992')}`],
+    ['no number', `cursor=${encoded('after ')}`],
+    ['another text before it', `cursor=${encoded('xafter 1')}`],
+    ['another text behind it', `cursor=${encoded('after 1x')}`],
+    ['a negative number', `cursor=${encoded('after -1')}`],
+    ['17 digits', `cursor=${encoded('after 00000000000000001')}`],
+    ['nothing', 'cursor='],
+  ])('is refused with %s', (_, text) => {
+    expect(wrong(text)).toEqual(['cursor']);
+  });
+});

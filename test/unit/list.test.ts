@@ -1,0 +1,345 @@
+import { describe, expect, it } from 'vitest';
+import { cursorAfter, type Filter, type ListQuery, type Order } from '../../lib/list-query.ts';
+import { entityKey, type Kind, parameterId } from '../../lib/table/keys.ts';
+import { countEntities, listPage } from '../../lib/table/list.ts';
+import type { Item } from '../../lib/table/table.ts';
+import { memoryTable } from '../support/memory-table.ts';
+
+const ASCENDING: Order = { field: 'id', descending: false };
+const DESCENDING: Order = { field: 'id', descending: true };
+
+const queryOf = (query: Partial<ListQuery>): ListQuery => ({
+  ...{ page: 0, size: 20, sort: [], filters: [], parameters: [], after: undefined },
+  ...query,
+});
+const filter = (field: string, operator: Filter['operator'], ...operands: Filter['operands']): Filter => ({
+  field,
+  operator,
+  operands,
+});
+
+type Entity = { id: number; name: string | undefined; integrationId: number };
+const read = (item: Item): Entity => ({
+  id: item.id as number,
+  name: item.name as string | undefined,
+  integrationId: Math.floor((item.id as number) / 1_000_000),
+});
+const itemOf = (kind: Kind, id: number, name?: string): Item => ({
+  ...entityKey(kind, id),
+  id,
+  ...(name !== undefined && { name }),
+});
+const usersOf = (total: number) => Array.from({ length: total }, (_, n) => itemOf('USER', n + 1, `name ${n % 3}`));
+
+/** A list of these items, and what it made of a query: the page, what was paid, and the calls in order. */
+function listOf(items: readonly Item[], totals: Partial<Record<Kind, number>> = {}, kind: Kind = 'USER') {
+  const table = memoryTable(items, totals);
+  const paid: number[] = [];
+  const spend = async (units: number) => {
+    table.calls.push('spend');
+    paid.push(units);
+  };
+  return {
+    table,
+    paid,
+    page: (query: Partial<ListQuery>) => listPage(table, kind, queryOf(query), read, spend),
+    count: (query: Partial<ListQuery>) => countEntities(table, kind, queryOf(query), read, spend),
+  };
+}
+
+/** Every total around the ends of pages, with every page up to two behind the last. */
+const PAGES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].flatMap((total) =>
+  [1, 2, 3, 4, 5, 12, 13].flatMap((size) =>
+    Array.from({ length: Math.ceil(total / size) + 2 }, (_, page) => ({ total, size, page })),
+  ),
+);
+
+describe('a page', () => {
+  const orders: [string, readonly Order[], readonly Filter[], (total: number) => number[]][] = [
+    ['without an order', [], [], (total) => Array.from({ length: total }, (_, n) => n + 1)],
+    ['by id', [ASCENDING], [], (total) => Array.from({ length: total }, (_, n) => n + 1)],
+    ['against the order of ids', [DESCENDING], [], (total) => Array.from({ length: total }, (_, n) => total - n)],
+    ['filtered', [], [filter('id', 'greaterThan', 0)], (total) => Array.from({ length: total }, (_, n) => n + 1)],
+    [
+      'by another field',
+      [{ field: 'name', descending: true }],
+      [],
+      (total) =>
+        [2, 1, 0].flatMap((rest) =>
+          Array.from({ length: total }, (_, n) => n + 1).filter((id) => (id - 1) % 3 === rest),
+        ),
+    ],
+  ];
+
+  it.each(orders)('%s has its part of the whole, the total, and tells exactly when more follow', async (_, ...rest) => {
+    const [sort, filters, wholeOf] = rest;
+    for (const { total, size, page } of PAGES) {
+      const whole = wholeOf(total);
+      const wanted = whole.slice(page * size, (page + 1) * size);
+      const more = whole.length > (page + 1) * size;
+
+      const found = await listOf(usersOf(total)).page({ page, size, sort, filters });
+
+      const byId = filters.length === 0 && (sort[0]?.field ?? 'id') === 'id';
+      const last = wanted.at(-1);
+      const where = JSON.stringify({ total, size, page });
+      expect({ ...found, entities: found.entities.map(({ id }) => id) }, where).toEqual({
+        total,
+        entities: wanted,
+        more,
+        cursor: byId && more && last !== undefined ? cursorAfter(last) : undefined,
+      });
+    }
+  });
+
+  it.each([
+    ['up', ASCENDING],
+    ['down', DESCENDING],
+  ] as const)('after a cursor has what comes after that id: %s', async (_, order) => {
+    for (const total of [0, 1, 2, 3, 4, 5]) {
+      for (const size of [1, 2, 3, 4]) {
+        for (const after of [0, 1, 2, 3, 4, 5, 6]) {
+          const ids = Array.from({ length: total }, (_, n) => n + 1);
+          const rest = order.descending ? ids.filter((id) => id < after).reverse() : ids.filter((id) => id > after);
+          const wanted = rest.slice(0, size);
+
+          // The number of the page plays no part: entities that are gone would shift it.
+          const found = await listOf(usersOf(total)).page({ page: 7, size, sort: [order], after });
+
+          const more = rest.length > size;
+          expect({ ...found, entities: found.entities.map(({ id }) => id) }).toEqual({
+            total,
+            entities: wanted,
+            more,
+            cursor: more ? cursorAfter(wanted.at(-1) ?? 0) : undefined,
+          });
+        }
+      }
+    }
+  });
+
+  it('after a cursor reads the other ids only, up to the largest there can be', async () => {
+    const { table, page } = listOf([itemOf('USER', Number.MAX_SAFE_INTEGER)]);
+
+    const up = await page({ size: 3, sort: [ASCENDING], after: 41 });
+    await page({ size: 3, sort: [DESCENDING], after: 41 });
+    await page({ size: 3, sort: [DESCENDING], after: 0 });
+
+    expect(up.entities.map(({ id }) => id)).toEqual([Number.MAX_SAFE_INTEGER]);
+    expect(table.queries.map(({ range }) => range)).toEqual([
+      { from: '0000000000000042', to: '9007199254740991', backwards: false, limit: 4 },
+      { from: '0000000000000000', to: '0000000000000040', backwards: true, limit: 4 },
+      { from: '0000000000000000', to: '0000000000000000', backwards: true, limit: 4 },
+    ]);
+  });
+
+  it('in the middle is read from the start, because neither end is nearer', async () => {
+    const { table, page } = listOf(usersOf(9));
+
+    await page({ page: 1, size: 3 });
+
+    expect(table.queries).toEqual([{ pk: 'USER', range: { backwards: false, limit: 6 } }]);
+  });
+
+  it('says that more follow when the total has not counted the last one yet', async () => {
+    const found = await listOf(usersOf(3), { USER: 2 }).page({ size: 2 });
+
+    expect(found).toMatchObject({ total: 2, more: true, cursor: cursorAfter(2) });
+  });
+});
+
+describe('an order', () => {
+  const items = [
+    itemOf('USER', 1, 'b'),
+    itemOf('USER', 2),
+    itemOf('USER', 3, 'a'),
+    itemOf('USER', 4, 'b'),
+    itemOf('USER', 5, ''),
+    itemOf('USER', 6),
+  ];
+
+  it.each([
+    ['ascending', [{ field: 'name', descending: false }], [5, 3, 1, 4, 2, 6]],
+    ['descending', [{ field: 'name', descending: true }], [1, 4, 3, 5, 2, 6]],
+    ['descending, ties by id descending', [{ field: 'name', descending: true }, DESCENDING], [4, 1, 3, 5, 6, 2]],
+    ['of a field that comes second', [{ field: 'name', descending: false }, DESCENDING], [5, 3, 4, 1, 6, 2]],
+    ['by id first, whatever follows', [DESCENDING, { field: 'name', descending: false }], [6, 5, 4, 3, 2, 1]],
+  ])('has what is absent last, and ties by id: %s', async (_, sort, expected) => {
+    const { entities } = await listOf(items).page({ sort });
+
+    expect(entities.map(({ id }) => id)).toEqual(expected);
+  });
+});
+
+describe('what a list costs', () => {
+  it.each<[Kind, number]>([
+    ['USER', 0.11],
+    ['INTEGRATION', 0.2],
+    ['CONF', 1.5],
+  ])('is by the kind of entity: %s', async (kind, units) => {
+    const total = 100;
+    const { paid, page } = listOf([], { [kind]: total }, kind);
+
+    await page({ size: 50 });
+    await page({ size: 500 });
+    await page({ size: 50, after: 3, page: 9 });
+    await page({ page: 2, size: 20 });
+    await page({ page: 3, size: 20 });
+    await page({ sort: [{ field: 'name', descending: false }] });
+    await page({ filters: [filter('name', 'equals', 'x')] });
+
+    expect(paid).toEqual([51, 100, 51, 60, 40, 100, 100].map((entities) => entities * units));
+  });
+
+  it.each<[Kind, number]>([
+    ['USER', 26],
+    ['INTEGRATION', 14],
+    ['CONF', 1],
+  ])('is nothing for a short first page, which is read beside the total: %s', async (kind, size) => {
+    const short = listOf([], { [kind]: 1000 }, kind);
+    const longer = listOf([], { [kind]: 1000 }, kind);
+
+    await short.page({ size });
+    await longer.page({ size: size + 1 });
+
+    expect(short.paid).toEqual([]);
+    expect(short.table.calls.toSorted()).toEqual([`query ${kind}`, `total ${kind}`]);
+    expect(longer.table.calls).toEqual([`total ${kind}`, 'spend', `query ${kind}`]);
+  });
+
+  it('is paid before anything is read', async () => {
+    const { table, page } = listOf(usersOf(200));
+
+    await page({ page: 1, size: 100 });
+    await page({ page: 1, size: 150 });
+    await page({ filters: [filter('name', 'equals', 'x')] });
+
+    expect(table.calls).toEqual(Array.from({ length: 3 }, () => ['total USER', 'spend', 'query USER']).flat());
+  });
+
+  it('is not read when it cannot be paid', async () => {
+    const table = memoryTable(usersOf(200));
+    const refuse = () => Promise.reject(new Error('spent'));
+
+    for (const query of [{ size: 100 }, { page: 1, size: 20 }, { filters: [filter('id', 'equals', 1)] }]) {
+      await expect(listPage(table, 'USER', queryOf(query), read, refuse)).rejects.toThrow('spent');
+    }
+
+    expect(table.queries).toEqual([]);
+  });
+
+  it('is at most 60 units for the parameters of one integration', async () => {
+    const ofOne = { filters: [filter('integrationId', 'equals', 3)] };
+    const few = listOf([], { CONF: 30 }, 'CONF');
+    const many = listOf([], { CONF: 50_000 }, 'CONF');
+
+    await few.page(ofOne);
+    await many.page(ofOne);
+    await many.count(ofOne);
+
+    expect(few.paid).toEqual([45]);
+    expect(many.paid).toEqual([60, 60]);
+  });
+
+  it('is nothing for a count without filters, which is the total', async () => {
+    const { table, paid, count } = listOf(usersOf(3), { USER: 12_345 });
+
+    expect(await count({})).toBe(12_345);
+    expect([paid, table.calls]).toEqual([[], ['total USER']]);
+  });
+});
+
+describe('the parameters of one integration', () => {
+  const items = [1_000_001, 2_000_001, 2_000_002, 3_000_001].map((id) => itemOf('CONF', id, `name ${id % 10}`));
+  const owner = filter('integrationId', 'equals', 2);
+
+  it('are read alone, and the other filters hold of them too', async () => {
+    const { table, page, count } = listOf(items, {}, 'CONF');
+
+    const both = await page({ filters: [filter('name', 'contains', 'name'), owner] });
+    const one = await page({ filters: [owner, filter('name', 'equals', 'name 2')] });
+
+    expect(both.entities.map(({ id }) => id)).toEqual([2_000_001, 2_000_002]);
+    expect(one.entities.map(({ id }) => id)).toEqual([2_000_002]);
+    expect(await count({ filters: [owner] })).toBe(2);
+    const range = { from: '0000000002000000', to: '0000000002999999', tooLong: 'parameter-list-too-long' };
+    expect(table.queries).toEqual(Array.from({ length: 3 }, () => ({ pk: 'CONF', range })));
+  });
+
+  it.each([
+    ['another operator', filter('integrationId', 'in', 2)],
+    ['another field', filter('id', 'equals', 2_000_001)],
+  ])('are not meant by %s: then all are read', async (_, other) => {
+    const { table, page } = listOf(items, {}, 'CONF');
+
+    await page({ filters: [other] });
+
+    expect(table.queries).toEqual([{ pk: 'CONF', range: { tooLong: 'parameter-list-too-long' } }]);
+  });
+
+  it.each([0, -1, 9_007_199_254])('are none, and not read, where the id can have none: %i', async (id) => {
+    const { table, page } = listOf(items, {}, 'CONF');
+
+    const found = await page({ filters: [filter('integrationId', 'equals', id)] });
+
+    expect(found).toEqual({ total: 0, entities: [], more: false, cursor: undefined });
+    expect(table.calls).toEqual([]);
+  });
+
+  it('can be those of the last integration that can have any', async () => {
+    const { page } = listOf([itemOf('CONF', parameterId(9_007_199_253, 1))], {}, 'CONF');
+
+    const { entities } = await page({ filters: [filter('integrationId', 'equals', 9_007_199_253)] });
+
+    expect(entities.map(({ id }) => id)).toEqual([9_007_199_253_000_001]);
+  });
+});
+
+describe('a list of more than 10,000 entities', () => {
+  const byName = { sort: [{ field: 'name', descending: false }] };
+  const filtered = { filters: [filter('name', 'equals', 'x')] };
+
+  it.each<[Kind, string]>([
+    ['USER', 'list-too-long'],
+    ['INTEGRATION', 'list-too-long'],
+    ['CONF', 'parameter-list-too-long'],
+  ])('is not begun in another order or with filters: %s', async (kind, code) => {
+    const { table, paid, page, count } = listOf([], { [kind]: 10_001 }, kind);
+
+    for (const query of [byName, filtered]) await expect(page(query)).rejects.toMatchObject({ code });
+    await expect(count(filtered)).rejects.toMatchObject({ code });
+    expect([paid, table.queries]).toEqual([[], []]);
+  });
+
+  it.each<[Kind, string]>([
+    ['USER', 'list-too-long'],
+    ['INTEGRATION', 'list-too-long'],
+    ['CONF', 'parameter-list-too-long'],
+  ])('is read with exactly 10,000, and named should it grow meanwhile: %s', async (kind, tooLong) => {
+    const { table, page } = listOf([], { [kind]: 10_000 }, kind);
+
+    await page(byName);
+    await page(filtered);
+
+    expect(table.queries).toEqual([
+      { pk: kind, range: { tooLong } },
+      { pk: kind, range: { tooLong } },
+    ]);
+  });
+
+  it('has pages as deep as 10,000 entities from either end', async () => {
+    const { table, paid, page } = listOf([], { USER: 25_000 });
+    const deep = { code: 'page-too-deep' };
+
+    await page({ page: 4, size: 2000 });
+    await page({ page: 8, size: 2000, sort: [DESCENDING] });
+    await expect(page({ page: 5, size: 2000 })).rejects.toMatchObject(deep);
+    await expect(page({ page: 1, size: 5001 })).rejects.toMatchObject(deep);
+
+    expect(table.queries.map(({ range }) => range)).toEqual([
+      { backwards: false, limit: 10_000 },
+      { backwards: false, limit: 9000 },
+    ]);
+    expect(paid).toEqual([1100, 990]);
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { Failure, type FailureCode } from '../../lib/failure.ts';
+import { problem, shownAs } from '../../lib/http/problem.ts';
+
+/** What clients compare, translate and show. */
+interface Shown {
+  status: number;
+  message: string;
+  title: string;
+  type?: string;
+  detail?: string | RegExp;
+  headers?: Record<string, string>;
+}
+
+const TOO_LONG = { status: 400, message: 'error.http.400', title: 'The list is too long for this' };
+const BEARER = { 'WWW-Authenticate': 'Bearer' };
+
+const SHOWN: Record<FailureCode, Shown> = {
+  unauthorized: {
+    ...{ status: 401, message: 'error.http.401', title: 'Unauthorized', headers: BEARER },
+    detail: 'Full authentication is required to access this resource',
+  },
+  'bad-credentials': {
+    ...{ status: 401, message: 'error.http.401', title: 'Unauthorized', headers: BEARER },
+    detail: 'Bad credentials',
+  },
+  forbidden: { status: 403, message: 'error.http.403', title: 'Forbidden', detail: 'Access is denied' },
+  malformed: {
+    status: 400,
+    message: 'error.http.400',
+    title: 'Bad Request',
+    detail: /one JSON object in UTF-8, 32 deep/,
+  },
+  invalid: {
+    ...{ status: 400, message: 'error.validation', title: 'Method argument not valid' },
+    type: 'constraint-violation',
+  },
+  'too-large': { status: 413, message: 'error.http.413', title: 'Content Too Large', detail: 'A body may have 64 KiB' },
+  'unsupported-media-type': {
+    ...{ status: 415, message: 'error.http.415', title: 'Unsupported Media Type' },
+    detail: /^A body must be application\/json in UTF-8/,
+  },
+  'no-id': { status: 400, message: 'error.idnull', title: 'Invalid id', detail: 'An update must name the id' },
+  'id-not-wanted': { status: 400, message: 'error.idexists', title: 'A new entity cannot already have an ID' },
+  'unknown-id': { status: 404, message: 'error.idnotfound', title: 'Entity not found' },
+  'not-found': { status: 404, message: 'error.http.404', title: 'Not Found' },
+  'login-taken': {
+    ...{ status: 400, message: 'error.userexists', title: 'Login name already used!' },
+    type: 'login-already-used',
+  },
+  'email-taken': {
+    ...{ status: 400, message: 'error.emailexists', title: 'Email is already in use!' },
+    type: 'email-already-used',
+  },
+  'last-administrator': {
+    ...{ status: 400, message: 'error.lastadmin', title: 'The last administrator must stay' },
+    detail: 'At least one activated user with ROLE_ADMIN must always remain',
+  },
+  'version-changed': {
+    ...{ status: 412, message: 'error.http.412', title: 'Precondition Failed' },
+    detail: 'It has changed since it was read: read it again',
+  },
+  'wrong-password': {
+    ...{ status: 400, message: 'error.http.400', title: 'Incorrect password' },
+    type: 'invalid-password',
+  },
+  'unknown-key': { status: 400, message: 'error.http.400', title: 'Unknown key', detail: /older than 24 hours/ },
+  'too-many-attempts': {
+    ...{ status: 429, message: 'error.http.429', title: 'Too Many Requests' },
+    detail: /^Too many wrong passwords.* Retry-After$/,
+  },
+  'read-budget-spent': {
+    ...{ status: 429, message: 'error.http.429', title: 'Too Many Requests' },
+    detail: /^You have read too many long lists.* Retry-After$/,
+  },
+  'too-many-parameters': {
+    ...{ status: 400, message: 'error.toomanyparameters', title: 'Too many parameters' },
+    detail: 'An integration can have 90 parameters',
+  },
+  'parameters-too-large': {
+    status: 400,
+    message: 'error.parameterstoolarge',
+    title: 'The parameters of the integration are too large',
+    detail: /192 KiB/,
+  },
+  'parameter-ids-used-up': {
+    ...{ status: 400, message: 'error.parameteridsusedup', title: 'No parameter ids left' },
+    detail: /999,999 parameter ids/,
+  },
+  'page-too-deep': { ...TOO_LONG, detail: /more than 10,000 entities or 16 MB lie before this page: follow the links/ },
+  'list-too-long': {
+    ...TOO_LONG,
+    detail: /more than 10,000 entities or 16 MB: leave out all filters, and sort by id$/,
+  },
+  'parameter-list-too-long': { ...TOO_LONG, detail: /10,000 or 16 MB: filter by integrationId\.equals, or leave out/ },
+  'audit-list-too-long': {
+    ...TOO_LONG,
+    detail: /10,000 entries.* narrow the time by time\.greaterThan and time\.lessThan$/,
+  },
+  'page-too-large': {
+    ...{ status: 400, message: 'error.http.400', title: 'The page is too large' },
+    detail: 'The answer would have more than 5 MB: ask for a smaller size',
+  },
+  unavailable: {
+    ...{ status: 503, message: 'error.http.503', title: 'Service Unavailable', headers: { 'Retry-After': '1' } },
+    detail: 'It could not be done, or it is not known whether it was: try again',
+  },
+  unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },
+};
+
+describe.each(Object.entries(SHOWN))('the failure %s', (code, { type, detail, headers, ...shown }) => {
+  const failure = new Failure(code as FailureCode);
+  const answer = problem(failure, 'utmIntegration', '/api/here');
+  const { status, message, title } = shown;
+
+  it('is answered with its status, message, title, type and detail, and nothing else', () => {
+    expect(answer.status).toBe(status);
+    expect(answer.body).toEqual({
+      type: `https://www.jhipster.tech/problem/${type ?? 'problem-with-message'}`,
+      ...{ title, status, path: '/api/here', message },
+      ...(detail !== undefined && { detail: detail instanceof RegExp ? expect.stringMatching(detail) : detail }),
+      ...((status === 400 || status === 404) && { params: 'utmIntegration' }),
+    });
+  });
+
+  it('has its headers, and those of an alert where it is a 400', () => {
+    expect(answer.headers).toEqual({
+      'Content-Type': 'application/problem+json; charset=utf-8',
+      ...headers,
+      ...(status === 400 && { 'X-gatehouseApp-error': message, 'X-gatehouseApp-params': 'utmIntegration' }),
+    });
+  });
+
+  it('shows on the wire as status and message', () => {
+    expect(shownAs(code as FailureCode)).toEqual({ status, message });
+  });
+});
+
+describe('a problem', () => {
+  const fieldErrors = [
+    { field: 'name', message: 'Size' },
+    { field: 'id', message: 'NotNull' },
+  ];
+
+  it.each([
+    ['userManagement', 'user'],
+    ['utmIntegration', 'utmIntegration'],
+    ['utmIntegrationConf', 'utmIntegrationConf'],
+  ] as const)('of fields of %s names each by the object %s, and is no alert', (about, objectName) => {
+    const { headers, body } = problem(new Failure('invalid', { fieldErrors }), about, '/api/here');
+
+    expect(body).toEqual({
+      type: 'https://www.jhipster.tech/problem/constraint-violation',
+      ...{ title: 'Method argument not valid', status: 400, path: '/api/here', message: 'error.validation' },
+      params: about,
+      fieldErrors: [
+        { objectName, field: 'name', message: 'Size' },
+        { objectName, field: 'id', message: 'NotNull' },
+      ],
+    });
+    expect(headers).toEqual({ 'Content-Type': 'application/problem+json; charset=utf-8' });
+  });
+
+  it('of an entity is about that entity', () => {
+    const { headers, body } = problem(new Failure('not-found'), 'userManagement', '/x');
+
+    expect(body).toMatchObject({ params: 'userManagement' });
+    expect(headers).not.toHaveProperty('X-gatehouseApp-params');
+    expect(problem(new Failure('no-id'), 'userManagement', '/x').headers).toMatchObject({
+      'X-gatehouseApp-error': 'error.idnull',
+      'X-gatehouseApp-params': 'userManagement',
+    });
+  });
+
+  it.each([
+    ['too-many-attempts', 7],
+    ['read-budget-spent', 0],
+    ['unavailable', 30],
+  ] as const)('that is %s says when to come back, in its own seconds', (code, retryAfter) => {
+    const { headers } = problem(new Failure(code, { retryAfter }), 'userManagement', '/x');
+
+    expect(headers).toMatchObject({ 'Retry-After': String(retryAfter) });
+  });
+
+  it('has the id of the request where there is one', () => {
+    const { body } = problem(new Failure('unexpected'), 'userManagement', '/x', 'request-1');
+
+    expect(body).toMatchObject({ requestId: 'request-1', status: 500 });
+  });
+});
+
+it('a failure carries its code, the fields that are wrong and when to come back', () => {
+  const fieldErrors = [{ field: 'name', message: 'Size' }];
+  const failure = new Failure('invalid', { fieldErrors, retryAfter: 3 });
+
+  expect(failure).toBeInstanceOf(Error);
+  expect({ ...failure, message: failure.message }).toEqual({
+    ...{ name: 'Failure', message: 'invalid', code: 'invalid', fieldErrors, retryAfter: 3 },
+  });
+  expect(new Failure('forbidden')).toMatchObject({ fieldErrors: undefined, retryAfter: undefined });
+});
