@@ -1,0 +1,326 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AUDITED_ACTIONS, auditEntry, changedFields, OPERATOR } from '../../lib/audit/audit-entry.ts';
+import { readAudits } from '../../lib/audit/read-audits.ts';
+import type { Filter, ListQuery } from '../../lib/list-query.ts';
+import { auditKey, entityKey, permanentAuditKey } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
+import type { Caller } from '../../lib/users/caller.ts';
+import { memoryTable } from '../support/memory-table.ts';
+
+const NOW = Date.parse('2026-03-10T12:00:00.750Z');
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
+  vi.stubEnv('AUDIT_DAYS', '400');
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+});
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+describe('an entry of the audit trail', () => {
+  const actor = { id: 7, login: 'ada' };
+  const deed = { action: 'user.updated', target: 'user/8', targetName: 'bob', fields: ['email'] } as const;
+
+  it('says who did what to which entity when, and expires after the days that the stack says', () => {
+    const { act, key, attributes, condition, otherwise } = auditEntry(actor, deed);
+
+    expect(attributes).toEqual({
+      id: expect.stringMatching(UUID),
+      time: '2026-03-10T12:00:00.750Z',
+      ...{ actor: 'ada', actorId: 7, action: 'user.updated', target: 'user/8', targetName: 'bob', fields: ['email'] },
+      expires: Date.parse('2027-04-14T12:00:00Z') / 1000,
+    });
+    expect(key).toEqual({ pk: 'AUDIT#2026-03', sk: `2026-03-10T12:00:00.750Z#${attributes?.id}` });
+    expect({ act, condition, otherwise }).toEqual({
+      ...{ act: 'Put', condition: 'attribute_not_exists(pk)', otherwise: 'reload' },
+    });
+  });
+
+  it.each(['1', '30', '3650'])('expires %s days after the change', (days) => {
+    vi.stubEnv('AUDIT_DAYS', days);
+
+    const { attributes } = auditEntry(actor, deed);
+
+    expect(attributes?.expires).toBe(Math.floor(NOW / 1000) + Number(days) * 86_400);
+  });
+
+  it.each([undefined, ''])('never expires where the days are %j, and lies apart', (days) => {
+    vi.stubEnv('AUDIT_DAYS', days);
+
+    const { key, attributes } = auditEntry(OPERATOR, deed);
+
+    expect(attributes).not.toHaveProperty('expires');
+    expect(attributes).toMatchObject({ actor: 'system', actorId: 0 });
+    expect(key).toEqual({ pk: 'AUDIT#PERMANENT', sk: `2026-03-10T12:00:00.750Z#${attributes?.id}` });
+  });
+
+  it('has an id of its own', () => {
+    const [one, other] = [auditEntry(actor, deed), auditEntry(actor, deed)];
+
+    expect(one.attributes?.id).not.toBe(other.attributes?.id);
+  });
+
+  it('is left by these actions', () => {
+    const events = ['created', 'updated', 'deleted'];
+    expect(AUDITED_ACTIONS.toSorted()).toEqual(
+      [
+        ...['user', 'integration', 'parameter'].flatMap((what) => events.map((event) => `${what}.${event}`)),
+        ...['account.updated', 'password.changed', 'password.reset', 'integration.restarted'],
+      ].toSorted(),
+    );
+  });
+
+  it('names the fields that differ, of those that are compared, in their order', () => {
+    const before = { a: 1, b: [1, 2], c: 'x', d: undefined as string | undefined, e: true, f: 1 };
+    const after = { a: 1, b: [1, 3], c: 'x', d: 'y', e: false, f: 2 };
+
+    expect(changedFields(before, after, ['e', 'd', 'c', 'b', 'a'])).toEqual(['e', 'd', 'b']);
+    expect(changedFields(after, before, ['d'])).toEqual(['d']);
+    expect(changedFields(before, { ...before, b: [1, 2] }, ['a', 'b', 'd'])).toEqual([]);
+  });
+});
+
+describe('reading the audit trail', () => {
+  const caller: Caller = { id: 1, roles: [], accountStamp: undefined, jti: 'j', passwordChanges: 0 };
+  const admin: Item = {
+    ...entityKey('USER', 1),
+    id: 1,
+    activated: true,
+    authorities: ['ROLE_ADMIN'],
+    passwordChanges: 0,
+  };
+  const soon = Math.floor(NOW / 1000) + 1;
+
+  let number = 0;
+  function entryAt(time: string, fields: Partial<Item> & { permanent?: true } = {}): Item {
+    const { permanent, ...attributes } = fields;
+    const id = String(++number).padStart(8, '0');
+    const key = permanent ? permanentAuditKey(time, id) : auditKey(time, id);
+    return { ...key, id, time, actor: 'ada', ...(!permanent && { expires: soon }), ...attributes };
+  }
+  const filter = (operator: Filter['operator'], ...operands: string[]): Filter => ({
+    field: 'time',
+    operator,
+    operands,
+  });
+
+  async function read(items: readonly Item[], query: Partial<ListQuery> = {}) {
+    const table = memoryTable([admin, ...items]);
+    const found = await readAudits(table, caller, {
+      ...{ page: 0, size: 20, sort: [], filters: [], parameters: [], after: undefined },
+      ...query,
+    });
+    const { entities, ...page } = found;
+    return { table, page, times: entities.map(({ time }) => time), entities };
+  }
+  const ASCENDING = [{ field: 'time', descending: false }];
+  /** The partitions that were read, in order. */
+  const partitions = ({ table }: Awaited<ReturnType<typeof read>>) =>
+    table.queries.map(({ pk }) => pk.replace('AUDIT#', ''));
+
+  const BACK_TO_FEBRUARY = [
+    ...['2026-03', '2026-02', '2026-01', '2025-12', '2025-11', '2025-10', '2025-09', '2025-08'],
+    ...['2025-07', '2025-06', '2025-05', '2025-04', '2025-03', '2025-02'],
+  ];
+
+  it('goes back over the year as many days as entries are kept, month by month, and no further', async () => {
+    const kept = entryAt('2025-02-03T12:00:00.750Z');
+    const older = entryAt('2025-02-03T12:00:00.749Z');
+
+    const found = await read([kept, older, entryAt('2025-12-31T23:59:59.999Z'), entryAt('2026-01-01T00:00:00.000Z')]);
+
+    expect(found.times).toEqual(['2026-01-01T00:00:00.000Z', '2025-12-31T23:59:59.999Z', kept.time]);
+    expect(partitions(found)).toEqual(['PERMANENT', ...BACK_TO_FEBRUARY]);
+    expect(found.page).toEqual({ total: undefined, more: false, cursor: undefined });
+  });
+
+  it('goes the other way round when asked', async () => {
+    const items = [entryAt('2025-06-30T00:00:00.000Z'), entryAt('2026-02-01T00:00:00.000Z')];
+
+    const found = await read(items, { sort: ASCENDING });
+    const backwards = await read(items, { sort: [{ field: 'time', descending: true }] });
+
+    expect(found.times).toEqual(['2025-06-30T00:00:00.000Z', '2026-02-01T00:00:00.000Z']);
+    expect(partitions(found)).toEqual(['PERMANENT', ...BACK_TO_FEBRUARY.toReversed()]);
+    expect(backwards.times).toEqual(found.times.toReversed());
+  });
+
+  it('reads the months of the requested time alone', async () => {
+    const items = ['2025-10-31', '2025-11-01', '2025-11-15', '2025-12-24', '2025-12-31', '2026-01-01'].map((day) =>
+      entryAt(`${day}T00:00:00.000Z`),
+    );
+    const from = '2025-11-01T00:00:00.000Z';
+    const to = '2025-12-31T00:00:00.000Z';
+
+    const within = await read(items, { filters: [filter('greaterThanOrEqual', from), filter('lessThanOrEqual', to)] });
+    const inside = await read(items, { filters: [filter('greaterThan', from), filter('lessThan', to)] });
+    const exactly = await read(items, { filters: [filter('equals', from)] });
+    const none = await read(items, { filters: [filter('greaterThan', to), filter('lessThan', from)] });
+
+    expect(within.times.map((time) => time.slice(0, 10))).toEqual([
+      '2025-12-31',
+      '2025-12-24',
+      '2025-11-15',
+      '2025-11-01',
+    ]);
+    expect(inside.times.map((time) => time.slice(0, 10))).toEqual(['2025-12-24', '2025-11-15']);
+    expect(exactly.times).toEqual([from]);
+    expect(none.times).toEqual([]);
+    expect(partitions(within)).toEqual(['PERMANENT', '2025-12', '2025-11']);
+    expect(within.table.queries.map(({ range }) => [range.from, range.to])).toEqual(
+      Array.from({ length: 3 }, () => [from, `${to}~`]),
+    );
+    expect(partitions(exactly)).toEqual(['PERMANENT', '2025-11']);
+    expect(partitions(none)).toEqual([]);
+  });
+
+  it('leaves out what has expired, to the second', async () => {
+    const time = '2026-03-01T00:00:00.000Z';
+    const [past, now, later] = [-1, 0, 1].map((seconds) =>
+      entryAt(time, { expires: Math.floor(NOW / 1000) + seconds }),
+    );
+
+    const found = await read([past, now, later].filter((item) => item !== undefined));
+
+    expect(found.entities.map(({ id }) => id)).toEqual([later?.id]);
+  });
+
+  it('leaves out what expires this very second', async () => {
+    vi.setSystemTime(Math.floor(NOW / 1000) * 1000);
+
+    const found = await read([entryAt('2026-03-01T00:00:00.000Z', { expires: Math.floor(NOW / 1000) })]);
+
+    expect(found.entities).toEqual([]);
+  });
+
+  it('has permanent entries among the others, however old, each once', async () => {
+    const items = [
+      entryAt('2019-05-05T00:00:00.000Z', { permanent: true }),
+      entryAt('2026-01-15T00:00:00.000Z'),
+      entryAt('2026-01-10T00:00:00.000Z', { permanent: true }),
+      entryAt('2026-01-05T00:00:00.000Z'),
+      entryAt('2026-03-09T00:00:00.000Z', { permanent: true }),
+      entryAt('2025-09-01T00:00:00.000Z', { permanent: true }),
+      entryAt('2025-03-01T00:00:00.000Z'),
+    ];
+    const sorted = items.map(({ time }) => time as string).toSorted();
+
+    for (const size of [1, 2, 3, 4, 6, 7, 8]) {
+      for (const [sort, expected] of [
+        [[], sorted.toReversed()],
+        [ASCENDING, sorted],
+      ] as const) {
+        for (let page = 0; page <= Math.ceil(7 / size); page++) {
+          const found = await read(items, { size, page, sort });
+
+          expect(found.times).toEqual(expected.slice(page * size, (page + 1) * size));
+          expect(found.page.more).toBe(7 > (page + 1) * size);
+        }
+      }
+    }
+  });
+
+  it('reads permanent entries of the requested time alone, the first year included', async () => {
+    const { table } = await read([]);
+    const { queries } = (await read([], { sort: ASCENDING, filters: [filter('lessThan', '2020-01-01T00:00:00.000Z')] }))
+      .table;
+
+    expect(table.queries[0]).toEqual({
+      pk: 'AUDIT#PERMANENT',
+      range: { from: '0000', to: '2026-03-10T12:00:00.750Z~', backwards: true, tooLong: 'audit-list-too-long' },
+    });
+    expect(queries).toEqual([
+      {
+        pk: 'AUDIT#PERMANENT',
+        range: { from: '0000', to: '2020-01-01T00:00:00.000Z~', backwards: false, tooLong: 'audit-list-too-long' },
+      },
+    ]);
+  });
+
+  it('reads in chunks of one more than the page ends at, each entry once', async () => {
+    const items = Array.from({ length: 8 }, (_, n) => entryAt(`2026-03-0${n + 1}T00:00:00.000Z`));
+    const newest = items.map(({ time }) => time).toReversed();
+
+    const { table, times } = await read(items, { size: 2 });
+    const all = await read(items, { size: 3, page: 1 });
+
+    expect(times).toEqual(newest.slice(0, 2));
+    expect(table.queries.slice(1)).toEqual([
+      {
+        pk: 'AUDIT#2026-03',
+        range: {
+          ...{ from: '2025-02-03T12:00:00.750Z', to: '2026-03-10T12:00:00.750Z~' },
+          ...{ backwards: true, limit: 4, tooLong: 'audit-list-too-long' },
+        },
+      },
+    ]);
+    expect([all.times, all.table.queries[1]?.range.limit]).toEqual([newest.slice(3, 6), 8]);
+    expect((await read([], { size: 2000 })).table.queries[1]?.range.limit).toBe(1001);
+  });
+
+  it('goes on behind the last entry of a chunk, in either direction, where filters decide which are wanted', async () => {
+    const items = Array.from({ length: 2003 }, (_, n) =>
+      entryAt(`2026-03-0${1 + Math.floor(n / 1000)}T00:00:00.000Z`, { actor: n % 1000 === 500 ? 'eve' : 'ada' }),
+    );
+    const filters = [{ field: 'actor', operator: 'equals', operands: ['eve'] } as const];
+
+    const found = await read(items, { filters });
+    const ascending = await read(items, { filters, sort: ASCENDING });
+
+    const ids = [items[1500]?.id, items[500]?.id];
+    expect(found.entities.map(({ id }) => id)).toEqual(ids);
+    expect(ascending.entities.map(({ id }) => id)).toEqual(ids.toReversed());
+    const chunks = found.table.queries.filter(({ pk }) => pk === 'AUDIT#2026-03');
+    expect(chunks.map(({ range }) => [range.to, range.limit])).toEqual([
+      ['2026-03-10T12:00:00.750Z~', 1001],
+      [items[1002]?.sk, 1001],
+      [items[2]?.sk, 1001],
+    ]);
+    const upwards = ascending.table.queries.filter(({ pk }) => pk === 'AUDIT#2026-03');
+    expect(upwards.map(({ range }) => range.from)).toEqual([
+      '2025-02-03T12:00:00.750Z',
+      items[1000]?.sk,
+      items[2000]?.sk,
+    ]);
+  });
+
+  it('stops when the page is full and it is known that more follow', async () => {
+    const items = Array.from({ length: 3 }, (_, n) => entryAt(`2026-0${3 - n}-01T00:00:00.000Z`));
+
+    const full = await read(items, { size: 1 });
+    const exactly = await read(items, { size: 3 });
+
+    expect([full.page.more, partitions(full)]).toEqual([true, ['PERMANENT', '2026-03', '2026-02']]);
+    expect([exactly.page.more, partitions(exactly).length]).toEqual([false, 15]);
+  });
+
+  const many = (count: number) => Array.from({ length: count }, () => entryAt('2026-03-01T00:00:00.000Z'));
+  const nobody = [{ field: 'actor', operator: 'equals', operands: ['nobody'] } as const];
+
+  it('is refused beyond 10,000 entries that lie before the end of the page', async () => {
+    const items = many(10_001);
+
+    const found = await read(items.slice(1), { filters: nobody });
+
+    expect(found.times).toEqual([]);
+    await expect(read(items, { filters: nobody })).rejects.toMatchObject({ code: 'audit-list-too-long' });
+  });
+
+  it('costs 0.11 units for each entry, chunk by chunk, at 500 units a second', async () => {
+    const { table } = await read(many(1500), { filters: nobody });
+
+    const paid = table.updates.map(({ values }) => Number(values?.[':paidBackAt']) - NOW);
+    expect(paid).toEqual([1001, 499].map((entries) => Math.ceil((entries * 0.11 * 1000) / 500)));
+  });
+
+  it('is for administrators, as the table says now, who pay nothing when they are rejected', async () => {
+    const table = memoryTable([{ ...admin, authorities: ['ROLE_USER'] }, ...many(100)]);
+    const query = { page: 0, size: 50, sort: [], filters: nobody, parameters: [], after: undefined };
+
+    await expect(readAudits(table, caller, query)).rejects.toMatchObject({ code: 'forbidden' });
+    expect(table.updates).toEqual([]);
+  });
+});

@@ -1,0 +1,141 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { ROLES, type Who } from '../../lib/contract.ts';
+import type { FailureCode } from '../../lib/failure.ts';
+import { routes } from '../../routes.ts';
+
+/* Who may make each request, what it is about and what it can refuse: said a second time, so that no slip opens a row. */
+
+const ADMINISTRATORS: Who = { oneOf: ['ROLE_ADMIN'], asToldBy: 'table' };
+const INTEGRATORS: Who = { oneOf: ['ROLE_ADMIN', 'ROLE_USER'], asToldBy: 'table' };
+const LONG: FailureCode[] = ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'];
+
+const USERS: [string, Who, FailureCode[]][] = [
+  ['POST /api/authenticate', 'open', ['bad-credentials', 'too-many-attempts']],
+  ['GET /.well-known/jwks.json', 'open', []],
+  ['GET /api/health', 'open', []],
+  ['GET /management/info', 'open', []],
+  ['GET /api/account', 'signed in', []],
+  ['POST /api/account', 'signed in', ['email-taken']],
+  ['POST /api/account/change-password', 'signed in', ['wrong-password', 'too-many-attempts']],
+  ['POST /api/account/reset-password/init', 'open', ['too-many-attempts']],
+  ['POST /api/account/reset-password/finish', 'open', ['unknown-key', 'too-many-attempts']],
+  ['POST /api/users', ADMINISTRATORS, ['id-not-wanted', 'login-taken', 'email-taken']],
+  [
+    'PUT /api/users',
+    ADMINISTRATORS,
+    ['no-id', 'unknown-id', 'login-taken', 'email-taken', 'last-administrator', 'version-changed'],
+  ],
+  ['GET /api/users', 'signed in', LONG],
+  ['GET /api/users/authorities', { oneOf: ['ROLE_ADMIN'], asToldBy: 'token' }, []],
+  ['GET /api/users/{login}', 'signed in', ['not-found']],
+  ['DELETE /api/users/{login}', ADMINISTRATORS, ['not-found', 'last-administrator', 'version-changed']],
+  ['GET /api/audits', ADMINISTRATORS, ['read-budget-spent', 'audit-list-too-long', 'page-too-large']],
+];
+const INTEGRATIONS: [string, Who, FailureCode[]][] = [
+  ['POST /api/utm-integrations', INTEGRATORS, ['id-not-wanted']],
+  ['PUT /api/utm-integrations', INTEGRATORS, ['no-id', 'unknown-id', 'version-changed']],
+  ['GET /api/utm-integrations', 'signed in', LONG],
+  ['GET /api/utm-integrations/count', 'signed in', ['read-budget-spent', 'list-too-long']],
+  ['GET /api/utm-integrations/{id}', 'signed in', ['not-found']],
+  ['DELETE /api/utm-integrations/{id}', INTEGRATORS, ['not-found', 'version-changed']],
+  ['POST /api/utm-integrations/{id}/module/restarted', INTEGRATORS, ['not-found']],
+];
+const PARAMETERS: [string, Who, FailureCode[]][] = [
+  [
+    'POST /api/utm-integration-confs',
+    INTEGRATORS,
+    ['id-not-wanted', 'unknown-id', 'too-many-parameters', 'parameters-too-large', 'parameter-ids-used-up'],
+  ],
+  ['PUT /api/utm-integration-confs', INTEGRATORS, ['no-id', 'unknown-id', 'version-changed', 'parameters-too-large']],
+  [
+    'GET /api/utm-integration-confs',
+    INTEGRATORS,
+    ['read-budget-spent', 'parameter-list-too-long', 'page-too-deep', 'page-too-large'],
+  ],
+  ['GET /api/utm-integration-confs/count', INTEGRATORS, ['read-budget-spent', 'parameter-list-too-long']],
+  ['GET /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found']],
+  ['DELETE /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found', 'version-changed']],
+];
+const ROWS = [
+  ...USERS.map(([on, ...rest]) => [on, 'userManagement', ...rest] as const),
+  ...INTEGRATIONS.map(([on, ...rest]) => [on, 'utmIntegration', ...rest] as const),
+  ...PARAMETERS.map(([on, ...rest]) => [on, 'utmIntegrationConf', ...rest] as const),
+];
+
+const contractOf = (on: string) => routes.find((route) => route.on === on)?.contract;
+
+it('there are these rows and no others', () => {
+  expect(routes.map(({ on }) => on).toSorted()).toEqual(ROWS.map(([on]) => on).toSorted());
+});
+
+it.each(ROWS)('%s is about %s, for %j, and can refuse %j', (on, about, who, failures) => {
+  const contract = contractOf(on);
+
+  expect([contract?.about, contract?.who]).toEqual([about, who]);
+  expect((contract?.failures ?? []).toSorted()).toEqual(failures.toSorted());
+});
+
+it('one row takes text for a body, the e-mail address', () => {
+  const inText = routes.filter(({ contract }) => contract.textAs !== undefined);
+
+  expect(inText.map(({ on, contract }) => [on, contract.textAs])).toEqual([
+    ['POST /api/account/reset-password/init', 'email'],
+  ]);
+});
+
+it('there are three roles', () => {
+  expect(ROLES).toEqual(['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST']);
+});
+
+describe('a list', () => {
+  const USER_FIELDS = {
+    ...{ id: 'number', login: 'text', firstName: 'text', lastName: 'text', email: 'text', activated: 'boolean' },
+    ...{ langKey: 'text', createdBy: 'text', createdDate: 'date', lastModifiedBy: 'text', lastModifiedDate: 'date' },
+  };
+  const INTEGRATION_FIELDS = {
+    ...{ id: 'number', name: 'text', shortName: 'text', description: 'text', active: 'boolean' },
+    integrationType: 'COLLECTOR',
+  };
+  const PARAMETER_FIELDS = { id: 'number', confName: 'text', confDescription: 'text', integrationId: 'number' };
+  const AUDIT_FIELDS = {
+    ...{ time: 'date', actor: 'text', actorId: 'number', target: 'text', targetName: 'text' },
+    action: 'integration.restarted',
+  };
+  /** A value that a field of a kind takes, which no other kind does; all others are the one value of a closed list. */
+  const VALUES: Record<string, string> = { number: '-7', boolean: 'true', date: '2026-01-31', text: 'a - b' };
+
+  it.each([
+    ['GET /api/users', USER_FIELDS, Object.keys(USER_FIELDS), 2000],
+    ['GET /api/utm-integrations', INTEGRATION_FIELDS, Object.keys(INTEGRATION_FIELDS), 2000],
+    ['GET /api/utm-integrations/count', INTEGRATION_FIELDS, Object.keys(INTEGRATION_FIELDS), 2000],
+    ['GET /api/utm-integration-confs', PARAMETER_FIELDS, Object.keys(PARAMETER_FIELDS), 100],
+    ['GET /api/utm-integration-confs/count', PARAMETER_FIELDS, Object.keys(PARAMETER_FIELDS), 100],
+    ['GET /api/audits', AUDIT_FIELDS, ['time'], 2000],
+  ])('%s is filtered by the fields %j, sorted by %j, with at most %i on a page', (on, fields, sortable, largest) => {
+    const query = contractOf(on)?.query as v.GenericSchema<unknown, { filters: unknown[]; size: number }>;
+    const read = (name: string, value: string) => v.safeParse(query, { [name]: [value] });
+    const secrets = ['passwordHash', 'confValue', 'version', 'revision', 'resetStamp', 'accountStamp', 'module', 'pk'];
+    const filterable = [...Object.keys(USER_FIELDS), ...Object.keys(INTEGRATION_FIELDS), ...secrets]
+      .concat(Object.keys(PARAMETER_FIELDS), Object.keys(AUDIT_FIELDS))
+      .filter((field, index, all) => all.indexOf(field) === index);
+
+    const filtered = filterable.filter((field) => {
+      const { success, output } = read(`${field}.specified`, 'true');
+      return success && output.filters.length === 1;
+    });
+    const sorted = filterable.filter((field) => read('sort', field).success);
+    const kinds = Object.keys(fields).map((field) => {
+      const value = (fields as Record<string, string>)[field] ?? '';
+      const taken = Object.entries({ ...VALUES, [value]: VALUES[value] ?? value }).filter(
+        ([, text]) => read(`${field}.equals`, text).success,
+      );
+      return [field, taken.length === Object.keys(VALUES).length ? 'text' : taken.map(([kind]) => kind).join()];
+    });
+
+    expect(filtered.toSorted()).toEqual(Object.keys(fields).toSorted());
+    expect(sorted.toSorted()).toEqual(sortable.toSorted());
+    expect(Object.fromEntries(kinds)).toEqual(fields);
+    expect(read('size', '9999').output).toMatchObject({ size: largest });
+  });
+});

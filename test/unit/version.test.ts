@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { demandVersion, firstVersion, nextVersion } from '../../lib/version.ts';
+
+describe('a version', () => {
+  it('is a count from 1 and 72 random bits', () => {
+    const versions = Array.from({ length: 50 }, firstVersion);
+
+    for (const version of versions) expect(version).toMatch(/^1-[\w-]{12}$/);
+    expect(new Set(versions).size).toBe(50);
+  });
+
+  it.each([
+    ['1-AAAAAAAAAAAA', 2],
+    ['9-123456789012', 10],
+    ['41--_-_-_-_-_-_', 42],
+    [7, 8],
+    ['7', 8],
+  ])('%j is followed by the count %i and other random bits', (version, count) => {
+    const [one, other] = [nextVersion(version), nextVersion(version)];
+
+    expect(one).toMatch(new RegExp(`^${count}-[\\w-]{12}$`));
+    expect(one).not.toBe(other);
+  });
+
+  it.each([
+    ['3-a', undefined],
+    ['3-a', ['3-a']],
+    ['3-a', ['2-b', '3-a']],
+    [4, ['4']],
+  ])('%j can be replaced when %j is demanded', (version, expected) => {
+    expect(() => demandVersion({ version }, expected)).not.toThrow();
+  });
+
+  it.each([
+    ['3-a', []],
+    ['3-a', ['3']],
+    ['3-a', ['3-b', '2-a']],
+    [4, ['3']],
+  ])('%j cannot be replaced when %j is demanded', (version, expected) => {
+    expect(() => demandVersion({ version }, expected)).toThrow(expect.objectContaining({ code: 'version-changed' }));
+  });
+});

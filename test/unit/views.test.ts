@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import type { AuditEntry } from '../../lib/audit/audit-entry.ts';
+import { auditView } from '../../lib/audit/read-audits.ts';
+import { GetHealth, health } from '../../lib/health.ts';
+import { GetInfo, info } from '../../lib/info.ts';
+import { type Integration, integrationView, moduleView } from '../../lib/integrations/integration.ts';
+import { parameterView } from '../../lib/integrations/parameter.ts';
+import { newStamp, type User, userView } from '../../lib/users/user.ts';
+import { memoryTable } from '../support/memory-table.ts';
+
+const INTEGRATION: Integration = {
+  ...{ id: 7, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: false },
+  ...{ parameterCount: 1, parametersEver: 2, parameterBytes: 3, version: '4-a', revision: 5 },
+};
+const MODULE = { needsRestart: true, changes: 6, secret: 'x' };
+
+describe('a user', () => {
+  const required: User = {
+    ...{ id: 7, login: 'ada', email: 'ada@example.com', activated: false, langKey: 'de', authorities: ['ROLE_USER'] },
+    ...{ createdBy: 'a', createdDate: '2026-01-01', lastModifiedBy: 'b', lastModifiedDate: '2026-01-02' },
+    ...{ version: '1-a', passwordChanges: 3 },
+  };
+  const secrets = { passwordHash: 'h', accountStamp: 's', resetStamp: 'r', tokenExcepted: 't', emailKeyRule: 'UTS46' };
+
+  it('is shown with every field that is no secret', () => {
+    const person = { firstName: 'Ada', lastName: 'L', imageUrl: '/a.png' };
+
+    expect(userView({ ...required, ...person, ...secrets } as User)).toEqual({
+      ...{ id: 7, login: 'ada', email: 'ada@example.com', activated: false, langKey: 'de', authorities: ['ROLE_USER'] },
+      ...{ createdBy: 'a', createdDate: '2026-01-01', lastModifiedBy: 'b', lastModifiedDate: '2026-01-02' },
+      ...person,
+    });
+  });
+
+  it('has null for what is absent, and what is empty as it is', () => {
+    const absent = { firstName: null, lastName: null, imageUrl: null };
+    const empty = { firstName: '', lastName: '', imageUrl: '' };
+
+    expect(userView(required)).toMatchObject(absent);
+    expect(userView({ ...required, ...empty })).toMatchObject(empty);
+  });
+
+  it('has stamps of 96 random bits', () => {
+    const stamps = Array.from({ length: 20 }, newStamp);
+
+    expect(new Set(stamps).size).toBe(20);
+    for (const stamp of stamps) expect(stamp).toMatch(/^[\w-]{16}$/);
+  });
+});
+
+describe('an integration', () => {
+  it('is shown with every field that is not for counting', () => {
+    expect(integrationView({ ...INTEGRATION, module: MODULE })).toEqual({
+      ...{ id: 7, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: false },
+      module: { needsRestart: true, changes: 6 },
+    });
+  });
+
+  it('has null for a description and a module that are absent', () => {
+    const { description: _none, ...others } = INTEGRATION;
+
+    expect(integrationView(others)).toMatchObject({ description: null, module: null });
+    expect(moduleView(INTEGRATION)).toBeNull();
+    expect(moduleView({ ...INTEGRATION, module: { needsRestart: false, changes: 1 } })).toEqual({
+      ...{ needsRestart: false, changes: 1 },
+    });
+  });
+});
+
+describe('a parameter', () => {
+  const stored = { id: 7_000_001, confName: 'key', confValue: 'v', version: '1-a', sealed: 'x' };
+
+  it('is shown with its value, and with id, name and module of its integration', () => {
+    const parameter = { ...stored, confDescription: 'Of the gate', integration: { ...INTEGRATION, module: MODULE } };
+
+    expect(parameterView(parameter)).toEqual({
+      ...{ id: 7_000_001, confName: 'key', confValue: 'v', confDescription: 'Of the gate' },
+      integration: { id: 7, name: 'Gate', module: { needsRestart: true, changes: 6 } },
+    });
+  });
+
+  it('has null for a description and a module that are absent', () => {
+    expect(parameterView({ ...stored, confDescription: undefined, integration: INTEGRATION })).toMatchObject({
+      confDescription: null,
+      integration: { module: null },
+    });
+  });
+});
+
+it('an audit entry is shown as it is stored, without its expiry', () => {
+  const [actor, target] = [{ actor: 'ada', actorId: 7 }, { target: 'user/8', targetName: 'bob' } as const];
+  const entry: AuditEntry = { id: 'i', time: 't', ...actor, action: 'user.created', ...target, fields: ['email'] };
+
+  expect(auditView({ ...entry, expires: 9 })).toEqual(entry);
+});
+
+describe('the health of the service', () => {
+  it('is UP when the table answers, whatever is in it', async () => {
+    const table = memoryTable();
+
+    expect(await health(table)).toEqual({ status: 'UP' });
+    expect(table.calls).toEqual(['get ADMINS']);
+    expect(GetHealth.who).toBe('open');
+  });
+
+  it('fails as the table does', async () => {
+    const get = () => Promise.reject(new Error('out of reach'));
+
+    await expect(health({ ...memoryTable(), get })).rejects.toThrow('out of reach');
+  });
+});
+
+it('JHipster clients are told the production profile alone, and anyone may ask', () => {
+  expect([info, GetInfo.who]).toEqual([{ activeProfiles: ['prod'] }, 'open']);
+});
