@@ -1,0 +1,279 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Who } from '../../lib/contract.ts';
+import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
+import type { Item, Table } from '../../lib/table/table.ts';
+import { set, unchanged, type Write } from '../../lib/table/write.ts';
+import { startClock } from '../../lib/time-left.ts';
+import { type Caller, changeAs, demandEntitled, findCallerUser } from '../../lib/users/caller.ts';
+import type { User } from '../../lib/users/user.ts';
+import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+  startClock(Number.POSITIVE_INFINITY);
+});
+
+const CALLER: Caller = { id: 7, roles: [], accountStamp: 'stamp', jti: 'token', passwordChanges: 2 };
+const STORED = {
+  ...{ ...entityKey('USER', 7), id: 7, login: 'ada', activated: true, accountStamp: 'stamp', passwordChanges: 2 },
+  ...{ tokenExcepted: undefined as string | undefined, authorities: ['ROLE_USER'], version: '1-a' },
+};
+const INTEGRATORS: Who = { oneOf: ['ROLE_ADMIN', 'ROLE_USER'], asToldBy: 'table' };
+const ADMINISTRATORS: Who = { oneOf: ['ROLE_ADMIN'], asToldBy: 'table' };
+
+const tableWith = (fields: Partial<typeof STORED> | undefined, more: Item[] = []) =>
+  memoryTable([...(fields ? [{ ...STORED, ...fields }] : []), ...more]);
+
+const OTHER: Write = { act: 'Put', key: { pk: 'A', sk: 'B' }, attributes: {} };
+const DEED = { action: 'integration.updated', target: 'integration/5', targetName: 'Gate', fields: ['name'] } as const;
+
+/** A change by the caller that makes these writes, about the account of another user if one is named. */
+function changeOf(table: Table, who: Who, writes: readonly Write[], target?: User, caller = CALLER) {
+  const load = async (self: Promise<User>) => (await self).login;
+  return changeAs(table, caller, who, load, (loaded, self) => ({
+    ...{ writes, result: `${loaded} ${self.id}`, deed: DEED },
+    ...(target && { target }),
+  }));
+}
+
+describe('a caller', () => {
+  const accepted: [string, Partial<typeof STORED>, Who][] = [
+    ['who is signed in', { authorities: [] }, 'signed in'],
+    ['who has the only role', { authorities: ['ROLE_ADMIN'] }, ADMINISTRATORS],
+    ['who has the first of two roles', { authorities: ['ROLE_ADMIN'] }, INTEGRATORS],
+    ['who has the second of two roles', { authorities: ['ROLE_ANALYST', 'ROLE_USER'] }, INTEGRATORS],
+    [
+      'whose token is the one that a later change of the password excepted',
+      { passwordChanges: 3, tokenExcepted: 'token' },
+      INTEGRATORS,
+    ],
+    ['whose password has not changed since, whichever token was excepted', { tokenExcepted: 'other' }, INTEGRATORS],
+  ];
+  const rejected: [string, Partial<typeof STORED> | undefined, Who, string][] = [
+    ['who is gone', undefined, INTEGRATORS, 'forbidden'],
+    ['who is gone, about the own account', undefined, 'signed in', 'unauthorized'],
+    ['whose id is another account now', { accountStamp: 'other' }, INTEGRATORS, 'forbidden'],
+    ['whose id is another account now, about the own one', { accountStamp: 'other' }, 'signed in', 'unauthorized'],
+    ['who is deactivated', { activated: false }, INTEGRATORS, 'forbidden'],
+    ['who is deactivated, about the own account', { activated: false }, 'signed in', 'forbidden'],
+    ['who lacks the role', { authorities: ['ROLE_USER'] }, ADMINISTRATORS, 'forbidden'],
+    ['who has another role', { authorities: ['ROLE_ANALYST'] }, INTEGRATORS, 'forbidden'],
+    ['whose password has changed', { passwordChanges: 3 }, 'signed in', 'forbidden'],
+    ['whose password changed back in a restored table', { passwordChanges: 1 }, 'signed in', 'forbidden'],
+    [
+      'whose password has changed with another token',
+      { passwordChanges: 3, tokenExcepted: 'other' },
+      INTEGRATORS,
+      'forbidden',
+    ],
+  ];
+
+  it.each(accepted)('%s may read and change', async (_, fields, who) => {
+    const table = tableWith(fields);
+
+    await expect(demandEntitled(table, CALLER, who)).resolves.toBeUndefined();
+    await expect(changeOf(table, who, [OTHER])).resolves.toBe('ada 7');
+    expect(table.transactions).toHaveLength(1);
+  });
+
+  it.each(rejected)('%s may neither read nor change', async (_, fields, who, code) => {
+    const table = tableWith(fields);
+
+    await expect(demandEntitled(table, CALLER, who)).rejects.toMatchObject({ code });
+    await expect(changeOf(table, who, [OTHER])).rejects.toMatchObject({ code });
+    expect(table.transactions).toEqual([]);
+  });
+
+  it('without a stamp is the account without one', async () => {
+    const { accountStamp: _none, ...early } = STORED;
+    const caller = { ...CALLER, accountStamp: undefined };
+
+    await expect(demandEntitled(memoryTable([early]), caller, INTEGRATORS)).resolves.toBeUndefined();
+    await expect(demandEntitled(memoryTable([early]), CALLER, INTEGRATORS)).rejects.toMatchObject({
+      code: 'forbidden',
+    });
+    await expect(demandEntitled(tableWith({}), caller, INTEGRATORS)).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  it('finds the own account while it is there, deactivated or not', async () => {
+    expect(await findCallerUser(tableWith({ activated: false, passwordChanges: 9 }), CALLER)).toMatchObject({
+      login: 'ada',
+    });
+    for (const table of [tableWith(undefined), tableWith({ accountStamp: 'other' })]) {
+      await expect(findCallerUser(table, CALLER)).rejects.toMatchObject({ code: 'unauthorized' });
+    }
+  });
+});
+
+describe('a change by a caller', () => {
+  const entitled = {
+    condition:
+      '#callerStamp = :callerStamp AND #callerActivated = :activated AND #callerLogin = :callerLogin AND ' +
+      '(#passwordChanges = :passwordChanges OR #tokenExcepted = :jti)',
+    names: {
+      ...{ '#callerStamp': 'accountStamp', '#callerActivated': 'activated', '#callerLogin': 'login' },
+      ...{ '#passwordChanges': 'passwordChanges', '#tokenExcepted': 'tokenExcepted' },
+    },
+    values: {
+      ...{ ':callerStamp': 'stamp', ':activated': true, ':callerLogin': 'ada' },
+      ...{ ':passwordChanges': 2, ':jti': 'token' },
+    },
+    otherwise: 'reload',
+  };
+  const withRoles = (holds: string, roles: Record<string, string>) => ({
+    condition: `${entitled.condition} AND (${holds})`,
+    names: { ...entitled.names, '#callerRoles': 'authorities' },
+    values: { ...entitled.values, ...roles },
+    otherwise: 'reload',
+  });
+  const writesOf = ({ transactions }: MemoryTable) => transactions[0] ?? [];
+
+  it('checks first that the caller is still entitled, and leaves its entry last', async () => {
+    const table = tableWith({});
+    const second: Write = { ...OTHER, key: { pk: 'C', sk: 'D' } };
+
+    await changeOf(table, INTEGRATORS, [OTHER, second]);
+
+    const [check, ...others] = writesOf(table);
+    const roles = { ':role0': 'ROLE_ADMIN', ':role1': 'ROLE_USER' };
+    expect(check).toEqual({
+      ...{ act: 'ConditionCheck', key: entityKey('USER', 7) },
+      ...withRoles('contains(#callerRoles, :role0) OR contains(#callerRoles, :role1)', roles),
+    });
+    expect(others.slice(0, 2)).toEqual([OTHER, second]);
+    expect(others).toHaveLength(3);
+    expect(others[2]).toMatchObject({ act: 'Put', attributes: { ...DEED, actor: 'ada', actorId: 7 } });
+  });
+
+  it('of whoever is signed in asks for no role', async () => {
+    const table = tableWith({});
+
+    await changeOf(table, 'signed in', [OTHER]);
+
+    expect(writesOf(table)[0]).toEqual({ act: 'ConditionCheck', key: entityKey('USER', 7), ...entitled });
+  });
+
+  it('of an account without a stamp asks that there is none', async () => {
+    const { accountStamp: _none, ...early } = STORED;
+    const table = memoryTable([early]);
+
+    await changeOf(table, 'signed in', [OTHER], undefined, { ...CALLER, accountStamp: undefined });
+
+    const { ':callerStamp': _stamp, ...values } = entitled.values;
+    expect(writesOf(table)[0]).toMatchObject({
+      condition: entitled.condition.replace('#callerStamp = :callerStamp', 'attribute_not_exists(#callerStamp)'),
+      values,
+    });
+    expect(writesOf(table)[0]?.values).toEqual(values);
+  });
+
+  it('of the own account has the condition on the write of that account, in its place', async () => {
+    const table = tableWith({});
+    const own = set(entityKey('USER', 7), { firstName: 'Ada' }, unchanged({ version: '1-a' }));
+
+    await changeOf(table, 'signed in', [OTHER, own]);
+
+    const writes = writesOf(table);
+    expect(writes.slice(0, 2)).toEqual([
+      OTHER,
+      {
+        ...own,
+        condition: `(#version = :version) AND (${entitled.condition})`,
+        names: { ...own.names, ...entitled.names },
+        values: { ...own.values, ...entitled.values },
+      },
+    ]);
+    expect(writes.map(({ act }) => act)).toEqual(['Put', 'Update', 'Put']);
+  });
+
+  it('that writes nothing leaves no trace', async () => {
+    const table = tableWith({});
+
+    expect(await changeOf(table, INTEGRATORS, [])).toBe('ada 7');
+    expect(table.transactions).toEqual([]);
+  });
+
+  it('fails as the account does before what the load says', async () => {
+    const load = () => Promise.reject(new Error('not found'));
+    const change = changeAs(tableWith(undefined), CALLER, INTEGRATORS, load, () => {
+      throw new Error('never decided');
+    });
+
+    await expect(change).rejects.toMatchObject({ code: 'forbidden' });
+  });
+});
+
+describe('precedence', () => {
+  const OTHER_USER = { id: 8 } as User;
+  /** A table whose first transaction meets a change that came between. */
+  function contended() {
+    const table = tableWith({ authorities: ['ROLE_ADMIN'] });
+    const { transact } = table;
+    let tries = 0;
+    table.transact = async (writes, token) => {
+      if (++tries > 1) return transact(writes, token);
+      throw Object.assign(new Error('cancelled'), {
+        name: 'TransactionCanceledException',
+        CancellationReasons: [{ Code: 'ConditionalCheckFailed' }],
+      });
+    };
+    return table;
+  }
+  const written = ({ transactions }: MemoryTable) => transactions.map(([first]) => first?.key.pk);
+
+  it('is taken over another user’s account when a change came between', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_500 });
+    const table = contended();
+
+    await changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER);
+
+    expect(written(table)).toEqual([precedenceKey(8).pk, 'USER']);
+    expect(table.transactions[0]).toEqual([
+      {
+        ...{ act: 'Put', key: precedenceKey(8) },
+        attributes: { until: 1_000_000_001_500, expires: 1_000_000_062 },
+      },
+    ]);
+  });
+
+  it.each([
+    ['the own account', { id: 7 } as User],
+    ['no account', undefined],
+  ])('is not taken over %s', async (_, target) => {
+    const table = contended();
+
+    await changeOf(table, ADMINISTRATORS, [OTHER], target);
+
+    expect(written(table)).toEqual(['USER']);
+  });
+
+  it('is waited for by the changes of that account, which are decided on what is there then', async () => {
+    vi.useFakeTimers({ now: 1_000_000_000_000 });
+    const table = tableWith({}, [{ ...precedenceKey(7), until: 1_000_000_000_300 }]);
+
+    const change = changeOf(table, INTEGRATORS, [OTHER]);
+    await vi.advanceTimersByTimeAsync(299);
+    const early = table.transactions.length;
+    await vi.advanceTimersByTimeAsync(1);
+
+    await expect(change).resolves.toBe('ada 7');
+    expect([early, table.transactions.length]).toEqual([0, 1]);
+    expect(table.calls.filter((call) => call === 'get USER')).toHaveLength(2);
+  });
+
+  it('is not waited for beyond five seconds, nor beyond what is left of the request', async () => {
+    vi.useFakeTimers({ now: 1_000_000_000_000 });
+    const table = tableWith({}, [{ ...precedenceKey(7), until: 2_000_000_000_000 }]);
+    const failed: number[] = [];
+    const patient = changeOf(table, INTEGRATORS, [OTHER]).catch(() => failed.push(Date.now() - 1_000_000_000_000));
+    await vi.advanceTimersByTimeAsync(10_000);
+    await patient;
+    startClock(1400);
+    const began = Date.now();
+
+    const hurried = changeOf(table, INTEGRATORS, [OTHER]);
+
+    await expect(hurried).rejects.toMatchObject({ code: 'unavailable' });
+    expect([failed, Date.now() - began]).toEqual([[5000], 0]);
+  });
+});
