@@ -1,0 +1,517 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { updateAccount } from '../../lib/accounts/update-account.ts';
+import type { Role } from '../../lib/contract.ts';
+import type { Mailer } from '../../lib/mail/mail.ts';
+import type { Passwords } from '../../lib/passwords/passwords.ts';
+import { emailGuardKey, entityKey, loginGuardKey, mailCountKey, rosterKey, totalKey } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
+import type { Write } from '../../lib/table/write.ts';
+import type { Caller } from '../../lib/users/caller.ts';
+import { createUser, newAccount } from '../../lib/users/create-user.ts';
+import { deleteUser } from '../../lib/users/delete-user.ts';
+import { updateUser } from '../../lib/users/update-user.ts';
+import type { User } from '../../lib/users/user.ts';
+import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
+import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-table.ts';
+import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
+
+const NOW = Date.parse('2026-03-10T12:00:00.000Z');
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
+  vi.stubEnv('AUDIT_DAYS', '400');
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+});
+
+const ADMIN: Caller = { id: 1, roles: [], accountStamp: 'admins', jti: 'j', passwordChanges: 0 };
+const EARLIER = '2026-01-01T00:00:00.000Z';
+const STAMP = /^[\w-]{16}$/;
+
+const userOf = (id: number, login: string, fields: Partial<User> = {}): User => ({
+  ...{ id, login, email: `${login}@example.com`, emailKeyRule: 'UTS46', activated: true, langKey: 'en' },
+  ...{ authorities: ['ROLE_USER'], createdBy: 'system', createdDate: EARLIER, lastModifiedBy: 'system' },
+  ...{ lastModifiedDate: EARLIER, version: '3-abc', accountStamp: `${login}s`, resetStamp: 'reset' },
+  ...{ passwordHash: 'hash', passwordChanges: 0 },
+  ...fields,
+});
+const admin = userOf(1, 'admin', { authorities: ['ROLE_ADMIN'] });
+const ada = userOf(7, 'ada', { firstName: 'Ada', lastName: 'L', imageUrl: '/a.png' });
+
+const itemsOf = (...users: User[]): Item[] =>
+  users.flatMap((user) => [
+    { ...entityKey('USER', user.id), ...user },
+    { ...loginGuardKey(user.login), id: user.id },
+  ]);
+
+/** Notes whom it tells of what. */
+function recordingMailer() {
+  const told: [string, string][] = [];
+  const mailer: Mailer = {
+    sendLink: async () => undefined,
+    notify: async (occasion, user) => {
+      told.push([occasion, user.email]);
+    },
+  };
+  return { told, mailer };
+}
+const passwords = { hash: async (text: string) => `hash of ${text}` } as Partial<Passwords> as Passwords;
+
+/** The writes of the one transaction, without the caller's condition and the audit entry, which is apart. */
+function changesOf({ transactions }: MemoryTable): { writes: readonly Write[]; audit: Write['attributes'] } {
+  expect(transactions).toHaveLength(1);
+  const writes = transactions[0] ?? [];
+  return {
+    writes: writes.slice(0, -1).filter(({ act }) => act !== 'ConditionCheck'),
+    audit: writes.at(-1)?.attributes,
+  };
+}
+/** What is done to which item, and what it means when it cannot be. */
+const outline = (writes: readonly Write[]) =>
+  writes.map(({ act, key, otherwise }) => [act, key.pk, ...(otherwise ? [otherwise] : [])].join(' '));
+
+const guardOf = (id: number) => ({ condition: '#id = :id', names: { '#id': 'id' }, values: { ':id': id } });
+
+describe('creating a user', () => {
+  const wanted: NewUser = {
+    ...{ id: undefined, login: 'eve', email: 'Eve@Example.com', activated: true, langKey: 'de' },
+    ...{ authorities: [], password: 'secret', firstName: 'E', lastName: undefined, imageUrl: undefined },
+  };
+
+  it('claims login and address, in this order, and counts one more', async () => {
+    const table = memoryTable(itemsOf(admin));
+
+    const { user, key } = await createUser(table, passwords, ADMIN, wanted);
+
+    const { writes, audit } = changesOf(table);
+    const always = { act: 'Put', condition: 'attribute_not_exists(pk)' };
+    expect(user).toEqual({
+      ...{ id: 1001, login: 'eve', email: 'Eve@Example.com', emailKeyRule: 'UTS46', activated: true, langKey: 'de' },
+      ...{ authorities: [], firstName: 'E', lastName: undefined, imageUrl: undefined, passwordHash: 'hash of secret' },
+      ...{ createdBy: 'admin', createdDate: '2026-03-10T12:00:00.000Z', lastModifiedBy: 'admin' },
+      ...{ lastModifiedDate: '2026-03-10T12:00:00.000Z', version: expect.stringMatching(/^1-/) },
+      ...{ accountStamp: expect.stringMatching(STAMP), resetStamp: expect.stringMatching(STAMP), passwordChanges: 0 },
+    });
+    expect(user.accountStamp).not.toBe(user.resetStamp);
+    expect(writes).toEqual([
+      { ...always, key: loginGuardKey('eve'), attributes: { id: 1001 }, otherwise: 'login-taken' },
+      { ...always, key: emailGuardKey('eve@example.com'), attributes: { id: 1001 }, otherwise: 'email-taken' },
+      { ...always, key: entityKey('USER', 1001), attributes: user, otherwise: 'reload' },
+      expect.objectContaining({ act: 'Update', key: totalKey('USER'), values: { ':amount': 1, ':one': 1 } }),
+    ]);
+    expect(audit).toMatchObject({
+      ...{ actor: 'admin', actorId: 1, action: 'user.created', target: 'user/1001', targetName: 'eve', fields: [] },
+    });
+    expect(key).toBeUndefined();
+  });
+
+  it.each<[string, Partial<NewUser>, boolean]>([
+    ['without a password and activated', { password: undefined }, true],
+    ['without a password and deactivated', { password: undefined, activated: false }, false],
+    ['with a password', {}, false],
+  ])('%s comes with an invitation: %s', async (_, fields, invited) => {
+    const table = memoryTable(itemsOf(admin));
+
+    const { user, key } = await createUser(table, passwords, ADMIN, { ...wanted, ...fields });
+
+    const [invitation] = changesOf(table).writes.filter(({ key: { pk } }) => pk.startsWith('RESET#'));
+    expect([key !== undefined, invitation !== undefined]).toEqual([invited, invited]);
+    if (invited) {
+      const expires = NOW / 1000 + 86_400;
+      expect(invitation?.attributes).toEqual({ userId: 1001, resetStamp: user.resetStamp, expires });
+    }
+  });
+
+  it.each<[string, Role[], boolean, boolean]>([
+    ['an activated administrator', ['ROLE_USER', 'ROLE_ADMIN'], true, true],
+    ['a deactivated administrator', ['ROLE_ADMIN'], false, false],
+    ['no administrator', ['ROLE_USER', 'ROLE_ANALYST'], true, false],
+  ])('joins the administrators when it is %s', async (_, authorities, activated, joins) => {
+    const table = memoryTable(itemsOf(admin));
+
+    await createUser(table, passwords, ADMIN, { ...wanted, authorities, activated });
+
+    const [join] = changesOf(table).writes.filter(({ key }) => key === rosterKey);
+    expect(join !== undefined).toBe(joins);
+    if (joins) expect(join).toMatchObject({ update: 'ADD #ids :set', values: { ':set': new Set([1001]) } });
+  });
+
+  it('of a caller who is rejected takes no id and hashes nothing', async () => {
+    const table = memoryTable(itemsOf(userOf(1, 'admin')));
+    const hash = vi.fn(passwords.hash);
+
+    await expect(createUser(table, { ...passwords, hash }, ADMIN, wanted)).rejects.toMatchObject({ code: 'forbidden' });
+
+    expect(table.calls).not.toContain('nextId USER');
+    expect(hash).not.toHaveBeenCalled();
+  });
+
+  it('that has to be tried again takes one id and one hash', async () => {
+    const table = memoryTable(itemsOf(admin));
+    const hash = vi.fn(passwords.hash);
+    const { transact } = table;
+    let tries = 0;
+    table.transact = async (writes, token) => {
+      if (++tries > 1) return transact(writes, token);
+      throw Object.assign(new Error(), {
+        name: 'TransactionCanceledException',
+        CancellationReasons: [{ Code: 'ConditionalCheckFailed' }],
+      });
+    };
+
+    await createUser(table, { ...passwords, hash }, ADMIN, wanted);
+
+    expect(table.calls.filter((call) => call === 'nextId USER')).toHaveLength(1);
+    expect(hash).toHaveBeenCalledTimes(1);
+  });
+
+  it('by a script has the name of who makes it in both audit fields', () => {
+    const fields = { id: 5, login: 'x', email: 'x@y', activated: false, langKey: 'fr', authorities: [] };
+
+    expect(newAccount(fields, 'system')).toMatchObject({ ...fields, createdBy: 'system', lastModifiedBy: 'system' });
+  });
+});
+
+const SAME = {
+  ...{ id: 7, login: 'ada', email: 'ada@example.com', firstName: 'Ada', lastName: 'L', imageUrl: '/a.png' },
+  ...{ activated: true, langKey: 'en', authorities: ['ROLE_USER'] as Role[] },
+} satisfies UserChange;
+
+/** Each field that can change, alone. */
+const FIELDS: [keyof typeof SAME, unknown][] = [
+  ['login', 'Ada'],
+  ['email', 'Ada@example.com'],
+  ['firstName', 'Grace'],
+  ['lastName', undefined],
+  ['imageUrl', ''],
+  ['activated', false],
+  ['langKey', 'de'],
+  ['authorities', ['ROLE_USER', 'ROLE_ANALYST']],
+];
+
+describe('changing a user', () => {
+  async function update(fields: Partial<UserChange>, before = ada, expected?: string[], more: Item[] = []) {
+    const table = memoryTable([...itemsOf(admin, before), ...more]);
+    const { told, mailer } = recordingMailer();
+    const after = await updateUser({ table, mailer }, ADMIN, { ...SAME, ...fields }, expected);
+    return { table, told, after, ...changesOf(table), stored: table.find(entityKey('USER', 7)) };
+  }
+
+  it.each(FIELDS)('in %s alone stores it, answers it and names it in the audit trail', async (field, value) => {
+    const { after, stored, audit } = await update({ [field]: value });
+
+    const expected = {
+      ...{ ...ada, [field]: value, version: expect.stringMatching(/^4-[\w-]{12}$/), lastModifiedBy: 'admin' },
+      lastModifiedDate: '2026-03-10T12:00:00.000Z',
+    };
+    const readdressed = field === 'email' && { resetStamp: expect.stringMatching(STAMP) };
+    expect(after).toEqual(expected);
+    expect(stored).toEqual({ ...entityKey('USER', 7), ...expected, ...readdressed });
+    expect(audit).toMatchObject({
+      ...{ actor: 'admin', actorId: 1, action: 'user.updated', target: 'user/7', targetName: 'ada', fields: [field] },
+    });
+  });
+
+  it('in several names each of them, in the order of the fields', async () => {
+    const { audit } = await update(Object.fromEntries(FIELDS));
+
+    expect(audit?.fields).toEqual(FIELDS.map(([field]) => field));
+  });
+
+  it('in nothing is a new version all the same, and names no field', async () => {
+    const { writes, audit, after } = await update({});
+
+    expect(outline(writes)).toEqual(['Update USER reload']);
+    expect([audit?.fields, after.version]).toEqual([[], expect.stringMatching(/^4-/)]);
+  });
+
+  it('is made of the version that was read, and keeps stamps, password and creation as they are', async () => {
+    const { writes } = await update({ firstName: 'Grace' });
+
+    const [write] = writes;
+    expect(write).toMatchObject({ condition: '#version = :version', otherwise: 'reload' });
+    expect(write?.values).toMatchObject({ ':version': '3-abc' });
+    expect(Object.values(write?.names ?? {}).toSorted()).toEqual(
+      [
+        ...['version', 'login', 'email', 'emailKeyRule', 'firstName', 'lastName', 'imageUrl', 'activated', 'langKey'],
+        ...['authorities', 'lastModifiedBy', 'lastModifiedDate', 'version'],
+      ].toSorted(),
+    );
+  });
+
+  it('of login and address reports what is taken first: login, address, then the last administrator', async () => {
+    const before = userOf(7, 'ada', { authorities: ['ROLE_ADMIN'] });
+
+    const { writes } = await update({ login: 'eve', email: 'eve@example.com', authorities: [] }, before);
+
+    expect(outline(writes)).toEqual([
+      'Put LOGIN#eve login-taken',
+      'Put EMAIL#eve@example.com email-taken',
+      'Update ADMINS last-administrator',
+      'Delete LOGIN#ada reload',
+      'Delete EMAIL#ada@example.com reload',
+      'Update USER reload',
+      `Put ${mailCountKey(7, 'emailChanged').pk} reload`,
+    ]);
+    expect(writes[3]).toMatchObject(guardOf(7));
+    expect(writes[4]).toMatchObject(guardOf(7));
+    expect([writes[0]?.attributes, writes[1]?.attributes]).toEqual([{ id: 7 }, { id: 7 }]);
+  });
+
+  it('of the login alone leaves the address and its stamp alone', async () => {
+    const { writes, stored, told } = await update({ login: 'eve' });
+
+    expect(outline(writes)).toEqual(['Put LOGIN#eve login-taken', 'Delete LOGIN#ada reload', 'Update USER reload']);
+    expect([stored?.resetStamp, told]).toEqual(['reset', []]);
+  });
+
+  it('of the address tells the former one, and makes keys for it worthless', async () => {
+    const { writes, stored, told } = await update({ email: 'eve@example.com' });
+
+    expect(outline(writes)).toEqual([
+      'Put EMAIL#eve@example.com email-taken',
+      'Delete EMAIL#ada@example.com reload',
+      'Update USER reload',
+      `Put ${mailCountKey(7, 'emailChanged').pk} reload`,
+    ]);
+    expect(stored?.resetStamp).toMatch(STAMP);
+    expect(told).toEqual([['emailChanged', 'ada@example.com']]);
+  });
+
+  it('of the spelling of the address keeps its guard, tells it, and makes keys for it worthless', async () => {
+    const { writes, stored, told } = await update({ email: 'ADA@example.com' });
+
+    expect(outline(writes)).toEqual(['Update USER reload', `Put ${mailCountKey(7, 'emailChanged').pk} reload`]);
+    expect(stored?.resetStamp).toMatch(STAMP);
+    expect(told).toEqual([['emailChanged', 'ada@example.com']]);
+  });
+
+  it('of the address tells nobody when the account has had its share of such mails', async () => {
+    const full = { ...mailCountKey(7, 'emailChanged'), n: 20, since: NOW - 1000 };
+
+    const { writes, told } = await update({ email: 'ADA@example.com' }, ada, undefined, [full]);
+
+    expect([outline(writes), told]).toEqual([['Update USER reload'], []]);
+  });
+
+  it('brings an address from before today’s rule under it when it is spelled anew, and only then', async () => {
+    const early = userOf(7, 'ada', { email: 'ada@xn--bcher-kva.example', emailKeyRule: undefined });
+
+    const kept = await update({ email: early.email, firstName: 'Grace' }, early);
+    const spelled = await update({ email: 'Ada@xn--bcher-kva.example' }, early);
+    const moved = await update({ email: 'ada@b\u00fccher.org' }, early);
+
+    expect([outline(kept.writes), kept.stored?.emailKeyRule]).toEqual([['Update USER reload'], undefined]);
+    expect(spelled.stored?.emailKeyRule).toBe('UTS46');
+    expect(outline(spelled.writes).slice(0, 2)).toEqual([
+      'Put EMAIL#ada@b\u00fccher.example email-taken',
+      'Delete EMAIL#ada@xn--bcher-kva.example reload',
+    ]);
+    const checks = (table: MemoryTable) =>
+      (table.transactions[0] ?? []).filter(({ act, key }) => act === 'ConditionCheck' && key.pk.startsWith('EMAIL#'));
+    // The guard that the change itself releases cannot be checked.
+    expect(checks(spelled.table)).toEqual([]);
+    expect(checks(moved.table)).toEqual([
+      {
+        ...{ act: 'ConditionCheck', key: emailGuardKey('ada@xn--bcher-kva.org') },
+        ...{ condition: 'attribute_not_exists(pk)', otherwise: 'email-taken' },
+      },
+    ]);
+  });
+
+  const LEAVE = 'Update ADMINS last-administrator';
+  const JOIN = 'Update ADMINS';
+  const A: Role[] = ['ROLE_ADMIN'];
+  it.each<[string, Partial<User>, Partial<UserChange>, string[]]>([
+    ['is promoted', {}, { authorities: A }, [JOIN]],
+    ['is promoted while deactivated', { activated: false }, { activated: false, authorities: A }, []],
+    ['is promoted and activated', { activated: false }, { authorities: A }, [JOIN]],
+    ['is activated', { activated: false, authorities: A }, { authorities: A }, [JOIN]],
+    ['is demoted', { authorities: A }, { authorities: ['ROLE_USER'] }, [LEAVE]],
+    ['is deactivated', { authorities: A }, { authorities: A, activated: false }, [LEAVE]],
+    ['is demoted while deactivated', { authorities: A, activated: false }, { activated: false, authorities: [] }, []],
+    ['stays one', { authorities: A }, { authorities: ['ROLE_USER', 'ROLE_ADMIN'] }, []],
+    ['never was one', {}, { authorities: ['ROLE_ANALYST'] }, []],
+  ])('moves the administrators when a user %s', async (_, before, fields, expected) => {
+    const { writes } = await update(fields, userOf(7, 'ada', before));
+
+    expect(outline(writes).filter((line) => line.includes('ADMINS'))).toEqual(expected);
+  });
+
+  it('leaves out what the request leaves out', async () => {
+    const table = memoryTable(itemsOf(admin, ada));
+    const wanted: UserChange = { id: 7, login: 'ada', email: 'ada@example.com' };
+
+    const after = await updateUser({ table, mailer: recordingMailer().mailer }, ADMIN, wanted, undefined);
+
+    expect(after).toMatchObject({ firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', authorities: ['ROLE_USER'] });
+    expect(changesOf(table).audit?.fields).toEqual([]);
+  });
+
+  it('that is conditional is made of an expected version only, and of a user that there is', async () => {
+    const table = memoryTable(itemsOf(admin, ada));
+    const { told, mailer } = recordingMailer();
+    const change = (fields: object, expected?: string[]) =>
+      updateUser({ table, mailer }, ADMIN, { ...SAME, email: 'x@y.z', ...fields }, expected);
+
+    await expect(change({}, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
+    await expect(change({ id: 99 }, ['2-abc'])).rejects.toMatchObject({ code: 'unknown-id' });
+    expect([table.transactions, told]).toEqual([[], []]);
+    expect((await update({}, ada, ['3-abc'])).after.version).toMatch(/^4-/);
+  });
+});
+
+describe('changing the own account', () => {
+  const SELF: Caller = { id: 7, roles: [], accountStamp: 'adas', jti: 'j', passwordChanges: 0 };
+  async function update(fields: OwnAccountChange, before = ada) {
+    const table = memoryTable(itemsOf(before));
+    const { told, mailer } = recordingMailer();
+    await updateAccount({ table, mailer }, SELF, fields);
+    return { table, told, stored: table.find(entityKey('USER', 7)) };
+  }
+  const OWN = FIELDS.filter(([field]) => ['email', 'firstName', 'lastName', 'imageUrl', 'langKey'].includes(field));
+
+  it.each(OWN)('in %s alone stores it and names it in the audit trail', async (field, value) => {
+    const { table, stored } = await update({ [field]: value });
+
+    expect(stored).toMatchObject({
+      ...{ login: 'ada', lastModifiedBy: 'ada', lastModifiedDate: '2026-03-10T12:00:00.000Z' },
+      version: expect.stringMatching(/^4-[\w-]{12}$/),
+    });
+    expect(stored?.[field]).toBe(value);
+    expect(table.transactions[0]?.at(-1)?.attributes).toMatchObject({
+      ...{ actor: 'ada', actorId: 7, action: 'account.updated', target: 'user/7', targetName: 'ada', fields: [field] },
+    });
+  });
+
+  it.each<[string, OwnAccountChange]>([
+    ['nothing', {}],
+    ['what it is', { email: ada.email, firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', langKey: 'en' }],
+  ])('in %s writes nothing', async (_, fields) => {
+    const { table, told } = await update(fields);
+
+    expect([table.transactions, told]).toEqual([[], []]);
+  });
+
+  it('in the address tells the former one', async () => {
+    const { told } = await update({ email: 'eve@example.com' });
+
+    expect(told).toEqual([['emailChanged', 'ada@example.com']]);
+  });
+});
+
+describe('deleting a user', () => {
+  const remove = async (user: User, expected?: string[]) => {
+    const table = memoryTable(itemsOf(admin, user));
+    await deleteUser(table, ADMIN, user.login, expected);
+    return changesOf(table);
+  };
+
+  it('releases login and address, and counts one less', async () => {
+    const { writes, audit } = await remove(ada, ['3-abc']);
+
+    expect(outline(writes)).toEqual([
+      ...['Delete LOGIN#ada reload', 'Delete EMAIL#ada@example.com reload', 'Delete USER reload', 'Update TOTAL'],
+    ]);
+    expect([writes[0], writes[1]]).toMatchObject([guardOf(7), guardOf(7)]);
+    expect(writes[2]).toMatchObject({
+      ...{ key: entityKey('USER', 7), condition: '#version = :version', values: { ':version': '3-abc' } },
+    });
+    expect(writes[3]).toMatchObject({ key: totalKey('USER'), values: { ':amount': -1, ':one': 1 } });
+    expect(audit).toMatchObject({
+      ...{ actor: 'admin', actorId: 1, action: 'user.deleted', target: 'user/7', targetName: 'ada', fields: [] },
+    });
+  });
+
+  it('takes an administrator away first, unless it was the last', async () => {
+    const { writes } = await remove(userOf(7, 'ada', { authorities: ['ROLE_ADMIN'] }));
+
+    expect(writes[0]).toEqual({
+      ...{ act: 'Update', key: rosterKey, update: 'DELETE #ids :set', names: { '#ids': 'ids' } },
+      condition: 'contains(#ids, :id) AND size(#ids) > :one',
+      values: { ':set': new Set([7]), ':id': 7, ':one': 1 },
+      otherwise: 'last-administrator',
+    });
+  });
+
+  it('takes a deactivated administrator from nowhere', async () => {
+    const { writes } = await remove(userOf(7, 'ada', { authorities: ['ROLE_ADMIN'], activated: false }));
+
+    expect(outline(writes)[0]).toBe('Delete LOGIN#ada reload');
+  });
+
+  it('releases the guard that an address from before today’s rule has', async () => {
+    const { writes } = await remove(userOf(7, 'ada', { email: 'ada@xn--bcher-kva.example', emailKeyRule: undefined }));
+
+    expect(outline(writes)[1]).toBe('Delete EMAIL#ada@xn--bcher-kva.example reload');
+  });
+
+  it('needs the user, in an expected version', async () => {
+    const table = memoryTable(itemsOf(admin, ada));
+
+    await expect(deleteUser(table, ADMIN, 'eve', undefined)).rejects.toMatchObject({ code: 'not-found' });
+    await expect(deleteUser(table, ADMIN, 'ada', ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
+    expect(table.transactions).toEqual([]);
+  });
+});
+
+describe('setting a password', () => {
+  const namesOf = ({ names }: Write) => Object.values(names ?? {}).toSorted();
+
+  it('counts the change, excepts one token and makes mailed keys worthless, and moves no version', () => {
+    const write = passwordChange({ ...ada, passwordChanges: 4 }, 'new hash', 'token');
+
+    const { ':set0': hash, ':set1': changes, ':set2': excepted, ':set3': stamp } = write.values ?? {};
+    expect([hash, changes, excepted, stamp]).toEqual(['new hash', 5, 'token', expect.stringMatching(STAMP)]);
+    expect(stamp).not.toBe(ada.resetStamp);
+    expect(namesOf(write)).toEqual(['passwordChanges', 'passwordHash', 'passwordHash', 'resetStamp', 'tokenExcepted']);
+    expect(write).toMatchObject({
+      ...{ act: 'Update', key: entityKey('USER', 7), condition: '#hash = :hash', otherwise: 'reload' },
+    });
+    expect(write.values).toMatchObject({ ':hash': 'hash' });
+  });
+
+  it('by a mailed key excepts no token: the former exception is removed', () => {
+    const { update } = passwordChange(ada, 'new hash');
+
+    expect(update).toBe('SET #set0 = :set0, #set1 = :set1, #set3 = :set3 REMOVE #set2');
+  });
+
+  it('anew as another hash of the same changes nothing else', () => {
+    const write = rehash(ada, 'new hash');
+
+    expect(namesOf(write)).toEqual(['passwordHash', 'passwordHash']);
+    expect(write).toMatchObject({ condition: '#hash = :hash', values: { ':hash': 'hash', ':set0': 'new hash' } });
+  });
+
+  it('of an account that has none needs that it still has none', () => {
+    const write = passwordChange({ ...ada, passwordHash: undefined }, 'new hash');
+
+    expect(write).toMatchObject({ condition: 'attribute_not_exists(#hash)', otherwise: 'reload' });
+    expect(write.values).not.toHaveProperty(':hash');
+  });
+});
+
+describe('finding a user by login', () => {
+  it('finds exactly that login', async () => {
+    expect(await findUserByLogin(memoryTable(itemsOf(ada)), 'ada')).toMatchObject({ id: 7, login: 'ada' });
+    expect(await findUserByLogin(memoryTable(itemsOf(ada)), 'Ada')).toBeUndefined();
+  });
+
+  it('follows a rename between the two reads once', async () => {
+    const renamed = userOf(7, 'eve');
+    const stale = memoryTable([
+      { ...entityKey('USER', 7), ...renamed },
+      { ...loginGuardKey('ada'), id: 7 },
+    ]);
+    const moved = memoryTable([...itemsOf(renamed), ...itemsOf(userOf(8, 'ada'))]);
+    const { get } = moved;
+    let reads = 0;
+    moved.get = async (key) => (++reads === 1 ? { ...loginGuardKey('ada'), id: 7 } : get(key));
+
+    expect(await findUserByLogin(stale, 'ada')).toBeUndefined();
+    expect(stale.calls).toHaveLength(4);
+    expect(await findUserByLogin(moved, 'ada')).toMatchObject({ id: 8 });
+  });
+});
