@@ -1,0 +1,711 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Role } from '../../lib/contract.ts';
+import { createIntegration } from '../../lib/integrations/create-integration.ts';
+import { createParameter } from '../../lib/integrations/create-parameter.ts';
+import { deleteIntegration } from '../../lib/integrations/delete-integration.ts';
+import { deleteParameter } from '../../lib/integrations/delete-parameter.ts';
+import { type Integration, MOST_PARAMETER_BYTES, MOST_PARAMETERS } from '../../lib/integrations/integration.ts';
+import type { IntegrationChange, NewIntegration } from '../../lib/integrations/integration-contracts.ts';
+import type { NewParameter, ParameterChange } from '../../lib/integrations/parameter-contracts.ts';
+import { bytesOf, parameterBytesAfter, type StoredParameter } from '../../lib/integrations/parameter-table.ts';
+import { countParameters, readParameter, readParameters } from '../../lib/integrations/read-parameters.ts';
+import { reportRestart } from '../../lib/integrations/report-restart.ts';
+import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
+import { updateIntegration } from '../../lib/integrations/update-integration.ts';
+import { updateParameter } from '../../lib/integrations/update-parameter.ts';
+import { sharedKms } from '../../lib/kms.ts';
+import type { ListQuery } from '../../lib/list-query.ts';
+import { entityKey, totalKey } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
+import type { Write } from '../../lib/table/write.ts';
+import type { Caller } from '../../lib/users/caller.ts';
+import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
+
+const CALLER: Caller = { id: 1, roles: [], accountStamp: undefined, jti: 'j', passwordChanges: 0 };
+const callerWith = (...authorities: Role[]): Item => ({
+  ...{ ...entityKey('USER', 1), id: 1, login: 'ada', activated: true, passwordChanges: 0, authorities },
+});
+const caller = callerWith('ROLE_USER');
+const onlooker = callerWith('ROLE_ANALYST');
+
+const GATE: Integration = {
+  ...{ id: 5, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: true },
+  ...{ parameterCount: 2, parametersEver: 3, parameterBytes: 100, version: '3-abc', revision: 8 },
+};
+const KEY: StoredParameter = {
+  ...{ id: 5_000_002, confName: 'key', confValue: Buffer.from([1]), confDescription: 'Of the gate', bytes: 30 },
+  version: '2-xyz',
+};
+const integrationItem = (fields: Partial<Integration> = {}): Item => ({
+  ...entityKey('INTEGRATION', 5),
+  ...GATE,
+  ...fields,
+});
+const parameterItem = (fields: Partial<StoredParameter> = {}): Item => {
+  const parameter = { ...KEY, ...fields };
+  return { ...entityKey('CONF', parameter.id), ...parameter };
+};
+
+/** What KMS was asked, with a data key that is the same for all and wrapped as it is. */
+const keyCalls: { name: string; input: Record<string, unknown> }[] = [];
+const DATA_KEY = Buffer.alloc(32, 7);
+beforeEach(() => {
+  keyCalls.length = 0;
+  vi.stubEnv('AWS_REGION', 'eu-central-1');
+  vi.stubEnv('VALUES_KEY', 'the-key');
+  vi.stubEnv('AUDIT_DAYS', '400');
+  vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: { input: unknown }) => {
+    keyCalls.push({ name: command.constructor.name, input: command.input as Record<string, unknown> });
+    return { Plaintext: DATA_KEY, CiphertextBlob: Buffer.from('wrapped') };
+  });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+/** The writes of the one transaction between the caller's condition and the audit entry, and that entry. */
+function changesOf({ transactions }: MemoryTable): { writes: readonly Write[]; audit: Write['attributes'] } {
+  expect(transactions).toHaveLength(1);
+  const [check, ...writes] = transactions[0] ?? [];
+  expect(check).toMatchObject({ act: 'ConditionCheck', key: entityKey('USER', 1) });
+  return { writes: writes.slice(0, -1), audit: writes.at(-1)?.attributes };
+}
+const outline = (writes: readonly Write[]) =>
+  writes.map(({ act, key, otherwise }) => [act, key.pk, ...(otherwise ? [otherwise] : [])].join(' '));
+const integrationIn = (table: MemoryTable) => table.find(entityKey('INTEGRATION', 5));
+const totalOf = (kind: 'INTEGRATION' | 'CONF', amount: number) =>
+  expect.objectContaining({ act: 'Update', key: totalKey(kind), values: { ':amount': amount, ':one': 1 } });
+const byAda = (action: string, target: string, targetName: string, fields: string[] = []) => ({
+  ...{ actor: 'ada', actorId: 1, action, target, targetName, fields },
+});
+const untouched = { condition: '#revision = :revision', otherwise: 'reload' };
+
+/** A transaction that meets another change once. */
+function contended(...items: Item[]): MemoryTable {
+  const table = memoryTable(items);
+  const { transact } = table;
+  let tries = 0;
+  table.transact = async (writes, token) => {
+    if (++tries > 1) return transact(writes, token);
+    const CancellationReasons = [{ Code: 'ConditionalCheckFailed' }];
+    throw Object.assign(new Error(), { name: 'TransactionCanceledException', CancellationReasons });
+  };
+  return table;
+}
+
+describe('creating an integration', () => {
+  const wanted: NewIntegration = {
+    ...{ id: undefined, name: 'Tap', shortName: 'tap', description: 'Wires' },
+    ...{ integrationType: 'CLOUD', active: false },
+  };
+
+  it('stores it without parameters, and counts one more', async () => {
+    const table = memoryTable([caller]);
+
+    const integration = await createIntegration(table, CALLER, wanted);
+
+    const { writes, audit } = changesOf(table);
+    expect(integration).toEqual({
+      ...{ id: 1001, name: 'Tap', shortName: 'tap', description: 'Wires', integrationType: 'CLOUD', active: false },
+      ...{
+        parameterCount: 0,
+        parametersEver: 0,
+        parameterBytes: 0,
+        version: expect.stringMatching(/^1-/),
+        revision: 1,
+      },
+    });
+    expect(writes).toEqual([
+      {
+        ...{ act: 'Put', key: entityKey('INTEGRATION', 1001), attributes: integration },
+        ...{ condition: 'attribute_not_exists(pk)', otherwise: 'reload' },
+      },
+      totalOf('INTEGRATION', 1),
+    ]);
+    expect(audit).toMatchObject(byAda('integration.created', 'integration/1001', 'Tap'));
+  });
+
+  it.each([null, undefined])('has no description where it is %j', async (description) => {
+    const integration = await createIntegration(memoryTable([caller]), CALLER, { ...wanted, description });
+
+    expect(integration.description).toBeUndefined();
+  });
+
+  it('takes no id for a caller who is rejected, and one however often it is tried', async () => {
+    const rejected = memoryTable([onlooker]);
+    const twice = contended(caller);
+
+    await expect(createIntegration(rejected, CALLER, wanted)).rejects.toMatchObject({ code: 'forbidden' });
+    await createIntegration(twice, CALLER, wanted);
+
+    expect(rejected.calls).not.toContain('nextId INTEGRATION');
+    expect(twice.calls.filter((call) => call === 'nextId INTEGRATION')).toHaveLength(1);
+  });
+});
+
+describe('changing an integration', () => {
+  const SAME: IntegrationChange = {
+    ...{ id: 5, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: true },
+  };
+  const update = async (fields: Partial<IntegrationChange>, expected?: string[], before: Partial<Integration> = {}) => {
+    const table = memoryTable([caller, integrationItem(before)]);
+    const after = await updateIntegration(table, CALLER, { ...SAME, ...fields }, expected);
+    return { after, stored: integrationIn(table), ...changesOf(table) };
+  };
+
+  it.each([
+    ['name', 'Door'],
+    ['shortName', 'door'],
+    ['description', 'Gates'],
+    ['integrationType', 'WEBHOOK'],
+    ['active', false],
+  ])('in %s alone stores it, answers it, moves the version and names it in the audit trail', async (field, value) => {
+    const { after, stored, writes, audit } = await update({ [field]: value });
+
+    const expected = { ...GATE, [field]: value, version: expect.stringMatching(/^4-[\w-]{12}$/) };
+    expect(after).toEqual(expected);
+    expect(stored).toEqual({ ...entityKey('INTEGRATION', 5), ...expected, revision: 9 });
+    expect(writes).toHaveLength(1);
+    expect(writes[0]).toMatchObject({ ...untouched, act: 'Update', key: entityKey('INTEGRATION', 5) });
+    expect(writes[0]?.values).toMatchObject({ ':revision': 8 });
+    expect(audit).toMatchObject(byAda('integration.updated', 'integration/5', 'Gate', [field]));
+  });
+
+  it('in all fields names each of them', async () => {
+    const { audit } = await update({
+      ...{ name: 'n', shortName: 's', description: 'd', integrationType: 'CLOUD', active: false },
+    });
+
+    expect(audit?.fields).toEqual(['name', 'shortName', 'description', 'integrationType', 'active']);
+  });
+
+  it('in nothing is a new version all the same', async () => {
+    const { after, audit } = await update({});
+
+    expect([after.version, audit?.fields]).toEqual([expect.stringMatching(/^4-/), []]);
+  });
+
+  it('keeps a description that is left out, clears one that is null, and keeps the module', async () => {
+    const module = { needsRestart: true, changes: 3 };
+
+    const kept = await update({ description: undefined }, undefined, { module });
+    const cleared = await update({ description: null }, undefined, { module });
+
+    expect([kept.after.description, kept.stored?.description]).toEqual(['Doors', 'Doors']);
+    expect(cleared.after.description).toBeUndefined();
+    expect(cleared.stored).not.toHaveProperty('description');
+    expect(cleared.audit?.fields).toEqual(['description']);
+    expect([kept.stored?.module, cleared.after.module]).toEqual([module, module]);
+  });
+
+  it('needs the integration, in an expected version', async () => {
+    const table = memoryTable([caller, integrationItem()]);
+    const change = (fields: object, expected: string[]) =>
+      updateIntegration(table, CALLER, { ...SAME, ...fields }, expected);
+
+    await expect(change({ id: 6 }, ['x'])).rejects.toMatchObject({ code: 'unknown-id' });
+    await expect(change({}, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
+    expect(table.transactions).toEqual([]);
+    expect((await update({}, ['3-abc'])).after.version).toMatch(/^4-/);
+  });
+});
+
+describe('a report of a restart', () => {
+  const report = async (changes: number, module: Integration['module']) => {
+    const table = memoryTable([caller, integrationItem({ module })]);
+    const after = await reportRestart(table, CALLER, 5, changes);
+    return { table, after, stored: integrationIn(table) };
+  };
+
+  it('of the last change clears the flag and moves the version', async () => {
+    const { table, after, stored } = await report(4, { needsRestart: true, changes: 4 });
+
+    const expected = { module: { needsRestart: false, changes: 4 }, version: expect.stringMatching(/^4-/) };
+    expect([after, stored]).toEqual([
+      { ...GATE, ...expected },
+      { ...entityKey('INTEGRATION', 5), ...GATE, ...expected, revision: 9 },
+    ]);
+    const { writes, audit } = changesOf(table);
+    expect(outline(writes)).toEqual(['Update INTEGRATION reload']);
+    expect(audit).toMatchObject(byAda('integration.restarted', 'integration/5', 'Gate'));
+  });
+
+  it.each([
+    ['an earlier change', 3, { needsRestart: true, changes: 4 }],
+    ['a change that was reported before', 4, { needsRestart: false, changes: 4 }],
+    ['no change where there has been none', 0, undefined],
+  ])('of %s changes nothing, not even the version', async (_, changes, module) => {
+    const { table, after, stored } = await report(changes, module);
+
+    expect(table.transactions).toEqual([]);
+    expect([after.version, stored]).toEqual(['3-abc', integrationItem({ module })]);
+  });
+
+  it.each([
+    ['one change more than there were', 5, { needsRestart: true, changes: 4 }],
+    ['one change more than there were, none pending', 5, { needsRestart: false, changes: 4 }],
+    ['a change where there was none', 1, undefined],
+  ])('of %s is refused by the name of the field', async (_, changes, module) => {
+    await expect(report(changes, module)).rejects.toMatchObject({
+      code: 'invalid',
+      fieldErrors: [{ field: 'changes', message: 'Size' }],
+    });
+  });
+
+  it('needs the integration', async () => {
+    await expect(reportRestart(memoryTable([caller]), CALLER, 5, 0)).rejects.toMatchObject({ code: 'not-found' });
+  });
+});
+
+describe('deleting an integration', () => {
+  it('takes all its parameters along, and counts them', async () => {
+    const parameters = [5_000_000, 5_000_002, 5_999_999].map((id) => parameterItem({ id, version: `1-${id}` }));
+    const others = [4_999_999, 6_000_000].map((id) => parameterItem({ id }));
+    const table = memoryTable([caller, integrationItem(), ...parameters, ...others]);
+
+    await deleteIntegration(table, CALLER, 5, ['3-abc']);
+
+    const { writes, audit } = changesOf(table);
+    expect(writes).toEqual([
+      {
+        ...{ ...untouched, act: 'Delete', key: entityKey('INTEGRATION', 5) },
+        ...{ names: { '#revision': 'revision' }, values: { ':revision': 8 } },
+      },
+      totalOf('INTEGRATION', -1),
+      ...parameters.map(({ pk, sk, version }) => ({
+        ...{ act: 'Delete', key: { pk, sk }, condition: '#version = :version', otherwise: 'reload' },
+        ...{ names: { '#version': 'version' }, values: { ':version': version } },
+      })),
+      totalOf('CONF', -3),
+    ]);
+    expect(audit).toMatchObject(byAda('integration.deleted', 'integration/5', 'Gate'));
+    expect(others.map((item) => table.find(item as never))).toEqual(others);
+  });
+
+  it('without parameters leaves their total alone', async () => {
+    const table = memoryTable([caller, integrationItem()]);
+
+    await deleteIntegration(table, CALLER, 5, undefined);
+
+    expect(outline(changesOf(table).writes)).toEqual(['Delete INTEGRATION reload', 'Update TOTAL']);
+  });
+
+  it('reads the parameters after the integration, whose revision the write demands', async () => {
+    const table = memoryTable([caller, integrationItem()]);
+
+    await deleteIntegration(table, CALLER, 5, undefined);
+
+    const read = table.calls.filter((call) => call.endsWith('INTEGRATION') || call.endsWith('CONF'));
+    expect(read).toEqual(['get INTEGRATION', 'query CONF']);
+  });
+
+  it('needs the integration, in an expected version', async () => {
+    const table = memoryTable([caller, integrationItem(), parameterItem()]);
+
+    await expect(deleteIntegration(table, CALLER, 6, ['x'])).rejects.toMatchObject({ code: 'not-found' });
+    await expect(deleteIntegration(table, CALLER, 5, ['x'])).rejects.toMatchObject({ code: 'version-changed' });
+    expect(table.transactions).toEqual([]);
+  });
+});
+
+describe('creating a parameter', () => {
+  const wanted: NewParameter = {
+    ...{ id: undefined, integration: { id: 5 }, confName: 'né', confValue: 'sécret', confDescription: 'dé' },
+  };
+  const create = async (before: Partial<Integration>, fields: Partial<NewParameter> = {}) => {
+    const table = memoryTable([caller, integrationItem(before)]);
+    const made = await createParameter(table, CALLER, { ...wanted, ...fields });
+    return {
+      table,
+      made,
+      stored: table.find(entityKey('CONF', made.id)),
+      owner: integrationIn(table),
+      ...changesOf(table),
+    };
+  };
+
+  it('stores it sealed under the next id, and counts it with its integration, whose version stays', async () => {
+    const { made, stored, owner, writes, audit } = await create({});
+
+    expect(made).toEqual({
+      ...{ id: 5_000_004, integration: { ...entityless(integrationItem()) }, confName: 'né', confValue: 'sécret' },
+      ...{ confDescription: 'dé', version: expect.stringMatching(/^1-[\w-]{12}$/) },
+    });
+    expect(stored).toEqual({
+      ...{ ...entityKey('CONF', 5_000_004), id: 5_000_004, confName: 'né', confValue: expect.any(Uint8Array) },
+      ...{ confDescription: 'dé', bytes: 3 + 7 + 3, version: made.version },
+    });
+    expect(await unseal(stored?.confValue as Uint8Array, 5_000_004)).toBe('sécret');
+    expect(owner).toEqual(integrationItem({ parameterCount: 3, parametersEver: 4, parameterBytes: 113, revision: 9 }));
+    expect(outline(writes)).toEqual(['Update INTEGRATION reload', 'Put CONF reload', 'Update TOTAL']);
+    expect(writes[0]).toMatchObject(untouched);
+    expect(writes[1]).toMatchObject({ condition: 'attribute_not_exists(pk)' });
+    expect(writes[2]).toEqual(totalOf('CONF', 1));
+    expect(audit).toMatchObject(byAda('parameter.created', 'parameter/5000004', 'né'));
+  });
+  const entityless = ({ pk: _pk, sk: _sk, ...entity }: Item) => entity;
+
+  it.each([null, undefined])('has no description where it is %j', async (confDescription) => {
+    const { made, stored } = await create({}, { confDescription });
+
+    expect(made.confDescription).toBeUndefined();
+    expect(stored?.bytes).toBe(10);
+  });
+
+  it('flags nothing, and leaves a flag as it is', async () => {
+    const module = { needsRestart: false, changes: 2 };
+
+    expect((await create({})).owner).not.toHaveProperty('module');
+    expect((await create({ module })).owner?.module).toEqual(module);
+  });
+
+  it.each<[string, Partial<Integration>, string | undefined]>([
+    ['the 90th parameter', { parameterCount: 89 }, undefined],
+    ['the 91st parameter', { parameterCount: 90 }, 'too-many-parameters'],
+    ['the last id', { parametersEver: 999_998 }, undefined],
+    ['one id more than there are', { parametersEver: 999_999 }, 'parameter-ids-used-up'],
+    ['no id, whatever the count', { parametersEver: 999_999, parameterCount: 90 }, 'parameter-ids-used-up'],
+    ['the last byte', { parameterBytes: MOST_PARAMETER_BYTES - 13 }, undefined],
+    ['a byte too much', { parameterBytes: MOST_PARAMETER_BYTES - 12 }, 'parameters-too-large'],
+    ['the first bytes', { parameterBytes: undefined }, undefined],
+  ])('takes %s: %j', async (_, before, code) => {
+    if (code) await expect(create(before)).rejects.toMatchObject({ code });
+    else expect((await create(before)).made.id).toBe(5_000_001 + (before.parametersEver ?? 3));
+  });
+
+  it('asks KMS for one key, bound to the integration, however often it is tried', async () => {
+    await createParameter(contended(caller, integrationItem()), CALLER, wanted);
+
+    const EncryptionContext = { service: 'gatehouse', integration: '5' };
+    expect(keyCalls).toEqual([
+      { name: 'GenerateDataKeyCommand', input: { KeyId: 'the-key', KeySpec: 'AES_256', EncryptionContext } },
+    ]);
+  });
+
+  it.each([
+    ['a caller who is rejected', [onlooker, integrationItem()], 'forbidden'],
+    ['an integration that is not there', [caller], 'unknown-id'],
+  ])('asks KMS nothing for %s', async (_, items, code) => {
+    const table = memoryTable(items);
+
+    await expect(createParameter(table, CALLER, wanted)).rejects.toMatchObject({ code });
+    expect([keyCalls, table.transactions]).toEqual([[], []]);
+  });
+});
+
+describe('changing a parameter', () => {
+  const SAME: ParameterChange = {
+    ...{ id: 5_000_002, integration: { id: 5 }, confName: 'key', confValue: 'v', confDescription: 'Of the gate' },
+  };
+  const update = async (fields: Partial<ParameterChange>, owner: Partial<Integration> = {}, expected?: string[]) => {
+    const table = memoryTable([caller, integrationItem(owner), parameterItem()]);
+    const after = await updateParameter(table, CALLER, { ...SAME, ...fields }, expected);
+    return {
+      table,
+      after,
+      stored: table.find(entityKey('CONF', 5_000_002)),
+      owner: integrationIn(table),
+      ...changesOf(table),
+    };
+  };
+
+  it.each([
+    ['confName', 'name', ['confName', 'confValue']],
+    ['confDescription', 'Of a door', ['confDescription', 'confValue']],
+    ['confValue', 'another', ['confValue']],
+  ])(
+    'in %s alone stores it, moves its version, and names it and the value in the audit trail',
+    async (field, value, named) => {
+      const { after, stored, writes, audit } = await update({ [field]: value });
+
+      const expected = { ...SAME, [field]: value };
+      expect(after).toMatchObject({
+        ...expected,
+        integration: { id: 5 },
+        version: expect.stringMatching(/^3-[\w-]{12}$/),
+      });
+      expect(stored).toEqual({
+        ...{ ...entityKey('CONF', 5_000_002), id: 5_000_002, confName: expected.confName, version: after.version },
+        ...{ confDescription: expected.confDescription, confValue: expect.any(Uint8Array) },
+        bytes: bytesOf(expected.confName, expected.confValue, expected.confDescription ?? ''),
+      });
+      expect(await unseal(stored?.confValue as Uint8Array, 5_000_002)).toBe(expected.confValue);
+      expect(outline(writes)).toEqual(['Update INTEGRATION reload', 'Update CONF reload']);
+      expect(writes[0]).toMatchObject(untouched);
+      expect(writes[1]).toMatchObject({ condition: '#version = :version' });
+      expect(writes[1]?.values).toMatchObject({ ':version': '2-xyz' });
+      expect(audit).toMatchObject(byAda('parameter.updated', 'parameter/5000002', 'key', named));
+    },
+  );
+
+  it.each([
+    ['for the first time', undefined, 1],
+    ['again after a restart', { needsRestart: false, changes: 4 }, 5],
+    ['once more before a restart', { needsRestart: true, changes: 4 }, 5],
+  ])('flags the module %s, and moves the version of the integration', async (_, module, changes) => {
+    const { after, owner } = await update({ confValue: 'longer' }, { module });
+
+    // The name, six bytes and the description, for the 30 of before.
+    const parameterBytes = 100 - 30 + 3 + 6 + 11;
+    expect(owner).toEqual(
+      integrationItem({
+        ...{ module: { needsRestart: true, changes }, version: expect.stringMatching(/^4-[\w-]{12}$/) as never },
+        ...{ parameterBytes, revision: 9 },
+      }),
+    );
+    expect(after.integration).toMatchObject({ module: { needsRestart: true, changes }, version: owner?.version });
+  });
+
+  it('keeps a description that is left out, and clears one that is null', async () => {
+    const kept = await update({ confDescription: undefined });
+    const cleared = await update({ confDescription: null });
+
+    expect([kept.after.confDescription, kept.stored?.confDescription]).toEqual(['Of the gate', 'Of the gate']);
+    expect(cleared.after.confDescription).toBeUndefined();
+    expect(cleared.stored).not.toHaveProperty('confDescription');
+    expect([kept.stored?.bytes, cleared.stored?.bytes]).toEqual([15, 4]);
+    expect([kept.audit?.fields, cleared.audit?.fields]).toEqual([['confValue'], ['confDescription', 'confValue']]);
+  });
+
+  it('may use the last byte, shrink however large the others are, and not grow beyond', async () => {
+    const full = { parameterBytes: MOST_PARAMETER_BYTES };
+    const value = (bytes: number) => ({ confValue: 'x'.repeat(bytes - 3 - 11) });
+
+    expect((await update(value(30), full)).owner?.parameterBytes).toBe(MOST_PARAMETER_BYTES);
+    await expect(update(value(31), full)).rejects.toMatchObject({ code: 'parameters-too-large' });
+    const over = { parameterBytes: MOST_PARAMETER_BYTES + 50 };
+    expect((await update(value(29), over)).owner?.parameterBytes).toBe(MOST_PARAMETER_BYTES + 49);
+    expect((await update(value(30), over)).owner?.parameterBytes).toBe(MOST_PARAMETER_BYTES + 50);
+  });
+
+  it.each<[string, Item[], Partial<ParameterChange>]>([
+    ['an integration that is not there', [caller, parameterItem()], {}],
+    ['a parameter that is not there', [caller, integrationItem()], {}],
+    [
+      'a parameter of another integration',
+      [caller, integrationItem(), parameterItem({ id: 6_000_001 })],
+      { id: 6_000_001 },
+    ],
+  ])('finds nothing in %s', async (_, items, fields) => {
+    const table = memoryTable(items);
+
+    await expect(updateParameter(table, CALLER, { ...SAME, ...fields }, ['x'])).rejects.toMatchObject({
+      code: 'unknown-id',
+    });
+    expect(table.transactions).toEqual([]);
+  });
+
+  it('is made of an expected version only', async () => {
+    await expect(update({}, {}, ['1-xyz'])).rejects.toMatchObject({ code: 'version-changed' });
+    // The version of the integration is another one.
+    await expect(update({}, {}, ['3-abc'])).rejects.toMatchObject({ code: 'version-changed' });
+    expect((await update({}, {}, ['2-xyz'])).after.version).toMatch(/^3-/);
+  });
+
+  it.each([
+    ['a caller who is rejected', [onlooker, integrationItem(), parameterItem()]],
+    ['a parameter that is not there', [caller, integrationItem()]],
+    ['an integration that is not there', [caller, parameterItem()]],
+  ])('asks KMS nothing for %s', async (_, items) => {
+    await expect(updateParameter(memoryTable(items), CALLER, SAME, undefined)).rejects.toThrow();
+    expect(keyCalls).toEqual([]);
+  });
+
+  it('asks KMS for one key, bound to the integration, however often it is tried', async () => {
+    await updateParameter(contended(caller, integrationItem(), parameterItem()), CALLER, SAME, undefined);
+
+    expect(keyCalls.map(({ name, input }) => [name, input.EncryptionContext])).toEqual([
+      ['GenerateDataKeyCommand', { service: 'gatehouse', integration: '5' }],
+    ]);
+  });
+});
+
+describe('deleting a parameter', () => {
+  it('counts one less with its integration, whose version and module stay', async () => {
+    const module = { needsRestart: true, changes: 2 };
+    const table = memoryTable([caller, integrationItem({ module }), parameterItem()]);
+
+    await deleteParameter(table, CALLER, 5_000_002, ['2-xyz']);
+
+    const { writes, audit } = changesOf(table);
+    expect(integrationIn(table)).toEqual(
+      integrationItem({ module, parameterCount: 1, parametersEver: 3, parameterBytes: 70, revision: 9 }),
+    );
+    expect(outline(writes)).toEqual(['Update INTEGRATION reload', 'Delete CONF reload', 'Update TOTAL']);
+    expect(writes[0]).toMatchObject(untouched);
+    expect(writes[1]).toMatchObject({ key: entityKey('CONF', 5_000_002), values: { ':version': '2-xyz' } });
+    expect(writes[2]).toEqual(totalOf('CONF', -1));
+    expect(audit).toMatchObject(byAda('parameter.deleted', 'parameter/5000002', 'key'));
+  });
+
+  it.each<[string, Item[], string]>([
+    ['the parameter', [caller, integrationItem()], 'not-found'],
+    ['the integration', [caller, parameterItem()], 'not-found'],
+    ['the expected version', [caller, integrationItem(), parameterItem({ version: '3-xyz' })], 'version-changed'],
+  ])('needs %s', async (_, items, code) => {
+    const table = memoryTable(items);
+
+    await expect(deleteParameter(table, CALLER, 5_000_002, ['2-xyz'])).rejects.toMatchObject({ code });
+    expect(table.transactions).toEqual([]);
+  });
+});
+
+describe('the bytes of parameters', () => {
+  it('are those of name, value and description in UTF-8', () => {
+    expect([bytesOf('é', 'ab', '😀'), bytesOf('a', 'b')]).toEqual([8, 2]);
+  });
+
+  it('count nothing for a parameter from before they were counted', () => {
+    const integration = { ...GATE, parameterBytes: undefined };
+
+    expect(parameterBytesAfter(integration, {}, { bytes: 5 })).toBe(5);
+    expect(parameterBytesAfter(GATE, {}, undefined)).toBe(100);
+  });
+
+  it('may be 192 KiB, of 90 parameters', () => {
+    expect([MOST_PARAMETER_BYTES, MOST_PARAMETERS]).toEqual([196_608, 90]);
+  });
+});
+
+describe('a sealed value', () => {
+  it('is laid out as documented, under a key and a nonce of its own', async () => {
+    const seal = await openSeal(5);
+    const [one, other] = [Buffer.from(seal('sécret', 5_000_002)), Buffer.from(seal('sécret', 5_000_002))];
+
+    const wrapped = Buffer.from('wrapped');
+    expect(one.subarray(0, 3)).toEqual(Buffer.from([1, 0, wrapped.length]));
+    expect(one.subarray(3, 10)).toEqual(wrapped);
+    const [nonce, tag, encrypted] = [one.subarray(10, 22), one.subarray(22, 38), one.subarray(38)];
+    expect(encrypted).toHaveLength(7);
+    expect(nonce).not.toEqual(other.subarray(10, 22));
+    const decipher = createDecipheriv('aes-256-gcm', DATA_KEY, nonce).setAAD(Buffer.from('CONF/5000002/confValue'));
+    decipher.setAuthTag(tag);
+    expect(Buffer.concat([decipher.update(encrypted), decipher.final()]).toString()).toBe('sécret');
+  });
+
+  it('opens for its own parameter, with the key and the context of its integration', async () => {
+    const sealed = (await openSeal(5))('sécret', 5_000_002);
+    keyCalls.length = 0;
+
+    expect(await unseal(sealed, 5_000_002)).toBe('sécret');
+    expect(keyCalls).toEqual([
+      {
+        name: 'DecryptCommand',
+        input: {
+          ...{ KeyId: 'the-key', CiphertextBlob: Buffer.from('wrapped') },
+          EncryptionContext: { service: 'gatehouse', integration: '5' },
+        },
+      },
+    ]);
+    await expect(unseal(sealed, 5_000_003)).rejects.toThrow();
+  });
+
+  it.each([
+    ['format', 0, 'A stored parameter value is not readable'],
+    ['nonce', 10, /authenticate/],
+    ['tag', 22, /authenticate/],
+    ['text', 38, /authenticate/],
+  ])('does not open when a bit of its %s was changed', async (_, at, message) => {
+    const sealed = Buffer.from((await openSeal(5))('secret', 5_000_002));
+    sealed[at] = (sealed[at] ?? 0) ^ 1;
+
+    await expect(unseal(sealed, 5_000_002)).rejects.toThrow(message);
+  });
+
+  it('does not open with a tag that was cut short', async () => {
+    const cipher = createCipheriv('aes-256-gcm', DATA_KEY, Buffer.alloc(12));
+    const text = Buffer.concat([cipher.update('x'), cipher.final()]);
+    const short = Buffer.concat([Buffer.from([1, 0, 0]), Buffer.alloc(12), cipher.getAuthTag().subarray(0, 4), text]);
+
+    await expect(unseal(short, 5_000_002)).rejects.toThrow();
+  });
+
+  it('may have a wrapped key of more than 255 bytes', async () => {
+    vi.mocked(sharedKms().send).mockImplementation(async () => ({
+      ...{ Plaintext: DATA_KEY, CiphertextBlob: Buffer.alloc(700, 9) },
+    }));
+
+    const sealed = (await openSeal(5))('secret', 5_000_002);
+
+    expect(Buffer.from(sealed).readUInt16BE(1)).toBe(700);
+    expect(await unseal(sealed, 5_000_002)).toBe('secret');
+  });
+});
+
+describe('reading parameters', () => {
+  const sealed = async (id: number) =>
+    parameterItem({ id, confValue: (await openSeal(Math.floor(id / 1e6)))(`v${id}`, id) });
+  const queryOf = (query: Partial<ListQuery>): ListQuery => ({
+    ...{ page: 0, size: 2, sort: [], filters: [], parameters: [], after: undefined },
+    ...query,
+  });
+
+  it('opens one with its integration', async () => {
+    const table = memoryTable([caller, integrationItem(), await sealed(5_000_002)]);
+
+    expect(await readParameter(table, CALLER, 5_000_002)).toEqual({
+      ...{ id: 5_000_002, integration: GATE, confName: 'key', confValue: 'v5000002', confDescription: 'Of the gate' },
+      version: '2-xyz',
+    });
+  });
+
+  it.each<[string, Item[], string]>([
+    ['the parameter', [caller, integrationItem()], 'not-found'],
+    ['the integration', [caller, parameterItem()], 'not-found'],
+    ['a role that integrates', [onlooker, integrationItem(), parameterItem()], 'forbidden'],
+  ])('needs %s, or else opens nothing', async (_, items, code) => {
+    await expect(readParameter(memoryTable(items), CALLER, 5_000_002)).rejects.toMatchObject({ code });
+    expect(keyCalls).toEqual([]);
+  });
+
+  it('opens those on the page alone, each integration read once, and leaves out those whose integration is gone', async () => {
+    const parameters = await Promise.all([5_000_001, 5_000_002, 6_000_001, 7_000_001].map(sealed));
+    const table = memoryTable([caller, integrationItem(), ...parameters]);
+    keyCalls.length = 0;
+
+    const page = await readParameters(table, CALLER, queryOf({ size: 3 }));
+
+    expect(page).toMatchObject({ total: 4, more: true, cursor: expect.any(String) });
+    expect(page.entities.map(({ confValue, integration }) => [confValue, integration.name])).toEqual([
+      ['v5000001', 'Gate'],
+      ['v5000002', 'Gate'],
+    ]);
+    expect(table.calls.filter((call) => call.startsWith('getAll'))).toEqual(['getAll 2']);
+    expect(keyCalls.map(({ name }) => name)).toEqual(['DecryptCommand', 'DecryptCommand']);
+  });
+
+  it('costs a unit for each decryption on the page besides', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
+    const table = memoryTable([caller], { CONF: 1000 });
+
+    await readParameters(table, CALLER, queryOf({ size: 10 }));
+
+    const [payment] = table.updates;
+    // Eleven items at 1.5 units, and ten values, at 500 units a second.
+    expect(payment?.values).toMatchObject({ ':paidBackAt': 1_000_000_000_000 + (11 * 1.5 + 10) * 2 });
+  });
+
+  it.each([
+    ['a page', readParameters],
+    ['a count', countParameters],
+  ])('is for integrators, who pay nothing when they are rejected: %s', async (_, read) => {
+    const table = memoryTable([onlooker], { CONF: 1000 });
+    const filters = [{ field: 'confName', operator: 'equals', operands: ['x'] } as const];
+
+    await expect(read(table, CALLER, queryOf({ filters }))).rejects.toMatchObject({ code: 'forbidden' });
+    expect(table.updates).toEqual([]);
+  });
+
+  it('counts those that fulfil the filters, at the cost of reading them', async () => {
+    const items = [5_000_001, 5_000_002, 6_000_001].map((id) => parameterItem({ id, confName: `name ${id}` }));
+    const table = memoryTable([caller, ...items]);
+    const filters = [{ field: 'confName', operator: 'contains', operands: ['5'] } as const];
+
+    expect(await countParameters(table, CALLER, queryOf({ filters }))).toBe(2);
+    expect(await countParameters(table, CALLER, queryOf({}))).toBe(3);
+    expect(table.updates).toHaveLength(1);
+  });
+});
