@@ -1,6 +1,7 @@
+import { domain } from './domain.ts';
 import { edges } from './edges.ts';
 import type { Mutant } from './mutant.ts';
 import { operations } from './operations.ts';
 
 /** Every mutant that is planted. */
-export const mutants: readonly Mutant[] = [...edges, ...operations];
+export const mutants: readonly Mutant[] = [...domain, ...edges, ...operations];

@@ -145,6 +145,9 @@ describe('the links of a page', () => {
     expect(relations(`${all}x`, { total: 1 })).toEqual(['last']);
     expect(relations(one, { total: 1 })).toEqual(['last']);
     expect(relations(`${one}x`, { total: 1 })).toEqual([]);
+    expect(list({ total: 1 }, { parameters: [['name.contains', `${one}x`]] }).headers).toEqual({
+      'X-Total-Count': '1',
+    });
   });
 
   it('must have the next page: a query too long for it is refused by the name of its longest parameter', () => {

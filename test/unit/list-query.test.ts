@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { cursorAfter, type Filter, fulfils, type ListQuery, listQuery } from '../../lib/list-query.ts';
 
 const FIELDS = {
@@ -182,6 +182,20 @@ describe('a filter', () => {
     expect(filtersOf(`made.equals=${encodeURIComponent(text)}`)).toEqual([['made', 'equals', instant]]);
   });
 
+  it('takes a date without a zone for UTC wherever the server is', () => {
+    vi.stubEnv('TZ', 'Asia/Tokyo');
+
+    const filters = [...filtersOf('made.equals=2026-02-28'), ...filtersOf('made.equals=2026-02-28T23:59')];
+    const offset = new Date(0).getTimezoneOffset();
+    vi.unstubAllEnvs();
+
+    expect(offset).toBe(-540);
+    expect(filters).toEqual([
+      ['made', 'equals', '2026-02-28T00:00:00.000Z'],
+      ['made', 'equals', '2026-02-28T23:59:00.000Z'],
+    ]);
+  });
+
   it.each([
     ['id.equals=', 'id.equals'],
     ['id.equals=1.5', 'id.equals'],
@@ -258,6 +272,8 @@ describe('a filter', () => {
     ['specified', [true, false], ['', undefined], [false, false]],
     ['contains', ['b', 'C'], ['abc', 'ABC', 'ab', undefined], [true, true, false, false]],
     ['contains', [''], ['', undefined], [true, false]],
+    ['contains', ['defined'], [undefined], [false]],
+    ['doesNotContain', ['defined'], [undefined], [true]],
     ['doesNotContain', ['b', 'C'], ['xyz', 'aB', 'xc', undefined], [true, false, false, true]],
   ])('%s with the operands %j holds for %j: %j', (operator, operands, values, expected) => {
     const holds = values.map((value) => fulfils({ value }, { field: 'value', operator, operands }));

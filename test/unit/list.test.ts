@@ -133,6 +133,14 @@ describe('a page', () => {
     ]);
   });
 
+  it('behind the end is not read at all', async () => {
+    const { table, paid, page } = listOf(usersOf(6));
+
+    for (const number of [2, 3, 100]) await page({ page: number, size: 3 });
+
+    expect([paid, table.queries]).toEqual([[], []]);
+  });
+
   it('in the middle is read from the start, because neither end is nearer', async () => {
     const { table, page } = listOf(usersOf(9));
 
