@@ -403,6 +403,13 @@ export const domain: readonly Mutant[] = [
       'await together([self, load(self), Promise.resolve(0)])',
     ],
   ),
+  ...planted(
+    'lib/users/precedence.ts',
+    CALLER,
+    ['.catch(() => undefined)', ''],
+    ['Math.max(0, until - Date.now())', 'until - Date.now()'],
+    ['Math.min(DURATION, Math.max(0, until - Date.now()))', 'Math.max(0, until - Date.now())'],
+  ),
   ...planted('lib/users/precedence.ts', CALLER, ['DURATION = 1000', 'DURATION = 500'], ['MARGIN = 60', 'MARGIN = 0']),
   ...planted(
     'lib/users/user-table.ts',
@@ -453,6 +460,10 @@ export const domain: readonly Mutant[] = [
     ["'langKey', 'authorities'] as const", "'langKey'] as const"],
     ["['login', 'email', 'firstName'", "['login', 'firstName'"],
     ['    id: target.id,\n', ''],
+    [
+      "movesTo(target, email) ? findMailCount(table, target.id, 'emailChanged') : undefined",
+      "findMailCount(table, target.id, 'emailChanged')",
+    ],
     ['version: nextVersion(target.version),', 'version: target.version,'],
     ['lastModifiedBy: modifiedBy', 'lastModifiedBy: target.lastModifiedBy'],
     ['lastModifiedDate: new Date().toISOString()', 'lastModifiedDate: target.lastModifiedDate'],
@@ -590,6 +601,10 @@ export const domain: readonly Mutant[] = [
       "changeTotal('CONF', -parameters.length)",
     ],
     ['    demandVersion(integration, expected);\n', ''],
+    [
+      'const integration = await findIntegration(table, id);\n    return integration && { integration, parameters: await parametersOf(table, id) };',
+      'const [integration, parameters] = await Promise.all([findIntegration(table, id), parametersOf(table, id)]);\n    return integration && { integration, parameters };',
+    ],
   ),
   ...planted(
     'lib/integrations/create-parameter.ts',

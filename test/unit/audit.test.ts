@@ -196,16 +196,22 @@ describe('reading the audit trail', () => {
     expect(found.entities).toEqual([]);
   });
 
-  it('has permanent entries among the others, however old, each once', async () => {
-    const items = [
-      entryAt('2019-05-05T00:00:00.000Z', { permanent: true }),
-      entryAt('2026-01-15T00:00:00.000Z'),
-      entryAt('2026-01-10T00:00:00.000Z', { permanent: true }),
-      entryAt('2026-01-05T00:00:00.000Z'),
-      entryAt('2026-03-09T00:00:00.000Z', { permanent: true }),
-      entryAt('2025-09-01T00:00:00.000Z', { permanent: true }),
-      entryAt('2025-03-01T00:00:00.000Z'),
-    ];
+  const MIXED = [
+    entryAt('2019-05-05T00:00:00.000Z', { permanent: true }),
+    entryAt('2026-01-15T00:00:00.000Z'),
+    entryAt('2026-01-10T00:00:00.000Z', { permanent: true }),
+    entryAt('2026-01-05T00:00:00.000Z'),
+    entryAt('2026-03-09T00:00:00.000Z', { permanent: true }),
+    entryAt('2025-09-01T00:00:00.000Z', { permanent: true }),
+    entryAt('2025-03-01T00:00:00.000Z'),
+  ];
+  it.each([
+    ['the oldest of all among them', MIXED],
+    ['none older than the others', MIXED.filter(({ sk }) => sk > '2025-03')],
+    ['the newest of all not among them', MIXED.filter(({ sk }) => sk < '2026-03')],
+    ['none', MIXED.filter(({ pk }) => pk !== 'AUDIT#PERMANENT')],
+    ['no others', MIXED.filter(({ pk }) => pk === 'AUDIT#PERMANENT')],
+  ])('has permanent entries among the others, however old, each once: %s', async (_, items) => {
     const sorted = items.map(({ time }) => time as string).toSorted();
 
     for (const size of [1, 2, 3, 4, 6, 7, 8]) {
@@ -213,11 +219,11 @@ describe('reading the audit trail', () => {
         [[], sorted.toReversed()],
         [ASCENDING, sorted],
       ] as const) {
-        for (let page = 0; page <= Math.ceil(7 / size); page++) {
+        for (let page = 0; page <= Math.ceil(items.length / size); page++) {
           const found = await read(items, { size, page, sort });
 
           expect(found.times).toEqual(expected.slice(page * size, (page + 1) * size));
-          expect(found.page.more).toBe(7 > (page + 1) * size);
+          expect(found.page.more).toBe(items.length > (page + 1) * size);
         }
       }
     }
@@ -307,6 +313,16 @@ describe('reading the audit trail', () => {
 
     expect(found.times).toEqual([]);
     await expect(read(items, { filters: nobody })).rejects.toMatchObject({ code: 'audit-list-too-long' });
+  });
+
+  it.each([
+    [999, 1],
+    [1000, 1],
+    [1001, 2],
+  ])('of a month with %i entries takes %i queries', async (count, queries) => {
+    const found = await read(many(count), { filters: nobody });
+
+    expect(partitions(found).filter((month) => month === '2026-03')).toHaveLength(queries);
   });
 
   it('costs 0.11 units for each entry, chunk by chunk, at 500 units a second', async () => {

@@ -295,17 +295,25 @@ describe('deleting an integration', () => {
 
   it('reads the parameters after the integration, whose revision the write demands', async () => {
     const table = memoryTable([caller, integrationItem()]);
+    const { get } = table;
+    table.get = async (key) => {
+      const item = await get(key);
+      await new Promise(setImmediate);
+      table.calls.push(`got ${key.pk}`);
+      return item;
+    };
 
     await deleteIntegration(table, CALLER, 5, undefined);
 
     const read = table.calls.filter((call) => call.endsWith('INTEGRATION') || call.endsWith('CONF'));
-    expect(read).toEqual(['get INTEGRATION', 'query CONF']);
+    expect(read).toEqual(['get INTEGRATION', 'got INTEGRATION', 'query CONF']);
   });
 
   it('needs the integration, in an expected version', async () => {
     const table = memoryTable([caller, integrationItem(), parameterItem()]);
 
     await expect(deleteIntegration(table, CALLER, 6, ['x'])).rejects.toMatchObject({ code: 'not-found' });
+    expect(table.queries).toEqual([]);
     await expect(deleteIntegration(table, CALLER, 5, ['x'])).rejects.toMatchObject({ code: 'version-changed' });
     expect(table.transactions).toEqual([]);
   });

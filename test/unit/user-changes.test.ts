@@ -220,8 +220,9 @@ describe('changing a user', () => {
   });
 
   it('in nothing is a new version all the same, and names no field', async () => {
-    const { writes, audit, after } = await update({});
+    const { table, writes, audit, after } = await update({});
 
+    expect(table.calls.filter((call) => call.includes('MAILS'))).toEqual([]);
     expect(outline(writes)).toEqual(['Update USER reload']);
     expect([audit?.fields, after.version]).toEqual([[], expect.stringMatching(/^4-/)]);
   });
