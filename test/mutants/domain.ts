@@ -407,7 +407,6 @@ export const domain: readonly Mutant[] = [
     'lib/users/precedence.ts',
     CALLER,
     ['.catch(() => undefined)', ''],
-    ['Math.max(0, until - Date.now())', 'until - Date.now()'],
     ['Math.min(DURATION, Math.max(0, until - Date.now()))', 'Math.max(0, until - Date.now())'],
   ),
   ...planted('lib/users/precedence.ts', CALLER, ['DURATION = 1000', 'DURATION = 500'], ['MARGIN = 60', 'MARGIN = 0']),
@@ -459,7 +458,6 @@ export const domain: readonly Mutant[] = [
     ["'imageUrl', 'activated',", "'imageUrl',"],
     ["'langKey', 'authorities'] as const", "'langKey'] as const"],
     ["['login', 'email', 'firstName'", "['login', 'firstName'"],
-    ['    id: target.id,\n', ''],
     [
       "movesTo(target, email) ? findMailCount(table, target.id, 'emailChanged') : undefined",
       "findMailCount(table, target.id, 'emailChanged')",
