@@ -36,7 +36,8 @@ beforeAll(async () => {
   admin = await gatehouse.logIn('admin');
 });
 
-it('every row answers with its status and its headers, and with no others', async () => {
+// Each function starts cold.
+it('every row answers with its status and its headers, and with no others', { timeout: 60_000 }, async () => {
   const answered: Record<string, [status: number, hasBody: boolean, headers: object]> = {};
   const expected: typeof answered = {};
   async function send(on: string, path: string, wanted: [number, boolean, object], sent: Sent = {}) {
