@@ -323,6 +323,7 @@ export const domain: readonly Mutant[] = [
     ['findIndex((item) => inOrder(item, last) > 0)', 'findIndex((item) => inOrder(item, last) < 0)'],
     ['  yield permanent;\n', ''],
     ['if (!last) continue;', ''],
+    ['  if (stretch.from > stretch.to) return;\n', ''],
     ["FIRST_YEAR = '0000'", "FIRST_YEAR = '2020'"],
     ['limit: limit + 1,', 'limit,'],
     ['items.filter(({ sk }) => sk !== last)', 'items'],

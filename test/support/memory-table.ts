@@ -39,6 +39,8 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
       calls.push(`query ${pk}`);
       queries.push({ pk, range });
       const { from = '', to = '\uffff', backwards = false, limit } = range;
+      // As DynamoDB does.
+      if (from > to || (limit !== undefined && limit < 1)) throw new Error(`No such range: ${JSON.stringify(range)}`);
       const found = inPartition(pk)
         .filter(({ sk }) => sk >= from && sk <= to)
         .sort((a, b) => (a.sk < b.sk ? -1 : 1));

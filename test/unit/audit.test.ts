@@ -159,6 +159,9 @@ describe('reading the audit trail', () => {
     const inside = await read(items, { filters: [filter('greaterThan', from), filter('lessThan', to)] });
     const exactly = await read(items, { filters: [filter('equals', from)] });
     const none = await read(items, { filters: [filter('greaterThan', to), filter('lessThan', from)] });
+    const sameMonth = await read(items, {
+      filters: [filter('greaterThan', '2025-12-31'), filter('lessThan', '2025-12-24')],
+    });
 
     expect(within.times.map((time) => time.slice(0, 10))).toEqual([
       '2025-12-31',
@@ -168,7 +171,7 @@ describe('reading the audit trail', () => {
     ]);
     expect(inside.times.map((time) => time.slice(0, 10))).toEqual(['2025-12-24', '2025-11-15']);
     expect(exactly.times).toEqual([from]);
-    expect(none.times).toEqual([]);
+    expect([none.times, sameMonth.times, sameMonth.table.queries]).toEqual([[], [], []]);
     expect(partitions(within)).toEqual(['PERMANENT', '2025-12', '2025-11']);
     expect(within.table.queries.map(({ range }) => [range.from, range.to])).toEqual(
       Array.from({ length: 3 }, () => [from, `${to}~`]),
