@@ -76,13 +76,29 @@ async function runTests(folder: string, files: readonly string[]): Promise<Trial
   const run = spawn(
     process.execPath,
     ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', '--reporter=json', `--outputFile=${report}`, ...files],
-    { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, LONG: '', VITEST: '', NODE_ENV: '' } },
+    {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, LONG: '', VITEST: '', NODE_ENV: '' },
+      // A group of its own, so that a test which a mutant keeps in a loop can be ended with its run.
+      detached: true,
+    },
   );
   let output = '';
   for (const stream of [run.stdout, run.stderr]) stream.on('data', (text) => (output = (output + text).slice(-4000)));
-  const timer = setTimeout(() => run.kill('SIGTERM'), LONGEST_RUN_MS);
-  const [status] = await once(run, 'close');
+  const end = () => {
+    try {
+      process.kill(-(run.pid as number), 'SIGKILL');
+    } catch {
+      // None of the group is left.
+    }
+  };
+  process.on('exit', end);
+  const timer = setTimeout(end, LONGEST_RUN_MS);
+  const [status] = await once(run, 'exit');
   clearTimeout(timer);
+  process.off('exit', end);
+  end();
   if (status === 0) return { outcome: 'survived', by: '' };
   if (status === null) return { outcome: 'timed out', by: 'the run' };
   // The synthesis of the stack fails before there is any test.
