@@ -1,17 +1,28 @@
 import { defineConfig } from 'vitest/config';
 
+/** Tests of the tests, which take many minutes: LONG=1 npm test. */
+const LONG_TESTS = process.env.LONG === '1' ? [] : ['test/long/**'];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // Tests of the tests, which take many minutes: LONG=1 npm test.
-    exclude: process.env.LONG === '1' ? [] : ['test/long/**'],
     // `npm run check` has CloudFormation's rules checked; here that would be most of the time of each synthesis.
     env: { CDK_VALIDATION: 'false' },
-    globalSetup: 'test/support/synthesize-once.ts',
     // A cold start of a worker on a busy machine takes its time.
     testTimeout: 20_000,
     hookTimeout: 30_000,
     maxWorkers: 3,
     isolate: false,
+    projects: [
+      { extends: true, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'stack',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/unit/**', ...LONG_TESTS],
+          globalSetup: 'test/support/synthesize-once.ts',
+        },
+      },
+    ],
   },
 });

@@ -12,7 +12,7 @@ declare module 'vitest' {
   }
 }
 
-/** All tests of a run share one synthesized stack. When all of them have run, and passed, its functions must have used all their rights. */
+/** All tests of a run that need one share a synthesized stack. When all of them have run, and passed, its functions must have used all their rights. */
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const assembly = join(folder, 'assembly');
@@ -28,7 +28,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
 /** Whether every test of every file has passed: with filters, or after a failure, requests are missing that need a right. */
 async function isWholeSuite(project: TestProject): Promise<boolean> {
   const files = await project.globTestFiles();
-  const modules = project.vitest.state.getTestModules();
+  const modules = project.vitest.state.getTestModules().filter((module) => module.project.name === project.name);
   const passed = modules.filter((module) => module.state() === 'passed');
   const skipped = modules.flatMap((module) => [...module.children.allTests('skipped')]);
   return passed.length === files.testFiles.length && skipped.length === 0;
