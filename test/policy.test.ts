@@ -119,6 +119,8 @@ describe('conditions (reference_policies_condition-logic-multiple-context-keys-o
   it.each<[string, object, Ask['context'], boolean]>([
     ['a value is the same in every letter', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['a'] }, true],
     ['and not another', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['A'] }, false],
+    ['nor one that begins with it', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['ab'] }, false],
+    ['or ends with it', { StringEquals: { [VIA]: 'b' } }, { [VIA]: ['ab'] }, false],
     ['a star is a star where it is to be equal', { StringEquals: { [VIA]: 'a*' } }, { [VIA]: ['ab'] }, false],
     ['and anything where it is to be like it', { StringLike: { [VIA]: 'a*' } }, { [VIA]: ['ab'] }, true],
     ['a question mark is one character', { StringLike: { [VIA]: 'a?' } }, { [VIA]: ['a'] }, false],

@@ -677,6 +677,12 @@ describe('what is damaged', () => {
 });
 
 describe('a survey', () => {
+  it('finds the highest ids wherever they stand', async () => {
+    const { highestIds } = await survey(tableInMemory([...INTACT_ITEMS].reverse()), () => undefined);
+
+    expect(highestIds).toEqual({ USER: 3, INTEGRATION: 4, CONF: 4_000_009 });
+  });
+
   it('keeps what the rules compare, and nothing else', async () => {
     const table = tableInMemory(INTACT_ITEMS);
     table.put(ALICE, { passwordHash: 'secret', firstName: 'Alice' });
@@ -734,6 +740,15 @@ it('an integration whose id leaves no room for parameters has none, and none are
 });
 
 describe('a guard', () => {
+  it('of a user who has become damaged since the scan is no finding', async () => {
+    const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+      if (count === 1) table.put(ALICE, { version: null });
+    });
+    table.remove(loginGuardKey('alice'));
+
+    expect((await verifyTable(table)).findings).toEqual([]);
+  });
+
   it('is read together with no more than 50 of the users whose it seems to be', async () => {
     const users = Array.from({ length: 60 }, (_, index) => 100 + index);
     const table = tableInMemory(INTACT_ITEMS);
