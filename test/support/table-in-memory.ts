@@ -17,6 +17,8 @@ export interface TableInMemory extends WholeTable {
 }
 
 const PAGE = 3;
+/** More than any verification here needs: a loop that never ends must fail. */
+const MOST_READS = 1000;
 
 /** A table that is verified without an engine. `onRead` is told of each read before it is answered, with how many there were. */
 export function tableInMemory(
@@ -26,6 +28,7 @@ export function tableInMemory(
   const isAt = (key: Key) => (item: Key) => item.pk === key.pk && item.sk === key.sk;
   const noteRead = (read: Read) => {
     table.reads.push(read);
+    if (table.reads.length > MOST_READS) throw new Error('The table is read again and again');
     onRead(read, table.reads.length, table);
   };
   const table: TableInMemory = {

@@ -677,6 +677,23 @@ describe('what is damaged', () => {
 });
 
 describe('a survey', () => {
+  it('of an empty table begins with nothing', async () => {
+    const none = { USER: 0, INTEGRATION: 0, CONF: 0 };
+
+    expect(await survey(tableInMemory([]), () => undefined)).toEqual({
+      items: 0,
+      counts: none,
+      highestIds: none,
+      totals: none,
+      flawed: [],
+      users: new Map(),
+      guards: new Map(),
+      integrations: new Map(),
+      roster: new Set(),
+      parameters: new Map(),
+    });
+  });
+
   it('finds the highest ids wherever they stand', async () => {
     const { highestIds } = await survey(tableInMemory([...INTACT_ITEMS].reverse()), () => undefined);
 
