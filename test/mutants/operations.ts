@@ -241,6 +241,8 @@ export const operations: readonly Mutant[] = [
   ),
   numbers('if (after && flawOf(after)) return NONE;\n    const total', 'const total'),
   numbers('(item && flawOf(item)) || ', ''),
+  numbers('else if ((total.n ?? 0) === count)', 'else if ((total.n ?? 1) === count)'),
+  guards('    ids.add(guard.id as number);\n', ''),
   moving('const TRIES = 20', 'const TRIES = 10'),
   moving('const TIMES_WRONG = 2', 'const TIMES_WRONG = 1'),
   moving('const LONGEST_WAIT = 100', 'const LONGEST_WAIT = 1000'),

@@ -586,6 +586,12 @@ describe('the verification finds', () => {
   });
 });
 
+it('an absent total is none, also where there is one item', async () => {
+  const findings = await findingsIn(gone(totalKey('INTEGRATION')));
+
+  expect(findings.map(({ says }) => says)).toEqual(['TOTAL / INTEGRATION is absent, and there are 1.']);
+});
+
 describe('the verification finds nothing wrong with', () => {
   it.each([
     ['a sequence that is ahead', [put(sequenceKey('USER'), { n: 4 })]],
