@@ -592,6 +592,17 @@ it('an absent total is none, also where there is one item', async () => {
   expect(findings.map(({ says }) => says)).toEqual(['TOTAL / INTEGRATION is absent, and there are 1.']);
 });
 
+it('an absent sequence is behind, also where there is one user', async () => {
+  const first = INTACT_ITEMS.filter(
+    ({ pk, sk, id }) => sk === 'ROSTER' || (id === 1 && /^(USER|LOGIN|EMAIL)/.test(pk)),
+  );
+  const table = tableInMemory([...first, { ...totalKey('USER'), n: 1 }]);
+
+  expect((await verifyTable(table)).findings.map(({ says }) => says)).toEqual([
+    'SEQUENCE / USER is absent, and there is the id 1: it would give ids again.',
+  ]);
+});
+
 describe('the verification finds nothing wrong with', () => {
   it.each([
     ['a sequence that is ahead', [put(sequenceKey('USER'), { n: 4 })]],

@@ -282,6 +282,7 @@ describe('a setting', () => {
       { minutes: 8, rememberedMinutes: 7 },
       'tokenLife: minutes must not be more than rememberedMinutes, because a token with a longer life is refused with 401',
     ],
+    ['corsOrigins', ['one.example'], 'corsOrigins.0: Invalid URL'],
     ['corsOrigins', ['https://one.example/'], 'corsOrigins.0: An origin has no path and no slash at its end'],
     ['corsOrigins', ['https://one.example/path'], 'corsOrigins.0: An origin has no path and no slash at its end'],
     ['corsOrigins', ['https://ok.example', 'https://Two.example'], 'corsOrigins.1: An origin has no path'],
