@@ -248,7 +248,13 @@ describe('fields that are wrong', () => {
       number: v.number('TypeMismatch'),
       nothing: v.string('Pattern'),
       own: v.pipe(v.string('TypeMismatch'), check('Something of our own')),
-      twice: v.pipe(v.string('TypeMismatch'), check('Size'), check('Pattern')),
+      twice: v.pipe(
+        v.string('TypeMismatch'),
+        v.rawCheck(({ addIssue }) => {
+          addIssue({ message: 'Size' });
+          addIssue({ message: 'Pattern' });
+        }),
+      ),
       inner: v.object({ deep: v.pipe(v.string(), check('Email')) }),
       blank: v.pipe(v.string(), check('NotBlank')),
       pattern: v.pipe(v.string(), check('Pattern')),
