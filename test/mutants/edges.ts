@@ -185,6 +185,7 @@ export const edges: readonly Mutant[] = [
     ['?.seconds as number | undefined) ?? 0', '?.seconds as number | undefined) ?? 1'],
     ["MessageType: 'RAW'", "MessageType: 'DIGEST'"],
     ['there ? [] :', 'false ? [] :'],
+    ['await change(table', 'change(table'],
   ]),
   ...plant('lib/tokens/verify-token.ts', 'test/unit/token-claims.test.ts', [
     ['const CLOCK_SKEW = 60;', 'const CLOCK_SKEW = 61;'],

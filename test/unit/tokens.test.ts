@@ -193,6 +193,11 @@ describe('the signer', () => {
   it('publishes its key before it signs with it, once', async () => {
     const { asked } = kmsAnswers(one.reply, { Signature: asn1('input', one.privateKey) });
     const table = recordedTable();
+    const { transact } = table;
+    table.transact = async (...transaction) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      await transact(...transaction);
+    };
     const signer = openSigner(table, ['first']);
 
     const { kid, sign: signIt } = await signer();
