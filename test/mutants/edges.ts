@@ -236,6 +236,7 @@ export const edges: readonly Mutant[] = [
     ['      secret = undefined;\n', ''],
     ['secret ??= deriveSecret()', 'secret = deriveSecret()'],
     ['const TRIES = 5', 'const TRIES = 2'],
+    ['await count(keys.source', 'count(keys.source'],
     ['await readCount(key), 0, arrivedAt', 'await readCount(key), 1, arrivedAt'],
     ['await count(keys.source, source, 1, arrivedAt)', 'await count(keys.source, source, 0, arrivedAt)'],
     ['hidden(`${networkOf(address)} ${login}`)', 'hidden(networkOf(address))'],
@@ -246,6 +247,8 @@ export const edges: readonly Mutant[] = [
   ...plant('lib/accounts/log-in.ts', 'test/unit/accounts.test.ts', [
     [' || !user.activated', ''],
     ['await unlessUnavailable(commit(', 'await (commit('],
+    ['await unlessUnavailable(commit(table', 'unlessUnavailable(commit(table'],
+    ['  await attempt.forgive();', '  attempt.forgive();'],
     ['user?.login === login ? user : undefined', 'user'],
     ['[rehash(user, passwordHash)]', '[{ ...rehash(user, passwordHash), condition: "attribute_exists(pk)" }]'],
   ]),

@@ -15,6 +15,11 @@ export interface RecordedTable extends Table {
   readonly updates: (boolean | Error)[];
 }
 
+/** What is not waited for comes too late to be seen. */
+async function later(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await undefined;
+}
+
 export function recordedTable(...items: Item[]): RecordedTable {
   const find = ({ pk, sk }: Key) => table.items.find((item) => item.pk === pk && item.sk === sk);
   const table: RecordedTable = {
@@ -44,12 +49,14 @@ export function recordedTable(...items: Item[]): RecordedTable {
       return 100 + table.ids.length;
     },
     async update(write) {
+      await later();
       table.updated.push(write);
       const outcome = table.updates.shift() ?? true;
       if (outcome instanceof Error) throw outcome;
       return outcome ? { ...write.key } : undefined;
     },
     async transact(writes) {
+      await later();
       table.transacted.push(writes);
       if (table.transacted.length > 1000) throw new Error('The table is asked without end');
       const refusal = table.refusals.shift();

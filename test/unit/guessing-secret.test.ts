@@ -3,6 +3,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openGuessing } from '../../lib/accounts/guessing.ts';
 import { coldStartEnded } from '../../lib/cold-start.ts';
+import { Failure } from '../../lib/failure.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { startClock } from '../../lib/time-left.ts';
 import { useOpenedConnections } from '../support/opened-connections.ts';
@@ -147,6 +148,14 @@ describe('a guess', () => {
     expect([table.transacted, table.updated]).toEqual([[], []]);
   });
 
+  it('that cannot be counted against its source is not made', async () => {
+    const table = recordedTable();
+    table.updates.push(new Failure('unavailable'));
+    const { guessing } = await guessingOn(table, MAC);
+
+    await expect(guessing.reserve('ada', from('203.0.113.7'))).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
   it('that was right and cannot be forgiven in an outage is right all the same', async () => {
     const table = recordedTable();
     const { guessing } = await guessingOn(table, MAC);
@@ -192,6 +201,7 @@ describe('a request that is no guess', () => {
 
     await expect(failing).rejects.toMatchObject({ code: 'unavailable' });
     expect([lucky.updated.length, unlucky.updated.length]).toEqual([5, 5]);
+    expect(lucky.updated[0]).toMatchObject({ update: 'ADD #n :failures, #requests :one', values: { ':since': NOW } });
     expect([lucky.reads.length, lucky.reads.at(-1)]).toEqual([5, [source]]);
   });
 
