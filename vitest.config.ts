@@ -13,11 +13,13 @@ export default defineConfig({
     maxWorkers: 3,
     isolate: false,
     projects: [
-      { extends: true, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { extends: true, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 1 } } },
       {
         extends: true,
         test: {
           name: 'stack',
+          // After the others: a worker serves one project at a time, and what its files share is lost when it ends.
+          sequence: { groupOrder: 2 },
           include: ['test/**/*.test.ts'],
           exclude: ['test/unit/**', ...LONG_TESTS],
           globalSetup: 'test/support/synthesize-once.ts',
