@@ -9,7 +9,6 @@ let table: TableInMemory;
 /** What the total of users is at the next read, where it changes all the time. */
 let changes: number | undefined;
 
-const before = { ...process.env };
 let stop: () => void;
 let handler: () => Promise<void>;
 beforeAll(async () => {
@@ -19,7 +18,7 @@ beforeAll(async () => {
       : replyFrom(table, operation, input),
   );
   stop = aws.stop;
-  Object.assign(process.env, aws.environment, { TABLE_NAME: 'Gate' });
+  for (const [name, value] of Object.entries({ ...aws.environment, TABLE_NAME: 'Gate' })) vi.stubEnv(name, value);
   ({ handler } = await import('../../functions/verify-table.ts'));
 });
 afterEach(() => {
@@ -28,7 +27,7 @@ afterEach(() => {
 });
 afterAll(() => {
   stop();
-  process.env = before;
+  vi.unstubAllEnvs();
 });
 
 /** What the handler logs, and how it ends. */
