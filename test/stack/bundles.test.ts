@@ -24,4 +24,11 @@ describe('the bundles', () => {
     expect(modules.length).toBeGreaterThan(10);
     expect(modules.filter((module) => !module.includes('/dist-es/'))).toEqual([]);
   });
+
+  it.each(functions)('of %s requires the HTTP modules of Node, for an import would load its fetch besides', (file) => {
+    const text = readFileSync(join(bundles, file, 'index.mjs'), 'utf8');
+
+    expect(text).toMatch(/module\.exports = process\.getBuiltinModule\("(node:)?https"\);/);
+    expect(text).not.toMatch(/^import .* from ["'](node:)?https?["'];$/m);
+  });
 });
