@@ -1,8 +1,7 @@
-import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { mutants } from '../mutants/mutants.ts';
 import { openNursery } from '../mutants/try-mutant.ts';
-import { seed } from '../support/seed.ts';
+import { sampleOf, seed } from '../support/seed.ts';
 
 /* A sample of the mutants that are planted; `node test/mutants/run.ts` tries all of them. */
 const SIZE = 12;
@@ -11,12 +10,7 @@ const nursery = openNursery();
 afterAll(() => nursery.remove());
 
 describe(`of the mutants (SEED=${seed})`, () => {
-  const [sample = []] = fc.sample(fc.shuffledSubarray([...mutants], { minLength: SIZE, maxLength: SIZE }), {
-    seed,
-    numRuns: 1,
-  });
-
-  it.each(sample)('$file: $to is killed', { timeout: 200_000 }, async (mutant) => {
+  it.each(sampleOf(mutants, SIZE, seed))('$file: $to is killed', { timeout: 200_000 }, async (mutant) => {
     const { outcome, by } = await nursery.try(mutant);
 
     expect(outcome, by).toBe('killed');
