@@ -6,11 +6,14 @@ import { inject } from 'vitest';
 import { GatehouseStack } from '../../infra/gatehouse-stack.ts';
 import { readSettings, type Settings } from '../../infra/settings.ts';
 
-/** The folder that such a stack is synthesized to: beside the assembly of this run, with which it is removed. */
+/**
+ * The folder that such a stack is synthesized to: beside the assembly of this run, with which it is removed. Each worker
+ * has its own, because two that write into one folder at the same moment leave broken files.
+ */
 export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
   join(
     inject('assembly'),
-    `../template-of-${[name, ...Object.entries(changes).flat()].join('-')}`.replaceAll(/[^\w./-]/g, ''),
+    `../template-of-${[process.pid, name, ...Object.entries(changes).flat()].join('-')}`.replaceAll(/[^\w./-]/g, ''),
   );
 
 /** The stack of an environment with other settings, on the bundles of this run: in this process, which knows the CDK already. */
