@@ -18,7 +18,7 @@ const other = templateOf('prod', OTHER_SETTINGS);
 const ENVIRONMENTS = [
   { name: 'prod', template: prod, keep: true, environment: 'prod', days: 365 },
   { name: 'dev', template: dev, keep: false, environment: 'dev', days: 7 },
-  { name: 'other', template: other, keep: true, environment: 'prod', days: 90 },
+  { name: 'other', template: other, keep: false, environment: 'prod', days: 90 },
 ];
 
 const policies = (keep: boolean) =>
@@ -138,7 +138,7 @@ describe('a stack', () => {
   it.each([
     { name: 'prod', changes: {}, protection: true, region: 'eu-central-1' },
     { name: 'dev', changes: {}, protection: false, region: 'eu-central-1' },
-    { name: 'prod', changes: OTHER_SETTINGS, protection: true, region: 'eu-north-1' },
+    { name: 'prod', changes: OTHER_SETTINGS, protection: false, region: 'eu-north-1' },
   ])(
     'of $name in $region is protected against its termination: $protection',
     ({ name, changes, protection, region }) => {

@@ -2,10 +2,11 @@ import type { Settings } from '../../infra/settings.ts';
 
 /**
  * Settings that no environment has, every number another one: a constant of the source that only happens to equal a
- * setting of `cdk.json` shows.
+ * setting of `cdk.json` shows. They do not keep data, so that an environment whose name decides instead shows too.
  */
 export const OTHER_SETTINGS: Partial<Settings> = {
   region: 'eu-north-1',
+  keepData: false,
   logRetentionDays: 90,
   auditDays: 411,
   tableMaximum: { readUnits: 7001, writeUnits: 3001 },
