@@ -644,6 +644,8 @@ describe('what is damaged', () => {
   it.each<[string, Harm[], FindingKind[]]>([
     ['a user without his guards', [put(ALICE, BROKEN), gone(loginGuardKey('alice'))], ['damaged-item']],
     ['a user whose guards are there', [put(ALICE, BROKEN)], ['damaged-item']],
+    ['the login of a user whose guards are there', [put(ALICE, { login: null })], ['damaged-item']],
+    ['the address of a user whose guards are there', [put(ALICE, { email: null })], ['damaged-item']],
     ['a guard', [put(loginGuardKey('alice'), { id: 'x' })], ['damaged-item']],
     [
       'a user whom a guard names wrongly',
@@ -755,6 +757,15 @@ describe('a survey', () => {
       roster: new Set([1]),
       parameters: new Map([[4, { count: 2, highest: 9, bytes: 30 }]]),
     });
+  });
+
+  it('does not depend on the order in which the items come', async () => {
+    const [forwards, backwards] = await Promise.all(
+      [INTACT_ITEMS, INTACT_ITEMS.toReversed()].map((items) => survey(tableInMemory(items), () => undefined)),
+    );
+
+    expect(backwards?.highestIds).toEqual({ USER: 3, INTEGRATION: 4, CONF: 4_000_009 });
+    expect(backwards).toEqual(forwards);
   });
 });
 

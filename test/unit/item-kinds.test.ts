@@ -141,7 +141,14 @@ const KINDS: Record<string, ItemKind> = {
     ],
     attributes: { n: 'whole', changes: 'count or absent' },
   },
-  'oldest valid token': { keys: [['JWKS', 'NOT-BEFORE']], strange: [], attributes: { seconds: 'count' } },
+  'oldest valid token': {
+    keys: [['JWKS', 'NOT-BEFORE']],
+    strange: [
+      ['GHOST', 'NOT-BEFORE'],
+      ['USER', 'NOT-BEFORE'],
+    ],
+    attributes: { seconds: 'count' },
+  },
   'entry of the audit trail': {
     keys: [
       ['AUDIT#2026-11', '2026-11-22T06:24:30.123Z#id'],
@@ -361,6 +368,12 @@ describe('a public key', () => {
     expect(flawOf({ pk: 'JWKS', sk: 'not-before', seconds: 1 })?.kind).toBe('damaged-item');
     expect(flawOf({ pk: 'JWKS', sk: 'NOT-BEFORE', jwk: { ...jwk, kid } })?.says).toContain('seconds');
   });
+});
+
+it('a set with several wrong elements is named once', () => {
+  const roster = { pk: 'ADMINS', sk: 'ROSTER', ids: new Set([0, -1, 1]) };
+
+  expect(flawOf(roster)?.says).toBe('ADMINS / ROSTER lacks or has wrong: ids.');
 });
 
 describe('an item of no kind', () => {
