@@ -1,11 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the text of the source is quoted
-import type { Mutant } from './mutant.ts';
-
-/** The source text of a place, and what could stand there instead. */
-type Change = readonly [from: string, to: string];
-
-const plant = (file: string, killedBy: string, changes: readonly Change[]): Mutant[] =>
-  changes.map(([from, to]) => ({ file, from, to, killedBy: [killedBy] }));
+import { type Mutant, plant } from './mutant.ts';
 
 /** Where the code meets AWS and HTTP, and the rules of passwords, tokens, mail and restores. */
 export const edges: readonly Mutant[] = [

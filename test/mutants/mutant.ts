@@ -6,3 +6,10 @@ export interface Mutant {
   readonly to: string;
   readonly killedBy: readonly string[];
 }
+
+/** The source text of a place, and what could stand there instead. */
+export type Change = readonly [from: string, to: string];
+
+/** Mutants of one file that one test file notices. */
+export const plant = (file: string, killedBy: string, changes: readonly Change[]): Mutant[] =>
+  changes.map(([from, to]) => ({ file, from, to, killedBy: [killedBy] }));

@@ -1,0 +1,274 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the text of the source is quoted
+import { type Mutant, plant } from './mutant.ts';
+
+/** The functions and their rows, the stack and its settings, the verification of a table, and the operator's commands. */
+export const moreOperations: readonly Mutant[] = [
+  ...plant('functions/authenticate.ts', 'test/success-headers.test.ts', [
+    ['Authorization: `Bearer ${token}`', 'Authorization: token'],
+  ]),
+  ...plant('functions/create-user.ts', 'test/late-work.test.ts', [['if (key) await invite(', 'if (key) void invite(']]),
+  ...plant('functions/create-user.ts', 'test/success-headers.test.ts', [
+    ['${encodeURIComponent(user.login)}', '${encodeURI(user.login)}'],
+  ]),
+  ...plant('functions/create-parameter.ts', 'test/success-headers.test.ts', [
+    ['`/api/utm-integration-confs/${parameter.id}`', '`/api/utm-integrations/${parameter.integration.id}`'],
+  ]),
+  ...plant('functions/delete-integration.ts', 'test/conditional.test.ts', [
+    ['path.id, expected)', 'path.id, undefined)'],
+  ]),
+  ...plant('functions/delete-parameter.ts', 'test/success-headers.test.ts', [
+    ["alert(DeleteParameter.about, 'deleted', path.id)", "alert(DeleteParameter.about, 'updated', path.id)"],
+  ]),
+  ...plant('functions/get-user.ts', 'test/success-headers.test.ts', [
+    ['ok(userView(user), etag(user))', 'ok(userView(user))'],
+  ]),
+  ...plant('functions/update-user.ts', 'test/success-headers.test.ts', [['ok(userView(user), {', 'ok(user, {']]),
+  ...plant('functions/update-parameter.ts', 'test/success-headers.test.ts', [
+    [
+      "alert(UpdateParameter.about, 'updated', parameter.id)",
+      "alert(UpdateParameter.about, 'updated', parameter.integration.id)",
+    ],
+  ]),
+  ...plant('functions/report-restart.ts', 'test/success-headers.test.ts', [['    ...etag(integration),\n', '']]),
+  ...plant('functions/publish-keys.ts', 'test/authentication.test.ts', [['max-age=300', 'max-age=86400']]),
+  ...plant('functions/count-integrations.ts', 'test/read-budget.test.ts', [
+    ['readBudget(table, caller.id)', 'async () => undefined'],
+  ]),
+  ...plant('functions/list-users.ts', 'test/read-budget.test.ts', [
+    ['readBudget(table, caller.id)', 'readBudget(table, 0)'],
+  ]),
+  ...plant('functions/verify-table.ts', 'test/unit/daily-verification.test.ts', [
+    ['if (findings.length > 0)', 'if (findings.length > 0 || undecided.length > 0)'],
+  ]),
+  ...plant('routes.ts', 'test/unit/contracts.test.ts', [
+    ['contract: Parameters.CountParameters', 'contract: Parameters.ListParameters'],
+    ['contract: Integrations.GetIntegration', 'contract: Integrations.CreateIntegration'],
+  ]),
+  ...plant('routes.ts', 'test/stack/facts.test.ts', [
+    [
+      "may: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateAlone: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail }, guarded },",
+      "may: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateAlone: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail } },",
+    ],
+    [
+      'query: [CONF], put: [AUDIT], update: [TOTAL], remove: [INTEGRATION, CONF], check: [USER]',
+      'query: [CONF], put: [AUDIT], update: [TOTAL, CONF], remove: [INTEGRATION, CONF], check: [USER]',
+    ],
+    [
+      "if (contract.who === 'open') return may;",
+      "if (contract.who === 'open' || may.keys?.includes('unseal')) return may;",
+    ],
+  ]),
+  ...plant('infra/gatehouse-stack.ts', 'test/stack/facts.test.ts', [
+    ['env: { region: settings.region }', "env: { region: 'eu-central-1' }"],
+    ['terminationProtection: settings.keepData', "terminationProtection: environment !== 'dev'"],
+  ]),
+  ...plant('infra/constructs/gatehouse-function.ts', 'test/stack/facts.test.ts', [
+    ['settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY', 'RemovalPolicy.RETAIN'],
+  ]),
+  ...plant('infra/constructs/administration-table.ts', 'test/stack/facts.test.ts', [
+    ['deletionProtection: keepData', 'deletionProtection: true'],
+  ]),
+  ...plant('infra/constructs/http-entrance.ts', 'test/stack/facts.test.ts', [
+    ["'Content-Type', 'If-Match']", "'Content-Type']"],
+    ['retention: logRetentionDays', 'retention: 365'],
+  ]),
+  ...plant('infra/constructs/keys.ts', 'test/stack/facts.test.ts', [
+    [
+      "sign: { setting: 'SIGNING_KEYS', keys: this.signing,",
+      "sign: { setting: 'SIGNING_KEYS', keys: this.signing.slice(0, 1),",
+    ],
+  ]),
+  ...plant('infra/constructs/mail.ts', 'test/stack/facts.test.ts', [
+    ["[arn('configuration-set', configurationSet)]", "[arn('configuration-set', '*')]"],
+  ]),
+  ...plant('infra/constructs/daily-verification.ts', 'test/stack/facts.test.ts', [
+    ['treatMissingData: TreatMissingData.NOT_BREACHING', 'treatMissingData: TreatMissingData.BREACHING'],
+    ['metricErrors({ period: Duration.days(1)', 'metricErrors({ period: Duration.minutes(5)'],
+  ]),
+  ...plant('infra/constructs/endpoint-function.ts', 'test/stack/facts.test.ts', [
+    ['settings.tokenLife.rememberedMinutes * 60', 'settings.tokenLife.minutes * 24 * 60'],
+  ]),
+  ...plant('infra/settings.ts', 'test/unit/settings.test.ts', [
+    ['failuresPerSource <= requestsPerSource', 'failuresPerSource < requestsPerSource'],
+    [
+      "{ templates: node.tryGetContext('mailTemplates'), ...own.mail }",
+      "{ ...own.mail, templates: node.tryGetContext('mailTemplates') }",
+    ],
+    ['Object.hasOwn(environments, name)', 'name in environments'],
+    ['v.regex(/^[A-Za-z0-9_-]{1,64}$/)', 'v.regex(/[A-Za-z0-9_-]{1,64}/)'],
+    ['v.regex(/^SigningKey[A-Za-z0-9]*$/)', 'v.regex(/^[A-Za-z0-9]+$/)'],
+    ['      v.minLength(1),\n', ''],
+    [
+      'v.check((origin) => URL.parse(origin)?.origin === origin',
+      "v.check((origin) => origin.startsWith(URL.parse(origin)?.origin ?? ' ')",
+    ],
+    [':\\d{12}:', ':\\d*:'],
+    ['tokenLife: v.pipe(\n    v.strictObject', 'tokenLife: v.pipe(\n    v.object'],
+    ["text: v.pipe(v.string(), v.excludes('{link}'))", 'text: v.string()'],
+    ['linkBase: v.pipe(v.string(), v.url())', 'linkBase: v.string()'],
+    [
+      'const count = v.pipe(v.number(), v.integer(), v.minValue(1));',
+      'const count = v.pipe(v.number(), v.minValue(1));',
+    ],
+    [
+      "logRetentionDays: v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number'))",
+      'logRetentionDays: count',
+    ],
+  ]),
+  ...plant('lib/integrity/item-kinds.ts', 'test/unit/item-kinds.test.ts', [
+    [' && key.sk === idText(id);', ';'],
+    ['parameterBytes: v.optional(count), version, revision: count', 'parameterBytes: count, version, revision: count'],
+    [
+      'key.pk.startsWith(prefix) && key.pk.length > prefix.length && key.sk === sk',
+      'key.pk.startsWith(prefix) && key.sk === sk',
+    ],
+    ['/^MAILS#\\d{16}$/', '/^MAILS#\\d+$/'],
+    ['/^AUDIT#\\d{4}-\\d{2}$/.test(key.pk) && key.sk.startsWith', '/^AUDIT#/.test(key.pk) && key.sk.startsWith'],
+    ['item.sk !== kid || jwk.kid !== kid', 'item.sk !== kid && jwk.kid !== kid'],
+    [
+      '[...new Set(issues.map((issue) => v.getDotPath(issue) ?? issue.path?.[0].key))]',
+      'issues.map((issue) => v.getDotPath(issue) ?? issue.path?.[0].key)',
+    ],
+    ['pk === notBeforeKey.pk && sk === notBeforeKey.sk', 'sk === notBeforeKey.sk'],
+  ]),
+  ...plant('lib/integrity/guards.ts', 'test/unit/findings.test.ts', [
+    [
+      "writes: [claim(key, { id: holder.id }, 'reload'), as(holder)],",
+      "writes: [claim(key, { id: holder.id }, 'reload')],",
+    ],
+    ['const MOST_HOLDERS = 50;', 'const MOST_HOLDERS = 100;'],
+    ['(named && flawOf(named))', '(holder && named && flawOf(named))'],
+    ['item !== undefined && !flawOf(item)', 'item !== undefined'],
+    ['writes: [remove(key, stillNamed), stillAs(id, named)]', 'writes: [remove(key, stillNamed)]'],
+    [
+      'set(key, { id: holder.id }, stillNamed), as(holder), stillAs(id, named)',
+      'set(key, { id: holder.id }, stillNamed), stillAs(id, named)',
+    ],
+    [
+      "check(entityKey('USER', id), { condition: 'attribute_not_exists(pk)', otherwise: 'reload' })",
+      "check(entityKey('USER', id), { condition: 'attribute_not_exists(login)', otherwise: 'reload' })",
+    ],
+  ]),
+  ...plant('lib/integrity/numbers.ts', 'test/unit/findings.test.ts', [
+    ['revision: revision + 1,', 'revision,'],
+    ["`${equals('n', n)} AND ${equals('changes', changes)}`", "equals('n', n)"],
+    [
+      'const canHaveParameters = Number.isSafeInteger(parameterId(id, 0));',
+      'const canHaveParameters = Number.isSafeInteger(id);',
+    ],
+    ['new Set([...seen.integrations.keys(), ...seen.parameters.keys()])', 'seen.integrations.keys()'],
+    ['const ever = Math.max(parametersEver, highest);', 'const ever = highest;'],
+    ["condition: 'attribute_not_exists(#n) OR #n < :highest'", "condition: '#n < :highest'"],
+  ]),
+  ...plant('lib/integrity/numbers.ts', 'test/unit/moving-table.test.ts', [
+    [
+      'if (!isSame(totalIn(before), total)) wrong = undefined;',
+      'if (totalIn(before).n !== total.n) wrong = undefined;',
+    ],
+    [
+      'else if (wrong && isSame(wrong.total, total) && wrong.count === count) wrong.times++;',
+      'else if (wrong && wrong.count === count) wrong.times++;',
+    ],
+    ['if (before?.revision === after?.revision) {', 'if (after && before?.revision === after.revision) {'],
+  ]),
+  ...plant('lib/integrity/roster.ts', 'test/unit/findings.test.ts', [
+    [
+      'if (user && !flawOf(user) && administers(userIn(user))) return false;',
+      'if (user && administers(userIn(user))) return false;',
+    ],
+    ['[...unlisted, ...excess]', '[...excess, ...unlisted]'],
+    ['if (roster && flawOf(roster)) return false;', ''],
+    ["if (!nobody) return { ...leaveRoster(id), otherwise: 'reload' };", 'if (!nobody) return leaveRoster(id);'],
+    ['writes: [joinRoster(id), check(key, unchanged(user))]', 'writes: [joinRoster(id)]'],
+  ]),
+  ...plant('lib/integrity/verify-table.ts', 'test/unit/findings.test.ts', [
+    ['counts[kind] = (counts[kind] ?? 0) + 1', 'counts[kind] = 1'],
+    ['const flaw = item && flawOf(item);', 'const flaw = flawOf(item ?? { ...key });'],
+  ]),
+  ...plant('lib/integrity/repair-table.ts', 'test/unit/moving-table.test.ts', [
+    ["=== 'busy' && tries < TRIES", "=== 'busy' && tries > TRIES"],
+    ["if (!('writes' in remedy)) continue;", "if (!('writes' in remedy)) break;"],
+  ]),
+  ...plant('infra/verify.ts', 'test/commands.test.ts', [
+    ['return undecided.length > 0 ? NOT_VERIFIED : INTACT;', 'return INTACT;'],
+    [
+      "if (repair && verification.findings.some(({ remedy }) => 'writes' in remedy)) {",
+      'if (repair && verification.findings.length > 0) {',
+    ],
+  ]),
+  ...plant('infra/adopt.ts', 'test/commands.test.ts', [['/^[1-9]\\d{0,8}$/', '/^\\d{1,9}$/']]),
+  ...plant('infra/first-admin.ts', 'test/commands.test.ts', [
+    [
+      "if (error instanceof Failure && error.code === 'unavailable') {",
+      "if (error instanceof Error && error.name === 'TimeoutError') {",
+    ],
+  ]),
+  ...plant('infra/local/policy.ts', 'test/policy.test.ts', [
+    [
+      'return (values) => !isNull(values) && values.some(isExpected);',
+      'return (values) => !isNull(values) && values.every(isExpected);',
+    ],
+    ["source(segment, '[^:]').replace(/\\[\\^:\\]\\*$/, '[^]*')", "source(segment, '[^:]')"],
+    ["wildcards(action, '[^]', 'i')", "wildcards(action, '[^]')"],
+    ['return (values) => isNull(values) || values.every(isExpected);', 'return (values) => values.every(isExpected);'],
+    ['Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined', 'OPERATORS[name]'],
+    ["values.every((value) => value === '')", 'values.length === 0'],
+    [".replaceAll('?', any)", ''],
+  ]),
+  ...plant('infra/local/authorization.ts', 'test/unit/authorization.test.ts', [
+    ['if (input.ConfigurationSetName) resources.push(`configuration-set/${input.ConfigurationSetName}`);', ''],
+    ['    documents.delete(role);\n', ''],
+    ['/^[A-Z]+(#\\*)?$/.test(leadingKey)', '/^[A-Z]+/.test(leadingKey)'],
+    ["operation.startsWith('Transact')", "operation === 'TransactWriteItems'"],
+    ["id.startsWith('arn:') ? id : keyArn(place.region, id)", 'id'],
+  ]),
+  ...plant('infra/local/actions.ts', 'test/unit/authorization.test.ts', [
+    [
+      "['TransactWriteItems', 'PutItem', 'UpdateItem', 'DeleteItem']",
+      "['TransactWriteItems', 'PutItem', 'UpdateItem']",
+    ],
+    ["input.IndexName ? `/index/${input.IndexName}` : ''", "''"],
+    ['/\\bpk = (:\\w+)/', '/^pk = (:\\w+)/'],
+  ]),
+  ...plant('lib/restore/adopt-table.ts', 'test/unit/adopt-table.test.ts', [
+    ['Math.floor(Date.now() / 1000) + 1', 'Math.floor(Date.now() / 1000)'],
+  ]),
+  ...plant('lib/restore/adopt-table.ts', 'test/unit/rare-changes.test.ts', [
+    ['await wait(Math.max(0, seconds * 1000 - Date.now()));', ''],
+    [
+      "while ((await commit(table, [remove({ pk, sk }, EXISTS)])) === 'busy')",
+      "if ((await commit(table, [remove({ pk, sk }, EXISTS)])) === 'busy')",
+    ],
+    ["condition: '#n = :before'", "condition: 'attribute_exists(#n)'"],
+    ['export const SKIPPED_IDS = 1_000_000;', 'export const SKIPPED_IDS = 100_000;'],
+    [
+      "'attribute_exists(pk)', otherwise: 'reload' } as const;",
+      "'attribute_exists(pk)', otherwise: 'not-found' } as const;",
+    ],
+  ]),
+  ...plant('lib/log.ts', 'test/unit/log.test.ts', [
+    ['/^ +at .+:\\d+:\\d+\\)?$/', '/^ +at .+/'],
+    ["code: typeof code === 'string' ? code : undefined", 'code: code === undefined ? undefined : String(code)'],
+    ['awsRequestId: $metadata?.requestId,', ''],
+  ]),
+  ...plant('lib/http/log-request.ts', 'test/unit/log.test.ts', [
+    ["logError('defect', error, { requestId: event.requestContext.requestId })", "logError('defect', error)"],
+  ]),
+  ...plant('lib/integrity/numbers.ts', 'test/unit/daily-verification.test.ts', [
+    [
+      'if (seen.totals[kind] === seen.counts[kind]) return NONE;',
+      'if (seen.totals[kind] >= seen.counts[kind]) return NONE;',
+    ],
+  ]),
+  ...plant('lib/integrity/survey.ts', 'test/unit/findings.test.ts', [
+    [
+      'if (Number.isSafeInteger(id)) seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);',
+      'seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);',
+    ],
+    ['  if (kind) {\n    seen.counts[kind]++;', '  if (kind && !flawOf(item)) {\n    seen.counts[kind]++;'],
+    ['seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);', 'seen.highestIds[kind] = id;'],
+    ["typeof item.pk !== 'string' || typeof item.sk !== 'string'", "typeof item.pk !== 'string'"],
+    ['highest: Math.max(highest, number)', 'highest: number'],
+  ]),
+  ...plant('lib/integrity/finding.ts', 'test/unit/findings.test.ts', [['`${pk} / ${sk}`', '`${pk}/${sk}`']]),
+];
