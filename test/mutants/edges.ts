@@ -288,7 +288,7 @@ export const edges: readonly Mutant[] = [
   ...plant('lib/restore/adopt-table.ts', 'test/unit/rare-changes.test.ts', [
     ['SKIPPED_IDS = 1_000_000', 'SKIPPED_IDS = 1_000'],
     ['Math.floor(Date.now() / 1000) + 1', 'Math.floor(Date.now() / 1000)'],
-    ['  await wait(seconds * 1000 - Date.now());\n', ''],
+    ['  await wait(Math.max(0, seconds * 1000 - Date.now()));\n', ''],
     ["    await advanceSequence(table, 'INTEGRATION', skippedIds),\n", ''],
     ["startsWith('RESET#')", "startsWith('RESET')"],
     ["=== 'busy') await wait(50)", "=== 'changed') await wait(50)"],
