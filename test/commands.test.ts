@@ -287,7 +287,7 @@ describe.concurrent('npm run adopt', () => {
   });
 
   it.each([
-    ...['0', '1.5', '1000000000'].map((skip): [string[], string[]] => [
+    ...['', '0', '1.5', '1000000000'].map((skip): [string[], string[]] => [
       [`--skip=${skip}`],
       ['--skip takes a whole number from 1 to 999999999.', USAGE],
     ]),

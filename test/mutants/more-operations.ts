@@ -25,8 +25,15 @@ export const moreOperations: readonly Mutant[] = [
       "alert(UpdateParameter.about, 'updated', parameter.id)",
       "alert(UpdateParameter.about, 'updated', parameter.integration.id)",
     ],
+    ['etag(parameter)', 'etag(parameter.integration)'],
   ]),
-  ...plant('functions/publish-keys.ts', 'test/authentication.test.ts', [['max-age=300', 'max-age=86400']]),
+  ...plant('functions/publish-keys.ts', 'test/authentication.test.ts', [
+    ['max-age=300', 'max-age=86400'],
+    [
+      'const { keys } = await readKeySet(table);\n  return ok({ keys }',
+      'const keys = await readKeySet(table);\n  return ok(keys',
+    ],
+  ]),
   ...plant('functions/count-integrations.ts', 'test/read-budget.test.ts', [
     ['readBudget(table, caller.id)', 'async () => undefined'],
   ]),
@@ -181,8 +188,15 @@ export const moreOperations: readonly Mutant[] = [
       "if (repair && verification.findings.some(({ remedy }) => 'writes' in remedy)) {",
       'if (repair && verification.findings.length > 0) {',
     ],
+    ['    report(verification);\n    await repairTable', '    await repairTable'],
+    ["if (table === '') fail(`--table wants a name\\n${USAGE}`);", ''],
+    ['note(messageOf(error));\n  return NOT_VERIFIED;', 'note(messageOf(error));\n  return FINDINGS;'],
   ]),
-  ...plant('infra/adopt.ts', 'test/commands.test.ts', [['/^[1-9]\\d{0,8}$/', '/^\\d{1,9}$/']]),
+  ...plant('infra/adopt.ts', 'test/commands.test.ts', [
+    ['/^[1-9]\\d{0,8}$/', '/^\\d{1,9}$/'],
+    ['if (error instanceof NotGatehouseTable) fail(', 'if (error instanceof NotGatehouseTable) say('],
+    ['const skip = values.skip ?? String(SKIPPED_IDS);', 'const skip = values.skip || String(SKIPPED_IDS);'],
+  ]),
   ...plant('infra/first-admin.ts', 'test/commands.test.ts', [
     [
       "if (error instanceof Failure && error.code === 'unavailable') {",
@@ -245,5 +259,60 @@ export const moreOperations: readonly Mutant[] = [
       "'attribute_exists(pk)', otherwise: 'reload' } as const;",
       "'attribute_exists(pk)', otherwise: 'not-found' } as const;",
     ],
+  ]),
+  ...plant('functions/list-authorities.ts', 'test/users.test.ts', [['ok(ROLES)', 'ok(ROLES.slice(0, 2))']]),
+  ...plant('functions/authenticate.ts', 'test/authentication.test.ts', [
+    ['body.rememberMe', 'body.rememberMe !== undefined'],
+  ]),
+  ...plant('functions/request-reset.ts', 'test/reset.test.ts', [['  await requestReset(', '  void requestReset(']]),
+  ...plant('functions/update-integration.ts', 'test/conditional.test.ts', [
+    ['caller, body, expected)', 'caller, body, undefined)'],
+  ]),
+  ...plant('functions/delete-user.ts', 'test/conditional.test.ts', [
+    ['path.login, expected)', 'path.login, undefined)'],
+  ]),
+  ...plant('functions/get-user.ts', 'test/users.test.ts', [
+    ['findUserByLogin(table, path.login)', 'findUserByLogin(table, path.login.toLowerCase())'],
+  ]),
+  ...plant('functions/create-integration.ts', 'test/success-headers.test.ts', [
+    ['`/api/utm-integrations/${integration.id}`', '`/api/utm-integration/${integration.id}`'],
+  ]),
+  ...plant('functions/count-parameters.ts', 'test/filters.test.ts', [
+    ['countParameters(table, caller, query)', 'countParameters(table, caller, { ...query, filters: [] })'],
+  ]),
+  ...plant('functions/list-integrations.ts', 'test/read-budget.test.ts', [
+    [
+      "'INTEGRATION', query, integrationOf, readBudget(table, caller.id)",
+      "'INTEGRATION', query, integrationOf, readBudget(table, 0)",
+    ],
+  ]),
+  ...plant('lib/health.ts', 'test/unit/views.test.ts', [
+    ['await table.get(rosterKey);', 'table.get(rosterKey).catch(() => undefined);'],
+  ]),
+  ...plant('lib/together.ts', 'test/late-work.test.ts', [
+    ['for (const outcome of outcomes) if', 'for (const outcome of outcomes.toReversed()) if'],
+  ]),
+  ...plant('lib/aws.ts', 'test/unit/aws.test.ts', [
+    ["'ETIMEDOUT'].includes", "'TIMEDOUT'].includes"],
+    ['keepAlive: true, maxSockets: 50 }),\n  httpsAgent', 'maxSockets: 50 }),\n  httpsAgent'],
+    ['Math.min(longest, timeLeft() - RESERVE)', 'Math.min(longest, timeLeft()) - RESERVE'],
+  ]),
+  ...plant('lib/kms.ts', 'test/unit/aws.test.ts', [['shared ??= new', 'shared = new']]),
+  ...plant('lib/fields.ts', 'test/unit/schemas.test.ts', [
+    ['/^\\P{Cc}*$/u', '/^\\P{Cc}+$/u'],
+    ["value.trim() !== ''", "value !== ''"],
+    ['v.transform((value) => value || null)', 'v.transform((value) => value ?? null)'],
+  ]),
+  ...plant('lib/tokens/thumbprint.ts', 'test/unit/tokens.test.ts', [
+    ["crv: 'P-256', kty: 'EC', x, y", "kty: 'EC', crv: 'P-256', x, y"],
+  ]),
+  ...plant('lib/users/precedence.ts', 'test/unit/rare-changes.test.ts', [
+    ['Math.ceil(until / 1000) + MARGIN', 'Math.ceil(until / 1000)'],
+  ]),
+  ...plant('lib/audit/audit-contracts.ts', 'test/unit/contracts.test.ts', [
+    ["{ sortable: ['time'] }", "{ sortable: ['time', 'actor'] }"],
+  ]),
+  ...plant('infra/bundle.ts', 'test/stack/bundles.test.ts', [
+    ["mainFields: ['module', 'main']", "mainFields: ['main', 'module']"],
   ]),
 ];
