@@ -6,7 +6,7 @@ export const moreOperations: readonly Mutant[] = [
   ...plant('functions/authenticate.ts', 'test/success-headers.test.ts', [
     ['Authorization: `Bearer ${token}`', 'Authorization: token'],
   ]),
-  ...plant('functions/create-user.ts', 'test/late-work.test.ts', [['if (key) await invite(', 'if (key) void invite(']]),
+  ...plant('functions/create-user.ts', 'test/reset.test.ts', [['if (key) await invite(', 'if (key) void invite(']]),
   ...plant('functions/create-user.ts', 'test/success-headers.test.ts', [
     ['${encodeURIComponent(user.login)}', '${encodeURI(user.login)}'],
   ]),
