@@ -171,6 +171,12 @@ describe('a request', () => {
     expect(left).toBeGreaterThan(6500);
     expect(left).toBeLessThanOrEqual(7000);
   });
+
+  it('is answered when its work is over, however little time Lambda leaves it', async () => {
+    const handler = endpoint(OPEN, () => new Promise((resolve) => setTimeout(resolve, 5, done())));
+
+    expect((await call(handler, {}, 1)).statusCode).toBe(200);
+  });
 });
 
 describe('the body of a request', () => {
