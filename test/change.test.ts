@@ -4,6 +4,7 @@ import { change, commit, unlessUnavailable } from '../lib/table/change.ts';
 import type { Table } from '../lib/table/table.ts';
 import type { Otherwise, Write } from '../lib/table/write.ts';
 import { startClock } from '../lib/time-left.ts';
+import { aWhile } from './support/a-while.ts';
 
 /* Load, decide, commit, against a table that answers as it is told. */
 
@@ -101,6 +102,26 @@ describe('a change', () => {
     }
 
     expect(Date.now() - started).toBe(0);
+  });
+
+  it('decides again at once that first time also where the table was busy before', async () => {
+    const waits: number[] = [];
+
+    // Of 20 random waits one is longer than nothing.
+    for (let round = 0; round < 20; round++) {
+      const times: number[] = [];
+      const replies = [cancelled('TransactionConflict'), cancelled('ConditionalCheckFailed')];
+      const table = {
+        async transact() {
+          const reply = replies[times.push(Date.now()) - 1];
+          if (reply) throw reply;
+        },
+      } as Partial<Table> as Table;
+      await run(table, 'reload');
+      waits.push((times[2] as number) - (times[1] as number));
+    }
+
+    expect(waits).toEqual(Array(20).fill(0));
   });
 
   it('backs off when what it has read keeps changing, and gives up after five seconds', async () => {
@@ -225,7 +246,10 @@ describe('a change', () => {
       table,
       async () => undefined,
       () => ({ writes: [write('reload')], result: undefined }),
-      async () => void told.push(tokens.length),
+      async () => {
+        await aWhile();
+        told.push(tokens.length);
+      },
     );
     await vi.runAllTimersAsync();
     await changed;

@@ -1,8 +1,9 @@
 import type { Key, Kind } from '../../lib/table/keys.ts';
 import type { Item, Range, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
+import { aWhile } from './a-while.ts';
 
-/** A table in the memory of a test, which notes what it is asked. */
+/** A table in the memory of a test, which notes what it is asked, and what is written once that is over. */
 export interface MemoryTable extends Table {
   /** What was asked for, in order: the operation, and the partition or the kind. */
   readonly calls: string[];
@@ -55,10 +56,12 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
       return ++lastId;
     },
     async update(write) {
+      await aWhile();
       updates.push(write);
       return { ...write.key };
     },
     async transact(writes) {
+      await aWhile();
       transactions.push(writes);
       for (const write of writes) {
         if (write.act === 'Put') items.set(nameOf(write.key), { ...write.attributes, ...write.key });

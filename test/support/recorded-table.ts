@@ -1,8 +1,9 @@
 import type { Key } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
+import { aWhile } from './a-while.ts';
 
-/** A table that has these items, notes what is written and changes nothing. */
+/** A table that has these items, notes what is written once that is over, and changes nothing. */
 export interface RecordedTable extends Table {
   items: Item[];
   readonly reads: Key[][];
@@ -13,11 +14,6 @@ export interface RecordedTable extends Table {
   readonly refusals: (Error | undefined)[];
   /** What becomes of the next updates, in turn: made, refused by their condition, or failed. */
   readonly updates: (boolean | Error)[];
-}
-
-/** What is not waited for comes too late to be seen. */
-async function later(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await undefined;
 }
 
 export function recordedTable(...items: Item[]): RecordedTable {
@@ -49,14 +45,14 @@ export function recordedTable(...items: Item[]): RecordedTable {
       return 100 + table.ids.length;
     },
     async update(write) {
-      await later();
+      await aWhile();
       table.updated.push(write);
       const outcome = table.updates.shift() ?? true;
       if (outcome instanceof Error) throw outcome;
       return outcome ? { ...write.key } : undefined;
     },
     async transact(writes) {
-      await later();
+      await aWhile();
       table.transacted.push(writes);
       if (table.transacted.length > 1000) throw new Error('The table is asked without end');
       const refusal = table.refusals.shift();

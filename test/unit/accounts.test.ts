@@ -19,6 +19,7 @@ import { put } from '../../lib/table/write.ts';
 import { startClock, timeLeft } from '../../lib/time-left.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
+import { aWhile } from '../support/a-while.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { cancelledBy, type RecordedTable, recordedTable } from '../support/recorded-table.ts';
 
@@ -40,11 +41,12 @@ afterEach(() => {
   startClock(Number.POSITIVE_INFINITY);
 });
 
-/** What happened around the table, in order. */
+/** What happened around the table, in the order in which it was over. */
 let events: string[] = [];
 let outdated = false;
 const passwords: Passwords = {
   async hash(password) {
+    await aWhile();
     events.push(`hash ${password}`);
     return `hash of ${password}`;
   },
@@ -59,8 +61,7 @@ const guessing: Guessing = {
     events.push(`reserve ${login} ${source.address} ${source.arrivedAt}`);
     return {
       async forgive() {
-        // What is not waited for comes too late to be seen.
-        for (let turn = 0; turn < 20; turn++) await undefined;
+        await aWhile();
         events.push('forgive');
       },
     };
@@ -69,15 +70,18 @@ const guessing: Guessing = {
     events.push(`count ${source.address} ${source.arrivedAt}`);
   },
   async mailboxProved(login, source) {
+    await aWhile();
     events.push(`proved ${login} ${source.address}`);
     return [PROVED];
   },
 };
 const mailer: Mailer = {
   async sendLink(occasion, { email }, key) {
+    await aWhile();
     events.push(`mail ${occasion} ${email} ${key}`);
   },
   async notify(occasion, { email }) {
+    await aWhile();
     events.push(`notify ${occasion} ${email}`);
   },
 };

@@ -6,6 +6,7 @@ import { set, unchanged, type Write } from '../../lib/table/write.ts';
 import { startClock } from '../../lib/time-left.ts';
 import { type Caller, changeAs, demandEntitled, findCallerUser } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
+import { aWhile } from '../support/a-while.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
 
 afterEach(() => {
@@ -211,6 +212,8 @@ describe('precedence', () => {
     const { transact } = table;
     let tries = 0;
     table.transact = async (writes, token) => {
+      // What does not wait for it has made its change before.
+      if (writes[0]?.key.pk === precedenceKey(8).pk) await aWhile(200);
       if (++tries > 1) return transact(writes, token);
       throw Object.assign(new Error('cancelled'), {
         name: 'TransactionCanceledException',

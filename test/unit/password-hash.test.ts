@@ -154,6 +154,12 @@ describe('a password', () => {
     expect(asked).toEqual([]);
   });
 
+  it('may have been made with more memory than a new hash takes: OWASP’s 46 MiB', async () => {
+    const { passwords } = passwordsWhereKmsAnswers(macOf(MAC));
+
+    expect(await passwords.matches('password', phc({ memory: 47_104 }))).toBe(true);
+  });
+
   it('can have ten passes', async () => {
     const { passwords } = passwordsWhereKmsAnswers(macOf(MAC));
 

@@ -13,6 +13,7 @@ import { updateUser } from '../../lib/users/update-user.ts';
 import type { User } from '../../lib/users/user.ts';
 import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
 import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-table.ts';
+import { aWhile } from '../support/a-while.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.000Z');
@@ -45,12 +46,13 @@ const itemsOf = (...users: User[]): Item[] =>
     { ...loginGuardKey(user.login), id: user.id },
   ]);
 
-/** Notes whom it tells of what. */
+/** Notes whom it has told of what. */
 function recordingMailer() {
   const told: [string, string][] = [];
   const mailer: Mailer = {
     sendLink: async () => undefined,
     notify: async (occasion, user) => {
+      await aWhile();
       told.push([occasion, user.email]);
     },
   };
