@@ -94,6 +94,16 @@ describe('the keys that verify tokens', () => {
     expect((await verifier.verify(signedBy(key))).id).toBe(7);
   });
 
+  it('verify nothing once they are older than that and the table does not answer', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+    await verifier.verify(signedBy(key));
+    table.answers = false;
+    pass(301);
+
+    await expect(verifier.verify(signedBy(key))).rejects.toThrow('The table does not answer');
+  });
+
   it('may be out of reach at the start: the next request reads them, and is refused as an outage only', async () => {
     const table = tableOf(key);
     table.answers = false;

@@ -1,8 +1,9 @@
 import { domain } from './domain.ts';
 import { edges } from './edges.ts';
+import { moreDomain } from './more-domain.ts';
 import { moreOperations } from './more-operations.ts';
 import type { Mutant } from './mutant.ts';
 import { operations } from './operations.ts';
 
 /** Every mutant that is planted. */
-export const mutants: readonly Mutant[] = [...domain, ...edges, ...operations, ...moreOperations];
+export const mutants: readonly Mutant[] = [...domain, ...edges, ...operations, ...moreDomain, ...moreOperations];

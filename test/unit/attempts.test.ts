@@ -114,6 +114,8 @@ describe('a guess', () => {
     expect(() => reserve({ elsewhere }, { arrivedAt: end - 1, now: end - 1 })).toThrow(refused(1));
     expect(() => reserve({ elsewhere }, { arrivedAt: end - 1, now: end + 5000 })).toThrow(refused(1));
     expect(() => reserve({ elsewhere })).toThrow(refused(seconds));
+    // The rest of a second counts as one.
+    expect(() => reserve({ elsewhere }, { now: NOW + 1 })).toThrow(refused(seconds));
     expect(reserve({ elsewhere }, { arrivedAt: end, now: end }).writes).toHaveLength(1);
   });
 

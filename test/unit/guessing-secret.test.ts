@@ -156,6 +156,19 @@ describe('a guess', () => {
     await expect(guessing.reserve('ada', from('203.0.113.7'))).rejects.toMatchObject({ code: 'unavailable' });
   });
 
+  it('is rejected when its source has had its share meanwhile', async () => {
+    const table = recordedTable();
+    const { guessing } = await guessingOn(table, MAC);
+    table.update = async () => {
+      table.items = [{ ...source, n: 100, requests: 200, since: NOW - 60_000 }];
+      return undefined;
+    };
+
+    const refused = guessing.reserve('ada', from('203.0.113.7'));
+
+    await expect(refused).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
+  });
+
   it('that was right and cannot be forgiven in an outage is right all the same', async () => {
     const table = recordedTable();
     const { guessing } = await guessingOn(table, MAC);

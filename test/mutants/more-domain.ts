@@ -1,0 +1,230 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are source, with its templates.
+import type { Mutant } from './mutant.ts';
+
+/** Mutants of one file that the same tests notice: each text, and what it becomes. */
+const planted = (file: string, killedBy: readonly string[], ...changes: readonly [from: string, to: string][]) =>
+  changes.map(([from, to]): Mutant => ({ file, from, to, killedBy }));
+
+/** More mutants of the domain and its edges: above all promises that nothing waits for, limits, and outages that change what is done. */
+export const moreDomain: readonly Mutant[] = [
+  ...planted(
+    'lib/accounts/attempts.ts',
+    ['test/unit/attempts.test.ts'],
+    ['Math.ceil((free - now) / 1000)', 'Math.floor((free - now) / 1000)'],
+    ['AND (attribute_not_exists(#requests) OR #requests < :requestLimit)', 'AND #requests < :requestLimit'],
+    [
+      'put(keys.network, { ...counted, expires: network.expires })',
+      'put(keys.network, { ...counted, expires: seconds(now) + MEMORY })',
+    ],
+  ),
+  ...planted(
+    'lib/accounts/change-password.ts',
+    ['test/unit/accounts.test.ts'],
+    ['  await together([\n    Promise.resolve(attempt', '  void together([\n    Promise.resolve(attempt'],
+  ),
+  ...planted(
+    'lib/accounts/guessing.ts',
+    ['test/unit/guessing-secret.test.ts'],
+    ['const TRIES = 5;', 'const TRIES = 1;'],
+    ['await unlessUnavailable(together(', 'void unlessUnavailable(together('],
+    ['      await count(keys.source, source, 1, arrivedAt);', '      void count(keys.source, source, 1, arrivedAt);'],
+    ['await count(key, await readCount(key), 0, arrivedAt);', 'void count(key, await readCount(key), 0, arrivedAt);'],
+  ),
+  ...planted(
+    'lib/accounts/log-in.ts',
+    ['test/unit/accounts.test.ts'],
+    ["loginGuardKey(isLogin(login) ? login : '.')", 'loginGuardKey(login)'],
+    ['  await attempt.forgive();', '  void attempt.forgive();'],
+    ['await renewHash(table', 'void renewHash(table'],
+    ['await unlessUnavailable(commit(', 'void unlessUnavailable(commit('],
+  ),
+  ...planted(
+    'lib/accounts/password-reset.ts',
+    ['test/unit/accounts.test.ts'],
+    ['startClock(DURATION - MARGIN + RESERVE)', 'startClock(DURATION)'],
+    ['if (notified) await mailer.notify', 'if (notified) void mailer.notify'],
+    ['if (mail) await mailer.sendLink', 'if (mail) void mailer.sendLink'],
+  ),
+  ...planted(
+    'lib/accounts/source.ts',
+    ['test/unit/attempts.test.ts'],
+    [".map((group) => Number.parseInt(group || '0', 16).toString(16))", ''],
+  ),
+  ...planted(
+    'lib/accounts/update-account.ts',
+    ['test/unit/user-changes.test.ts'],
+    ['if (notified) await mailer', 'if (notified) void mailer'],
+  ),
+  ...planted(
+    'lib/audit/audit-contracts.ts',
+    ['test/unit/contracts.test.ts', 'test/unit/audit.test.ts'],
+    ["      actorId: 'number',\n      action: {", '      action: {'],
+  ),
+  ...planted(
+    'lib/audit/read-audits.ts',
+    ['test/unit/audit.test.ts'],
+    ['if (!last) continue;', 'if (!last) break;'],
+    ['if (found.length > end) break;', 'if (found.length >= end) break;'],
+    ['await spend(items.length * UNITS_PER_ENTRY);', 'void spend(items.length * UNITS_PER_ENTRY);'],
+  ),
+  ...planted(
+    'lib/aws.ts',
+    ['test/unit/aws.test.ts'],
+    [".on('timeout', () => request.destroy())", ".on('timeout', () => undefined)"],
+    [
+      'httpsAgent: new https.Agent({ keepAlive: true, maxSockets: 50 })',
+      'httpsAgent: new https.Agent({ maxSockets: 50 })',
+    ],
+  ),
+  ...planted(
+    'lib/cold-start.ts',
+    ['test/unit/aws.test.ts'],
+    ['started.push(work().catch(() => undefined));', 'started.push(work());'],
+  ),
+  ...planted(
+    'lib/fields.ts',
+    ['test/unit/schemas.test.ts'],
+    ['v.transform((value) => value || null)', 'v.transform((value) => value ?? null)'],
+  ),
+  ...planted(
+    'lib/health.ts',
+    ['test/unit/views.test.ts'],
+    ['await table.get(rosterKey);', 'void table.get(rosterKey);'],
+  ),
+  ...planted(
+    'lib/http/answer.ts',
+    ['test/unit/answer.test.ts'],
+    ['page - 1 <= (last ?? page) ? page - 1 : -1', 'page - 1'],
+  ),
+  ...planted(
+    'lib/http/endpoint.ts',
+    ['test/unit/endpoint.test.ts'],
+    ['timeoutEarlyInMillis: 0', 'timeoutEarlyInMillis: 500'],
+    [
+      'request.response.statusCode, Date.now() - started, failure.code);',
+      'request.response.statusCode, Date.now() - started);',
+    ],
+  ),
+  ...planted(
+    'lib/http/json-form.ts',
+    ['test/json-form.test.ts'],
+    ['const key: string = JSON.parse(token);', 'const key = token;'],
+  ),
+  ...planted(
+    'lib/http/request.ts',
+    ['test/unit/endpoint.test.ts'],
+    ['values[name] = [...(values[name] ?? []), value];', 'values[name] = [value];'],
+  ),
+  ...planted(
+    'lib/integrations/integration-contracts.ts',
+    ['test/unit/schemas.test.ts'],
+    ["active: v.nullish(v.boolean('TypeMismatch'), true)", "active: v.optional(v.boolean('TypeMismatch'), true)"],
+  ),
+  ...planted(
+    'lib/integrations/sealed-value.ts',
+    ['test/unit/sealed-value.test.ts'],
+    ['wrapped.length >> 8, wrapped.length & 0xff', '0, wrapped.length'],
+  ),
+  ...planted(
+    'lib/list-query.ts',
+    ['test/unit/list-query.test.ts'],
+    [
+      'value === undefined || every((part) => !contains(part))',
+      'value !== undefined && every((part) => !contains(part))',
+    ],
+  ),
+  ...planted(
+    'lib/mail/mail-limit.ts',
+    ['test/unit/mail.test.ts'],
+    ['Math.ceil(since / 1000) + WINDOW', 'Math.ceil(since / 1000)'],
+  ),
+  ...planted(
+    'lib/mail/mail.ts',
+    ['test/unit/mail.test.ts'],
+    ['Object.hasOwn(templates, user.langKey) ? templates[user.langKey] : undefined', 'templates[user.langKey]'],
+    ["  openConnection('email');\n", ''],
+    ['  await mailer\n    .sendLink', '  void mailer\n    .sendLink'],
+    ['await ses.send(mail, inTime(longest));', 'ses.send(mail, inTime(longest));'],
+  ),
+  ...planted(
+    'lib/passwords/passwords.ts',
+    ['test/unit/password-hash.test.ts'],
+    [
+      'const computed = await mac(password, salt, cost, key);',
+      'const computed = await mac(password, salt, COST, key);',
+    ],
+    ['Number(memory) > 262_144', 'Number(memory) > 26_214'],
+  ),
+  ...planted(
+    'lib/table/change.ts',
+    ['test/change.test.ts'],
+    ['bound = Math.min(2 * bound, LONGEST_WAIT);', 'bound = 2 * bound;'],
+    ["if (outcome === 'changed') timesChanged++;", 'timesChanged++;'],
+    ["if (others.length > 0) return 'busy';\n", "if (others.length > 0 && broken.length === 0) return 'busy';\n"],
+    ['    await onContention();', '    void onContention();'],
+  ),
+  ...planted(
+    'lib/table/list.ts',
+    ['test/unit/list.test.ts'],
+    ['Math.max(0, id - 1)', 'id - 1'],
+    ['if (counted !== undefined) await pay(', 'if (counted !== undefined) void pay('],
+    ['  await pay(limit);', '  void pay(limit);'],
+    ['  await spend(Math.min(', '  void spend(Math.min('],
+  ),
+  ...planted('lib/table/read-budget.ts', ['test/unit/read-budget.test.ts'], ['expiry(latest + cost)', 'expiry(now)']),
+  ...planted(
+    'lib/tokens/signing-keys.ts',
+    ['test/unit/tokens.test.ts'],
+    ['items.filter((item) => !isNotBefore(item)).map(', 'items.map('],
+    ['await change(table, () => table.get(key), decide);', 'void change(table, () => table.get(key), decide);'],
+  ),
+  ...planted(
+    'lib/tokens/verify-token.ts',
+    ['test/signing-keys.test.ts'],
+    ['if (now - readAt > KEYS_EXPIRE) await readKeys();', 'if (now - readAt > KEYS_EXPIRE) void readKeys();'],
+    ['    readAt = Date.now();\n', ''],
+    [
+      'if (now - readAt > KEYS_EXPIRE) await readKeys();',
+      'if (now - readAt > KEYS_EXPIRE) await readKeys().catch(() => undefined);',
+    ],
+  ),
+  ...planted(
+    'lib/users/administrators.ts',
+    ['test/unit/write.test.ts', 'test/unit/user-changes.test.ts'],
+    [
+      'if (before && administers(before) && !administers(after)) return [leaveRoster(before.id)];',
+      'if (before && administers(before) && !after) return [leaveRoster(before.id)];',
+    ],
+  ),
+  ...planted(
+    'lib/users/caller.ts',
+    ['test/unit/caller.test.ts'],
+    ['if (Date.now() + wait > giveUpAt)', 'if (Date.now() > giveUpAt)'],
+    ['await takePrecedence(table, target.id);', 'void takePrecedence(table, target.id);'],
+  ),
+  ...planted(
+    'lib/users/first-administrator.ts',
+    ['test/unit/rare-changes.test.ts'],
+    ['if (roster?.ids) return undefined;', 'if (roster) return undefined;'],
+  ),
+  ...planted(
+    'lib/users/precedence.ts',
+    ['test/unit/rare-changes.test.ts'],
+    ['await commit(table', 'void commit(table'],
+  ),
+  ...planted(
+    'lib/users/update-user.ts',
+    ['test/unit/user-changes.test.ts'],
+    ['if (notified) await mailer', 'if (notified) void mailer'],
+  ),
+  ...planted(
+    'lib/users/user-contracts.ts',
+    ['test/unit/contracts.test.ts', 'test/unit/list-query.test.ts', 'test/unit/schemas.test.ts'],
+    ["  createdBy: 'text',\n", ''],
+  ),
+  ...planted(
+    'lib/users/user-table.ts',
+    ['test/unit/user-changes.test.ts'],
+    ["names: { '#hash': 'passwordHash' },", "names: { '#hash': 'resetStamp' },"],
+  ),
+];
