@@ -92,13 +92,9 @@ describe('a list', () => {
 
     it.each([
       [0, 5],
-      [1, 5],
       [2, 7],
       [1, 20],
-      [5, 20],
-      [3, 6],
       [4, 6],
-      [99, 20],
       [9e14, 2000],
     ])('has on page %i of %i what comes there, in either direction', async (page, size) => {
       const from = page * Math.min(size, largest);
@@ -153,13 +149,8 @@ describe('a list', () => {
 
     it.each([
       'cacheBuster=1700000000000&unknown=x&__proto__=y',
-      'page=-1&size=-1',
-      'page=x&size=0',
-      'page=1.5&size=2.5',
-      'page=&size=',
-      'page=1e3&size=1e3',
+      'page=-1&size=0',
       'page=99999999999999999999&size=99999999999999999999',
-      'page=%00&size=%F0%9F%92%A9',
       'page=%FF&size=%FF',
       'sort=',
     ])('takes %s for the defaults', async (query) => {
@@ -176,15 +167,12 @@ describe('a list', () => {
       expect(linksOf(list).map(([, { searchParams }]) => searchParams.get('size'))).toContain(String(largest));
     });
 
-    it.each(['nonsense', 'password', 'passwordHash', 'confValue', 'version', 'pk', '__proto__', 'id,login;drop'])(
-      'cannot be sorted by %s',
-      async (field) => {
-        const { status, body } = await get(`${path}?sort=id,asc&sort=${field},desc`);
+    it.each(['password', 'confValue', '__proto__'])('cannot be sorted by %s', async (field) => {
+      const { status, body } = await get(`${path}?sort=id,asc&sort=${field},desc`);
 
-        expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.validation' });
-        expect(body.fieldErrors).toMatchObject([{ field: 'sort' }]);
-      },
-    );
+      expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.validation' });
+      expect(body.fieldErrors).toMatchObject([{ field: 'sort' }]);
+    });
   });
 
   it.each([

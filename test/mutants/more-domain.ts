@@ -57,7 +57,7 @@ export const moreDomain: readonly Mutant[] = [
   ),
   ...planted(
     'lib/audit/audit-contracts.ts',
-    ['test/unit/contracts.test.ts', 'test/unit/audit.test.ts'],
+    ['test/unit/contracts.test.ts'],
     ["      actorId: 'number',\n      action: {", '      action: {'],
   ),
   ...planted(
@@ -190,7 +190,7 @@ export const moreDomain: readonly Mutant[] = [
   ),
   ...planted(
     'lib/users/administrators.ts',
-    ['test/unit/write.test.ts', 'test/unit/user-changes.test.ts'],
+    ['test/unit/write.test.ts'],
     [
       'if (before && administers(before) && !administers(after)) return [leaveRoster(before.id)];',
       'if (before && administers(before) && !after) return [leaveRoster(before.id)];',
@@ -217,11 +217,7 @@ export const moreDomain: readonly Mutant[] = [
     ['test/unit/user-changes.test.ts'],
     ['if (notified) await mailer', 'if (notified) void mailer'],
   ),
-  ...planted(
-    'lib/users/user-contracts.ts',
-    ['test/unit/contracts.test.ts', 'test/unit/list-query.test.ts', 'test/unit/schemas.test.ts'],
-    ["  createdBy: 'text',\n", ''],
-  ),
+  ...planted('lib/users/user-contracts.ts', ['test/unit/contracts.test.ts'], ["  createdBy: 'text',\n", '']),
   ...planted(
     'lib/users/user-table.ts',
     ['test/unit/user-changes.test.ts'],

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { type Bench, openBench } from './support/bench.ts';
-import { runHistory } from './support/histories.ts';
-import { LONG } from './support/long.ts';
-import { seed } from './support/seed.ts';
+import { type Bench, openBench } from '../support/bench.ts';
+import { runHistory } from '../support/histories.ts';
+import { seed } from '../support/seed.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -13,7 +12,7 @@ afterAll(() => bench.gatehouse.stop());
 it('what several clients do at once with the same users, faults included, could have been done in one order', {
   timeout: 120_000,
 }, async () => {
-  const found = await runHistory(bench, { seed, clients: LONG ? 8 : 4, operations: 15, faults: true });
+  const found = await runHistory(bench, { seed, clients: 8, operations: 15, faults: true });
 
   expect(found, found).toBeUndefined();
 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { actionsOf } from '../infra/local/actions.ts';
-import { FAULTS, type Fault, openFaults } from '../infra/local/faults.ts';
-import type { Call } from '../infra/local/front.ts';
-import { type Route, routes } from '../routes.ts';
+import { actionsOf } from '../../infra/local/actions.ts';
+import { FAULTS, type Fault, openFaults } from '../../infra/local/faults.ts';
+import type { Call } from '../../infra/local/front.ts';
+import { type Route, routes } from '../../routes.ts';
 import {
   CHANGES,
   type Change,
@@ -10,15 +10,13 @@ import {
   openStage,
   type Prepared,
   type Stage,
-} from './support/changes.ts';
-import { type Gatehouse, type Received, startGatehouse } from './support/gatehouse.ts';
-import { expectIntact } from './support/intact.ts';
-import { LONG } from './support/long.ts';
+} from '../support/changes.ts';
+import { type Gatehouse, type Received, startGatehouse } from '../support/gatehouse.ts';
+import { expectIntact } from '../support/intact.ts';
 
 /*
  * What each row answers to each fault. docs/faults.md is written from what is seen here, and must say it:
- * `LONG=1 npx vitest run test/fault-table.test.ts -u` writes it anew. That takes its time: otherwise some rows stand for
- * all of them.
+ * `LONG=1 npx vitest run test/long/fault-table.test.ts -u` writes it.
  */
 
 /** A fault that strikes the first of certain calls or all of them, and the seconds within which there must be an answer. */
@@ -27,9 +25,7 @@ interface Strike {
   readonly once: boolean;
   readonly within: number;
 }
-const once = (...faults: Fault[]): Strike[] =>
-  // docs/faults.md is written where nothing else keeps the machine busy.
-  faults.map((fault) => ({ fault, once: true, within: LONG ? 5 : 10 }));
+const once = (...faults: Fault[]): Strike[] => faults.map((fault) => ({ fault, once: true, within: 5 }));
 /** No longer than a function may take. */
 const always = (...faults: Fault[]): Strike[] => faults.map((fault) => ({ fault, once: false, within: 10 }));
 
@@ -124,17 +120,8 @@ async function attemptAll(trials: readonly Trial[]): Promise<void> {
   expect(wrong).toEqual([]);
 }
 
-/** Each row meets these, which can be answered wrongly in most ways. */
-const TELLING = new Set<Fault>(LONG ? ['conflict', 'lost', 'kill'] : ['conflict', 'lost']);
-/** What must be unique, what must be sealed, and what only reads. */
-const SAMPLE = ['PUT /api/users', 'POST /api/utm-integration-confs', 'GET /api/users'];
-
 const product = (strikes: readonly Strike[], rows: readonly Change[], rest: Pick<Trial, 'struck' | 'concerns'>) =>
-  strikes.flatMap((strike) =>
-    rows
-      .filter(({ on }) => LONG || (strike.once && TELLING.has(strike.fault)) || SAMPLE.includes(on))
-      .map((change): Trial => ({ ...rest, strike, change })),
-  );
+  strikes.flatMap((strike) => rows.map((change): Trial => ({ ...rest, strike, change })));
 
 const names = (call: Call, item: string): boolean =>
   actionsOf(call).some(({ pk, sk }) =>
@@ -196,27 +183,25 @@ describe('in time and never wrongly', { timeout: 120_000 }, () => {
     return attemptAll([...transactions, ...reads].map((trial) => ({ ...trial, turn: turn(trial.change) })));
   });
 
-  if (LONG) {
-    it('answers every row that reads, and those that need KMS or SES', () => {
-      // Of two forms of the row, each needs one of the services.
-      const withPassword = (change: Change) =>
-        change.on === CREATION_WITH_PASSWORD.on ? CREATION_WITH_PASSWORD : change;
-      return attemptAll([
-        ...everything(KMS, 'KMS', changesThat(({ may }) => may.keys).map(withPassword)),
-        ...everything(
-          'Everything that a row asks of SES',
-          'SES',
-          changesThat(({ may }) => may.mail),
-        ),
-        ...everything(TABLE, 'DynamoDB', readers),
-      ]);
-    });
-  }
+  it('answers every row that reads, and those that need KMS or SES', () => {
+    // Of two forms of the row, each needs one of the services.
+    const withPassword = (change: Change) =>
+      change.on === CREATION_WITH_PASSWORD.on ? CREATION_WITH_PASSWORD : change;
+    return attemptAll([
+      ...everything(KMS, 'KMS', changesThat(({ may }) => may.keys).map(withPassword)),
+      ...everything(
+        'Everything that a row asks of SES',
+        'SES',
+        changesThat(({ may }) => may.mail),
+      ),
+      ...everything(TABLE, 'DynamoDB', readers),
+    ]);
+  });
 
   it('leaves an intact table', () => expectIntact(gatehouse));
 });
 
-if (LONG) it('as docs/faults.md tells', () => expect(documentOf()).toMatchFileSnapshot('../docs/faults.md'));
+it('as docs/faults.md tells', () => expect(documentOf()).toMatchFileSnapshot('../../docs/faults.md'));
 
 function documentOf(): string {
   const rank = ({ fault, once }: Strike) => 2 * FAULTS.indexOf(fault) + (once ? 0 : 1);
@@ -241,7 +226,7 @@ function allBut(rows: ReadonlySet<string>, same: readonly { on: string }[]): str
 
 const HEAD = `# What goes wrong, and what is answered
 
-Written by \`test/fault-table.test.ts\` from what it sees. Every row of the API is called while a call to AWS of its goes
+Written by \`test/long/fault-table.test.ts\` from what it sees. Every row of the API is called while a call to AWS of its goes
 wrong, the first one of its kind or all of them. No fault makes an answer that is not true: a success says that the change
 was made, once; a refusal (4xx) is never the answer to a fault; 503 carries \`Retry-After\`, and leaves the change made
 once or not at all; there is an answer before the function's time is over. Only who is killed cannot answer: then it is
