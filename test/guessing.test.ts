@@ -165,8 +165,8 @@ async function guessAtOnce(on: Gatehouse, login: string, times: number) {
 }
 
 describe('who knows the password', () => {
-  beforeAll(forgetAll);
   beforeAll(async () => {
+    await forgetAll();
     for (const login of ['boss', 'moved']) {
       await gatehouse.makeUser(login);
       await gatehouse.logIn(login);
@@ -316,8 +316,8 @@ describe('changing a password', () => {
 });
 
 describe('guesses that cannot succeed', () => {
-  beforeAll(forgetAll);
   beforeAll(async () => {
+    await forgetAll();
     await gatehouse.makeUser('exists');
     const asleep = await gatehouse.makeUser('asleep');
     const token = await gatehouse.logIn('admin');
