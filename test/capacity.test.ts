@@ -15,12 +15,12 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { meterCapacity, tokenBucket } from '../infra/local/capacity.ts';
-import { OPERATOR } from '../infra/local/cloud.ts';
 import { startEngine } from '../infra/local/engine.ts';
 import { startFront } from '../infra/local/front.ts';
 import { bytesAfterUpdate, type Item, itemBytes, readUnits, type Value, writeUnits } from '../infra/local/item-size.ts';
 import type { ServiceAnswer } from '../infra/local/kms.ts';
 import { localMailbox } from '../infra/local/mailbox.ts';
+import { OPERATOR } from '../infra/local/operator.ts';
 import { openMemoryState } from '../infra/local/state.ts';
 import { startGatehouse } from './support/gatehouse.ts';
 

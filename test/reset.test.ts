@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { OPERATOR } from '../infra/local/cloud.ts';
+import { OPERATOR } from '../infra/local/operator.ts';
 import { newResetKey } from '../lib/accounts/password-reset.ts';
 import { commit } from '../lib/table/change.ts';
 import { resetKey } from '../lib/table/keys.ts';

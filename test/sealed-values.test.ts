@@ -1,7 +1,7 @@
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, expect, it } from 'vitest';
-import { OPERATOR } from '../infra/local/cloud.ts';
 import type { Call } from '../infra/local/front.ts';
+import { OPERATOR } from '../infra/local/operator.ts';
 import { entityKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 

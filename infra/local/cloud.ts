@@ -7,6 +7,7 @@ import { type FunctionConfig, type Functions, runFunctions } from './functions.t
 import { type Api, type Cors, startGateway } from './gateway.ts';
 import { keyArn, localKms, makeKey, type StoredKey } from './kms.ts';
 import { localMailbox, type Mail } from './mailbox.ts';
+import { OPERATOR } from './operator.ts';
 import type { State } from './state.ts';
 import { ACCOUNT, type Made, readTemplate, resolve, type Template } from './template.ts';
 
@@ -50,9 +51,6 @@ export interface Cloud {
   redeploy(assembly: string): Promise<void>;
   stop(): Promise<void>;
 }
-
-/** Whoever is no function. */
-export const OPERATOR = { accessKeyId: 'operator', secretAccessKey: 'local' };
 
 const KEYS = 'keys.json';
 /** How long requests that have begun may take when the cloud stops; milliseconds. */

@@ -6,7 +6,8 @@ import { openTable, type Table } from '../../lib/table/table.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
-import { type Cloud, OPERATOR } from './cloud.ts';
+import type { Cloud } from './cloud.ts';
+import { OPERATOR } from './operator.ts';
 import type { State } from './state.ts';
 
 const DONE = 'first-accounts';

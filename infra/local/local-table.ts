@@ -1,7 +1,7 @@
 import { type DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { patientClient } from '../../lib/table/whole-table.ts';
-import { OPERATOR } from './cloud.ts';
 import { startEngine } from './engine.ts';
+import { OPERATOR } from './operator.ts';
 import { hasDatabase, openState, runningTable } from './state.ts';
 
 /** A local table that can be looked into. */

@@ -1,6 +1,6 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
-import { OPERATOR } from '../../infra/local/cloud.ts';
+import { OPERATOR } from '../../infra/local/operator.ts';
 import { newResetKey } from '../../lib/accounts/password-reset.ts';
 import { createIntegration } from '../../lib/integrations/create-integration.ts';
 import { integrationChanged } from '../../lib/integrations/integration-table.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { OPERATOR } from '../../infra/local/cloud.ts';
+import { OPERATOR } from '../../infra/local/operator.ts';
 import { VERIFIED_ATTRIBUTES } from '../../lib/integrity/item-kinds.ts';
 import { type Verification, verifyTable } from '../../lib/integrity/verify-table.ts';
 import { openWholeTable, patientClient } from '../../lib/table/whole-table.ts';
