@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import type { Around } from '../../infra/local/front.ts';
+import { commit } from '../../lib/table/change.ts';
+import { claim } from '../../lib/table/write.ts';
 import { type Items, itemsOf, putBack } from './items.ts';
 import { type Gatehouse, type Launch, launch } from './launch.ts';
+import { makeTokens } from './mint.ts';
 import { recordUnused } from './unused-rights.ts';
 
 export type { Gatehouse, Received } from './launch.ts';
@@ -31,7 +34,10 @@ async function share(): Promise<Shared> {
     around: (call, make) => (shared?.around ? shared.around(call, make) : make()),
   });
   // The first login publishes the key of tokens, and remembers that it has.
-  await gatehouse.logIn('admin');
+  const { publicKey } = makeTokens(await gatehouse.logIn('admin'));
+  // From the start, so that no function first meets it as an unknown key.
+  const { pk, sk, jwk } = publicKey;
+  await commit(gatehouse.table, [claim({ pk, sk }, { jwk }, 'reload')]);
   const start = [...(await itemsOf(gatehouse.cloud))].filter(([, { pk }]) => !pk.startsWith('ATTEMPTS#'));
   shared = { gatehouse, start: new Map(start), around: undefined };
   return shared;

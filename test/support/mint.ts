@@ -31,9 +31,13 @@ export function es256(input: string, key: KeyObject): string {
 /** What a token says of the account that it is given for. */
 type TokenHolder = Pick<User, 'id' | 'accountStamp'> & Partial<Pick<User, 'authorities' | 'passwordChanges'>>;
 
+/** One key for all files of a worker: a function that has met an unknown key looks for no other one for a while. */
+const worker = globalThis as { mintingKey?: Key };
+
 /** Tokens without logins, which cost two hashes each: signed by a key of their own, like a real one in all but the user. */
 export function makeTokens(real: string) {
-  const { jwk, privateKey } = makeKey();
+  worker.mintingKey ??= makeKey();
+  const { jwk, privateKey } = worker.mintingKey;
   const [header, claims] = real.split('.').slice(0, 2).map(decode);
   return {
     /** For the table: whoever verifies must find it. */
