@@ -11,14 +11,14 @@ describe('many creations at once', () => {
   const create = (login: string, email: string) =>
     gatehouse.call('POST', '/api/users', { token, body: { login, email } });
 
-  it('give 100 users 100 ids, and count them', async () => {
-    const names = Array.from({ length: 100 }, (_, n) => `crowd-${n}`);
+  it('give 50 users 50 ids, and count them', async () => {
+    const names = Array.from({ length: 50 }, (_, n) => `crowd-${n}`);
     const answers = await Promise.all(names.map((name) => create(name, `${name}@example.com`)));
 
     expect(answers.map(({ status }) => status).filter((status) => status !== 201)).toEqual([]);
-    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(100);
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(50);
     const { headers, body } = await gatehouse.call('GET', '/api/users?size=2000', { token });
-    expect(headers['x-total-count']).toBe('102');
+    expect(headers['x-total-count']).toBe('52');
     expect(body.map(({ login }: { login: string }) => login)).toEqual(expect.arrayContaining(names));
   });
 

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, it } from 'vitest';
+import { LONG } from './support/long.ts';
 
-/* `npm start` as a person uses it: a process with a folder of its own. */
+/* `npm start` as a person uses it: a process with a folder of its own. Each start takes the time of a synthesis. */
 
 const ROOT = join(import.meta.dirname, '..');
 const folders: string[] = [];
@@ -158,27 +159,29 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(second.lines.join('\n')).toMatch(/in use by a running Gatehouse \(process \d+\).*STATE_DIR/);
   });
 
-  it('loses nothing that it has answered when it is killed, and ends the engine that was left behind', async () => {
-    const answered: string[] = [];
-    const writing = (async () => {
-      for (let number = 0; ; number++) {
-        if ((await createUser(service.url, token, `written-${number}`)) === 201) answered.push(`written-${number}`);
-      }
-    })().catch(() => undefined);
-    while (answered.length < 20) await new Promise((resolve) => setTimeout(resolve, 10));
-    const orphan = engineOf(folder);
+  if (LONG) {
+    it('loses nothing that it has answered when it is killed, and ends the engine that was left behind', async () => {
+      const answered: string[] = [];
+      const writing = (async () => {
+        for (let number = 0; ; number++) {
+          if ((await createUser(service.url, token, `written-${number}`)) === 201) answered.push(`written-${number}`);
+        }
+      })().catch(() => undefined);
+      while (answered.length < 20) await new Promise((resolve) => setTimeout(resolve, 10));
+      const orphan = engineOf(folder);
 
-    service.child.kill('SIGKILL');
-    await service.ended;
-    await writing;
-    service = await start(folder);
+      service.child.kill('SIGKILL');
+      await service.ended;
+      await writing;
+      service = await start(folder);
 
-    expect(engineOf(folder)).not.toBe(orphan);
-    expect(isAlive(orphan)).toBe(false);
-    // The token of before is still good: the keys are kept too.
-    for (const login of answered) expect((await get(`/api/users/${login}`)).status, login).toBe(200);
-    expect(service.lines.join('\n')).not.toContain('First start');
-  });
+      expect(engineOf(folder)).not.toBe(orphan);
+      expect(isAlive(orphan)).toBe(false);
+      // The token of before is still good: the keys are kept too.
+      for (const login of answered) expect((await get(`/api/users/${login}`)).status, login).toBe(200);
+      expect(service.lines.join('\n')).not.toContain('First start');
+    });
+  }
 
   it('stops cleanly on a signal, and its engine with it', async () => {
     const engine = engineOf(folder);
@@ -193,23 +196,25 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(statSync(join(folder, 'keys.json')).mode & 0o777).toBe(0o600);
   });
 
-  it('stops cleanly while it is still starting', async () => {
-    const starting = launch({ STATE_DIR: folder, PORT: '0' });
-    await starting.line('Synthesizing the stack');
-    while (
-      !existsSync(join(folder, 'processes.json')) ||
-      !readFileSync(join(folder, 'processes.json'), 'utf8').includes('engine')
-    ) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    const engine = engineOf(folder);
+  if (LONG) {
+    it('stops cleanly while it is still starting', async () => {
+      const starting = launch({ STATE_DIR: folder, PORT: '0' });
+      await starting.line('Synthesizing the stack');
+      while (
+        !existsSync(join(folder, 'processes.json')) ||
+        !readFileSync(join(folder, 'processes.json'), 'utf8').includes('engine')
+      ) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      const engine = engineOf(folder);
 
-    starting.child.kill('SIGTERM');
+      starting.child.kill('SIGTERM');
 
-    expect(await starting.ended).toBe(0);
-    expect(isAlive(engine)).toBe(false);
-    expect(existsSync(join(folder, 'processes.json'))).toBe(false);
-  });
+      expect(await starting.ended).toBe(0);
+      expect(isAlive(engine)).toBe(false);
+      expect(existsSync(join(folder, 'processes.json'))).toBe(false);
+    });
+  }
 
   it('says so when the port is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
