@@ -404,12 +404,7 @@ export const domain: readonly Mutant[] = [
       'await together([self, load(self), Promise.resolve(0)])',
     ],
   ),
-  ...planted(
-    'lib/users/precedence.ts',
-    CALLER,
-    ['.catch(() => undefined)', ''],
-    ['Math.min(DURATION, Math.max(0, until - Date.now()))', 'Math.max(0, until - Date.now())'],
-  ),
+  ...planted('lib/users/precedence.ts', CALLER),
   ...planted('lib/users/precedence.ts', CALLER, ['DURATION = 1000', 'DURATION = 500'], ['MARGIN = 60', 'MARGIN = 0']),
   ...planted(
     'lib/users/user-table.ts',
@@ -501,10 +496,8 @@ export const domain: readonly Mutant[] = [
   ...planted(
     'lib/users/administrators.ts',
     USERS,
-    ['size(#ids) > :one', 'size(#ids) >= :one'],
     ['user?.activated === true && ', ''],
     ['if (after && administers(after) && !administers(before)) return', 'if (after && administers(after)) return'],
-    ["otherwise: 'last-administrator'", "otherwise: 'reload'"],
   ),
   ...planted(
     'lib/accounts/update-account.ts',
@@ -536,7 +529,6 @@ export const domain: readonly Mutant[] = [
     ['\\p{Cf}', ''],
     ['(\\.[a-z0-9_-]+)*$/', '(\\.[a-z0-9_-]*)*$/'],
     ['/^[a-z0-9_-]+(', '/^[a-z0-9-]+('],
-    [".replace(/\\.$/, '')", ''],
   ),
   ...planted(
     'lib/users/email-key.ts',
