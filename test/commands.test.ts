@@ -6,7 +6,7 @@ import { afterAll, describe, expect, inject, it } from 'vitest';
 import { loginGuardKey, totalKey } from '../lib/table/keys.ts';
 import { INTACT_ITEMS } from './support/intact-items.ts';
 import { type Answer, type Input, replyFrom, scriptedAws } from './support/scripted-aws.ts';
-import { type TableInMemory, tableInMemory } from './support/table-in-memory.ts';
+import { type WholeTableInMemory, wholeTableInMemory } from './support/whole-table-in-memory.ts';
 
 /* How the operator's commands end, each a process of its own, on a table that answers as a test says: code and every line. */
 
@@ -20,7 +20,7 @@ afterAll(() => {
 
 /** A table behind AWS on loopback, that may answer a call otherwise. */
 async function serve(
-  table: TableInMemory,
+  table: WholeTableInMemory,
   instead: (operation: string, input: Input) => Answer | undefined = () => undefined,
 ) {
   const aws = await scriptedAws((operation, input) => instead(operation, input) ?? replyFrom(table, operation, input));
@@ -70,8 +70,8 @@ describe.concurrent('npm run verify', () => {
     '  cannot be repaired: nothing says what it is; if a newer version has written it, verify with that one, else delete it by hand',
   ];
 
-  async function verify(options: readonly string[], change: (table: TableInMemory) => void, answer?: Instead) {
-    const table = tableInMemory(INTACT_ITEMS);
+  async function verify(options: readonly string[], change: (table: WholeTableInMemory) => void, answer?: Instead) {
+    const table = wholeTableInMemory(INTACT_ITEMS);
     change(table);
     const { environment, calls } = await serve(table, answer);
     return { ...(await run('verify', ['--table', 'Gate', ...options], environment)), calls };
@@ -108,7 +108,7 @@ describe.concurrent('npm run verify', () => {
   });
 
   it('ends with 0 where all is mended, and repairs nothing unless it is told to', async () => {
-    const lose = (table: TableInMemory) => table.remove(loginGuardKey('alice'));
+    const lose = (table: WholeTableInMemory) => table.remove(loginGuardKey('alice'));
     const [told, untold] = await Promise.all([verify(['--repair'], lose), verify([], lose)]);
 
     expect([told.code, told.stdout.at(-1)]).toEqual([0, `${SUMMARY} no findings`]);
@@ -125,7 +125,7 @@ describe.concurrent('npm run verify', () => {
       operation === 'GetItem' && Key.pk.S === 'TOTAL'
         ? { Item: { pk: { S: 'TOTAL' }, sk: { S: 'USER' }, n: { N: '9' }, changes: { N: String(++changes) } } }
         : undefined;
-    const wrongTotal = (table: TableInMemory) => table.put(totalKey('USER'), { n: 9 });
+    const wrongTotal = (table: WholeTableInMemory) => table.put(totalKey('USER'), { n: 9 });
     const [undecided, both] = await Promise.all([
       verify([], wrongTotal, moving),
       verify(
@@ -219,7 +219,7 @@ describe.concurrent('npm run verify', () => {
 
 it.each(['verify', 'adopt'])('npm run %s ends with 2 when it is interrupted or terminated', async (script) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    const { environment, calls } = await serve(tableInMemory([]), () => 'never');
+    const { environment, calls } = await serve(wholeTableInMemory([]), () => 'never');
     const child = spawn(process.execPath, [`infra/${script}.ts`, '--table', 'Gate'], {
       cwd: ROOT,
       env: { ...ENVIRONMENT, ...environment },
@@ -239,8 +239,8 @@ describe.concurrent('npm run adopt', () => {
   const USAGE = 'npm run adopt -- [--table NAME] [--skip IDS]';
   const reset = (name: string) => ({ pk: `RESET#${name}`, sk: 'RESET', userId: 1, expires: 1 });
 
-  async function adopt(options: readonly string[], items: Parameters<typeof tableInMemory>[0], answer?: Instead) {
-    const table = tableInMemory(items);
+  async function adopt(options: readonly string[], items: Parameters<typeof wholeTableInMemory>[0], answer?: Instead) {
+    const table = wholeTableInMemory(items);
     const { environment } = await serve(table, answer);
     return { ...(await run('adopt', ['--table', 'Gate', ...options], environment)), table };
   }
@@ -308,7 +308,7 @@ describe.concurrent('npm run first-admin', () => {
   const PERSON = ['--login', 'root', '--email', 'root@example.com'];
 
   async function firstAdmin(
-    table: TableInMemory,
+    table: WholeTableInMemory,
     answer: Instead = () => undefined,
     tags = [{ Key: 'gatehouse:pepper-key', Value: 'pepper-1' }],
   ) {
@@ -327,7 +327,7 @@ describe.concurrent('npm run first-admin', () => {
   }
 
   it('shows the password once, of an account that administers', async () => {
-    const { code, stdout, stderr, inputs } = await firstAdmin(tableInMemory([]));
+    const { code, stdout, stderr, inputs } = await firstAdmin(wholeTableInMemory([]));
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
     expect(stdout).toEqual([
@@ -373,13 +373,13 @@ describe.concurrent('npm run first-admin', () => {
       'Refused: login-taken.',
     ],
   ])('ends with 1 and a sentence on %s', async (_, answer, tags, sentence) => {
-    const { code, stdout, stderr } = await firstAdmin(tableInMemory([]), answer, tags);
+    const { code, stdout, stderr } = await firstAdmin(wholeTableInMemory([]), answer, tags);
 
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: [], stderr: [sentence] });
   });
 
   it('shows the password also where it cannot be known whether the account was made', async () => {
-    const { code, stdout, stderr } = await firstAdmin(tableInMemory([]), instead('TransactWriteItems', LOST));
+    const { code, stdout, stderr } = await firstAdmin(wholeTableInMemory([]), instead('TransactWriteItems', LOST));
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
     expect(stderr).toEqual([

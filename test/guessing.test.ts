@@ -492,6 +492,13 @@ describe('a source that fails too often', () => {
   });
 });
 
+/** Each of these takes the five seconds for which a change is tried. */
+const UNTIL_IT_GIVES_UP: [string, Rule][] = [
+  ['the counts are always busy', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'conflict' }],
+  ['the count of the source is always busy', { operation: 'UpdateItem', item: 'ATTEMPTS#*', fault: 'conflict' }],
+  ['nobody knows whether it was counted', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'lost' }],
+];
+
 describe('a guess that cannot be counted', () => {
   beforeAll(forgetAll);
   it.each<[string, Rule]>([
@@ -499,6 +506,7 @@ describe('a guess that cannot be counted', () => {
     ['the counts cannot be written', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'reset' }],
     ['the count of the source cannot be written', { operation: 'UpdateItem', item: 'ATTEMPTS#*', fault: 'reset' }],
     ['its name cannot be hidden', { service: 'KMS', fault: 'throttle' }],
+    ...(LONG ? UNTIL_IT_GIVES_UP : []),
   ])('is not made: %s', { timeout: 20_000 }, async (_, rule) => {
     // What hides names is derived once for an instance.
     if (rule.service === 'KMS') gatehouse.cloud.recycle();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Item } from '../../lib/table/table.ts';
-import type { TableInMemory } from './table-in-memory.ts';
+import type { WholeTableInMemory } from './whole-table-in-memory.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: inputs are whatever their operation has
 export type Input = Record<string, any>;
@@ -56,7 +56,7 @@ const found = (item: Item | undefined) => (item ? { Item: writtenItem(item) } : 
 const keyIn = ({ pk, sk }: Input) => ({ pk: pk.S, sk: sk.S });
 
 /** How DynamoDB would answer reads of these items, and claims and deletions without looking at their conditions. */
-export function replyFrom(table: TableInMemory, operation: string, input: Input): Answer {
+export function replyFrom(table: WholeTableInMemory, operation: string, input: Input): Answer {
   switch (operation) {
     case 'Scan':
       return { Items: table.items.map(writtenItem) };

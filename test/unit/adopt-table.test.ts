@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { adoptTable } from '../../lib/restore/adopt-table.ts';
 import type { Table } from '../../lib/table/table.ts';
-import { tableInMemory } from '../support/table-in-memory.ts';
+import { wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -12,7 +12,7 @@ it('an adoption that takes longer than a second waits for nothing at its end', a
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-22T06:00:00.250Z') });
   const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const table = { get: async () => ({ n: 1 }), transact: async () => undefined } as unknown as Table;
-  const whole = tableInMemory([]);
+  const whole = wholeTableInMemory([]);
   const slow = {
     ...whole,
     async *scan() {

@@ -3,9 +3,9 @@ import { emailGuardKey, loginGuardKey, totalKey } from '../../lib/table/keys.ts'
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { printedBy } from '../support/logged.ts';
 import { replyFrom, scriptedAws } from '../support/scripted-aws.ts';
-import { type TableInMemory, tableInMemory } from '../support/table-in-memory.ts';
+import { type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
-let table: TableInMemory;
+let table: WholeTableInMemory;
 /** What the total of users is at the next read, where it changes all the time. */
 let changes: number | undefined;
 
@@ -31,8 +31,8 @@ afterAll(() => {
 });
 
 /** What the handler logs, and how it ends. */
-async function verify(harm: (table: TableInMemory) => void) {
-  table = tableInMemory(INTACT_ITEMS);
+async function verify(harm: (table: WholeTableInMemory) => void) {
+  table = wholeTableInMemory(INTACT_ITEMS);
   harm(table);
   const wait = setTimeout;
   // The waits between two looks at what moves.

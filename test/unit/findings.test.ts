@@ -5,7 +5,7 @@ import { countByKind, verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
-import { type TableInMemory, tableInMemory } from '../support/table-in-memory.ts';
+import { type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
 /*
  * What is found in a table that somebody's hand has changed, in full: the sentence, the keys, and each write of the repair
@@ -20,10 +20,10 @@ const GATE = entityKey('INTEGRATION', 4);
 const URL = entityKey('CONF', 4_000_007);
 const KEY = entityKey('CONF', 4_000_009);
 
-type Harm = (table: TableInMemory) => void;
+type Harm = (table: WholeTableInMemory) => void;
 
 async function findingsIn(...harms: Harm[]): Promise<readonly Finding[]> {
-  const table = tableInMemory(INTACT_ITEMS);
+  const table = wholeTableInMemory(INTACT_ITEMS);
   for (const harm of harms) harm(table);
   const { findings, undecided } = await verifyTable(table);
   expect(undecided).toEqual([]);
@@ -114,7 +114,7 @@ const guardWithout = (key: keys.Key, id: number, why: string, check: object): ob
 
 describe('a table', () => {
   it('that is intact has no findings, and is counted', async () => {
-    expect(await verifyTable(tableInMemory(INTACT_ITEMS))).toEqual({
+    expect(await verifyTable(wholeTableInMemory(INTACT_ITEMS))).toEqual({
       items: 18,
       users: 3,
       integrations: 1,
@@ -125,7 +125,7 @@ describe('a table', () => {
   });
 
   it('that is intact is read once', async () => {
-    const table = tableInMemory(INTACT_ITEMS);
+    const table = wholeTableInMemory(INTACT_ITEMS);
 
     await verifyTable(table);
 
@@ -133,7 +133,7 @@ describe('a table', () => {
   });
 
   it('without any item is without an administrator', async () => {
-    expect(await verifyTable(tableInMemory([]))).toMatchObject({ items: 0, users: 0, findings: [NOBODY] });
+    expect(await verifyTable(wholeTableInMemory([]))).toMatchObject({ items: 0, users: 0, findings: [NOBODY] });
   });
 
   it.each<[string, Record<string, unknown>]>([
@@ -142,7 +142,7 @@ describe('a table', () => {
     ['a number for a partition key', { pk: 1, sk: 'a' }],
     ['a number for a sort key', { pk: 'a', sk: 1 }],
   ])('with an item that has %s is none of Gatehouse', async (_, item) => {
-    const table = tableInMemory([...INTACT_ITEMS, item as Item]);
+    const table = wholeTableInMemory([...INTACT_ITEMS, item as Item]);
 
     await expect(verifyTable(table)).rejects.toThrow(NoGatehouseTable);
   });
@@ -150,7 +150,7 @@ describe('a table', () => {
   it('tells its progress after each page', async () => {
     const progress: number[] = [];
 
-    await verifyTable(tableInMemory(INTACT_ITEMS.slice(0, 7)), (items) => progress.push(items));
+    await verifyTable(wholeTableInMemory(INTACT_ITEMS.slice(0, 7)), (items) => progress.push(items));
 
     expect(progress).toEqual([3, 6, 7]);
   });
@@ -596,7 +596,7 @@ it('an absent sequence is behind, also where there is one user', async () => {
   const first = INTACT_ITEMS.filter(
     ({ pk, sk, id }) => sk === 'ROSTER' || (id === 1 && /^(USER|LOGIN|EMAIL)/.test(pk)),
   );
-  const table = tableInMemory([...first, { ...totalKey('USER'), n: 1 }]);
+  const table = wholeTableInMemory([...first, { ...totalKey('USER'), n: 1 }]);
 
   expect((await verifyTable(table)).findings.map(({ says }) => says)).toEqual([
     'SEQUENCE / USER is absent, and there is the id 1: it would give ids again.',
@@ -671,7 +671,7 @@ describe('what is damaged', () => {
   });
 
   it('counts all the same', async () => {
-    const table = tableInMemory(INTACT_ITEMS);
+    const table = wholeTableInMemory(INTACT_ITEMS);
     table.put(ALICE, { version: null });
     table.put(URL, { confName: null });
     table.put(GATE, { name: null });
@@ -682,11 +682,11 @@ describe('what is damaged', () => {
   });
 
   it('is read again: what was only seen in between is no finding', async () => {
-    const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+    const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count === 1) table.put(ALICE, { version: 'v3' });
     });
     table.put(ALICE, { version: null });
-    const goneSince = tableInMemory([...INTACT_ITEMS, { pk: 'GHOST', sk: 'x' }], (_, count, table) => {
+    const goneSince = wholeTableInMemory([...INTACT_ITEMS, { pk: 'GHOST', sk: 'x' }], (_, count, table) => {
       if (count === 1) table.remove({ pk: 'GHOST', sk: 'x' });
     });
 
@@ -699,7 +699,7 @@ describe('a survey', () => {
   it('of an empty table begins with nothing', async () => {
     const none = { USER: 0, INTEGRATION: 0, CONF: 0 };
 
-    expect(await survey(tableInMemory([]), () => undefined)).toEqual({
+    expect(await survey(wholeTableInMemory([]), () => undefined)).toEqual({
       items: 0,
       counts: none,
       highestIds: none,
@@ -714,13 +714,13 @@ describe('a survey', () => {
   });
 
   it('finds the highest ids wherever they stand', async () => {
-    const { highestIds } = await survey(tableInMemory([...INTACT_ITEMS].reverse()), () => undefined);
+    const { highestIds } = await survey(wholeTableInMemory([...INTACT_ITEMS].reverse()), () => undefined);
 
     expect(highestIds).toEqual({ USER: 3, INTEGRATION: 4, CONF: 4_000_009 });
   });
 
   it('keeps what the rules compare, and nothing else', async () => {
-    const table = tableInMemory(INTACT_ITEMS);
+    const table = wholeTableInMemory(INTACT_ITEMS);
     table.put(ALICE, { passwordHash: 'secret', firstName: 'Alice' });
     table.put({ pk: 'USER', sk: 'x' }, {});
     table.put({ pk: 'USER', sk: '9007199254740993' }, {});
@@ -761,7 +761,7 @@ describe('a survey', () => {
 
   it('does not depend on the order in which the items come', async () => {
     const [forwards, backwards] = await Promise.all(
-      [INTACT_ITEMS, INTACT_ITEMS.toReversed()].map((items) => survey(tableInMemory(items), () => undefined)),
+      [INTACT_ITEMS, INTACT_ITEMS.toReversed()].map((items) => survey(wholeTableInMemory(items), () => undefined)),
     );
 
     expect(backwards?.highestIds).toEqual({ USER: 3, INTEGRATION: 4, CONF: 4_000_009 });
@@ -771,7 +771,7 @@ describe('a survey', () => {
 
 it('an integration whose id leaves no room for parameters has none, and none are looked for', async () => {
   const key = entityKey('INTEGRATION', 9_007_199_255);
-  const table = tableInMemory(INTACT_ITEMS);
+  const table = wholeTableInMemory(INTACT_ITEMS);
   table.put(key, { ...table.find(GATE), id: 9_007_199_255, parameterCount: 1, parametersEver: 0, parameterBytes: 0 });
   table.put(sequenceKey('INTEGRATION'), { n: 9_007_199_255 });
   table.put(totalKey('INTEGRATION'), { n: 2 });
@@ -786,7 +786,7 @@ it('an integration whose id leaves no room for parameters has none, and none are
 
 describe('a guard', () => {
   it('of a user who has become damaged since the scan is no finding', async () => {
-    const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+    const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count === 1) table.put(ALICE, { version: null });
     });
     table.remove(loginGuardKey('alice'));
@@ -796,7 +796,7 @@ describe('a guard', () => {
 
   it('is read together with no more than 50 of the users whose it seems to be', async () => {
     const users = Array.from({ length: 60 }, (_, index) => 100 + index);
-    const table = tableInMemory(INTACT_ITEMS);
+    const table = wholeTableInMemory(INTACT_ITEMS);
     for (const id of users) {
       table.put(entityKey('USER', id), { ...table.find(USER), id, login: 'same', email: `u${id}@example.com` });
       table.put(emailGuardKey(`u${id}@example.com`), { id });
@@ -819,7 +819,7 @@ describe('a guard', () => {
   });
 
   it('that is right when it is read together with its user is no finding', async () => {
-    const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+    const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count === 1) table.put(loginGuardKey('alice'), { id: 3 });
     });
     table.remove(loginGuardKey('alice'));
@@ -828,7 +828,7 @@ describe('a guard', () => {
   });
 
   it('that goes while its user does is no finding', async () => {
-    const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+    const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count === 1) table.remove(loginGuardKey('former'));
     });
     table.put(loginGuardKey('former'), { id: 3 });
@@ -839,11 +839,11 @@ describe('a guard', () => {
 
 describe('the roster', () => {
   it('that is right when it is read together with its user is no finding', async () => {
-    const joined = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+    const joined = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count === 1) table.put(rosterKey, { ids: new Set([1, 3]) });
     });
     joined.put(ALICE, { authorities: ['ROLE_ADMIN'] });
-    const left = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+    const left = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count === 1) table.put(rosterKey, { ids: new Set([1]) });
     });
     left.put(rosterKey, { ids: new Set([1, 2]) });
@@ -853,7 +853,7 @@ describe('the roster', () => {
   });
 
   it('has somebody who administers where somebody has begun to since the scan', async () => {
-    const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+    const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count !== 1) return;
       table.put(rosterKey, { ids: new Set([1, 3]) });
       table.put(ALICE, { authorities: ['ROLE_ADMIN'], version: 'new' });

@@ -8,7 +8,7 @@ import * as keys from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
-import { type Read, type TableInMemory, tableInMemory } from '../support/table-in-memory.ts';
+import { type Read, type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
 /* How often a table that changes meanwhile is read again, and a repair that meets other transactions is tried again. */
 
@@ -43,19 +43,19 @@ async function passing<T>(work: Promise<T>): Promise<T> {
   return settled.value;
 }
 
-const counts = ({ reads }: TableInMemory) => reads.filter((read) => 'pk' in read).length;
+const counts = ({ reads }: WholeTableInMemory) => reads.filter((read) => 'pk' in read).length;
 const isCount = (read: Read) => 'pk' in read;
 
 /** A table whose total is wrong, and what a scan saw of it. */
-async function withWrongTotal(onRead?: (read: Read, count: number, table: TableInMemory) => void) {
-  const table = tableInMemory(INTACT_ITEMS, onRead);
+async function withWrongTotal(onRead?: (read: Read, count: number, table: WholeTableInMemory) => void) {
+  const table = wholeTableInMemory(INTACT_ITEMS, onRead);
   table.put(TOTAL, { n: 5 });
   return { table, seen: await survey(table, () => undefined) };
 }
 
 describe('a total', () => {
   it('that fits its count in the scan is not read again', async () => {
-    const table = tableInMemory(INTACT_ITEMS);
+    const table = wholeTableInMemory(INTACT_ITEMS);
 
     const verdict = await verifyTotal(table, await survey(table, () => undefined), 'USER');
 
@@ -86,7 +86,7 @@ describe('a total', () => {
     expect(counts(table)).toBe(1);
   });
 
-  it.each<[string, (table: TableInMemory, count: number) => void]>([
+  it.each<[string, (table: WholeTableInMemory, count: number) => void]>([
     ['its number', (table, count) => table.put(TOTAL, { n: 5 + (count % 2) })],
     ['the number of its changes', (table, count) => table.put(TOTAL, { n: 5, changes: count })],
     [
@@ -150,8 +150,8 @@ describe('a total', () => {
 });
 
 describe('the parameters of an integration', () => {
-  async function withWrongCount(onRead?: (read: Read, count: number, table: TableInMemory) => void) {
-    const table = tableInMemory(INTACT_ITEMS, onRead);
+  async function withWrongCount(onRead?: (read: Read, count: number, table: WholeTableInMemory) => void) {
+    const table = wholeTableInMemory(INTACT_ITEMS, onRead);
     table.put(GATE, { parameterCount: 7 });
     return { table, seen: await survey(table, () => undefined) };
   }
@@ -215,7 +215,7 @@ describe('the parameters of an integration', () => {
 });
 
 it('a sequence is read after the scan, and may have moved since', async () => {
-  const table = tableInMemory(INTACT_ITEMS, (_, count, table) => {
+  const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
     if (count === 1) table.put(sequenceKey('USER'), { n: 7 });
   });
   table.put(sequenceKey('USER'), { n: 1 });
@@ -225,7 +225,7 @@ it('a sequence is read after the scan, and may have moved since', async () => {
 });
 
 it('the verification says all that is undecided', async () => {
-  const table = tableInMemory(INTACT_ITEMS, (read, count, table) => {
+  const table = wholeTableInMemory(INTACT_ITEMS, (read, count, table) => {
     if (isCount(read)) for (const key of [TOTAL, totalKey('CONF')]) table.put(key, { changes: count });
   });
   table.put(TOTAL, { n: 9 });

@@ -5,7 +5,7 @@ import type { WholeTable } from '../../lib/table/whole-table.ts';
 /** A read of a table in memory: the keys of a snapshot, or the partition of a range. */
 export type Read = { readonly keys: readonly Key[] } | { readonly pk: string; readonly from?: string | undefined };
 
-export interface TableInMemory extends WholeTable {
+export interface WholeTableInMemory extends WholeTable {
   /** What is stored: tests change it, also while it is read. */
   items: Item[];
   /** Every read but those of the scan, in order. */
@@ -21,17 +21,17 @@ const PAGE = 3;
 const MOST_READS = 1000;
 
 /** A table that is verified without an engine. `onRead` is told of each read before it is answered, with how many there were. */
-export function tableInMemory(
+export function wholeTableInMemory(
   items: readonly Item[],
-  onRead: (read: Read, count: number, table: TableInMemory) => void = () => undefined,
-): TableInMemory {
+  onRead: (read: Read, count: number, table: WholeTableInMemory) => void = () => undefined,
+): WholeTableInMemory {
   const isAt = (key: Key) => (item: Key) => item.pk === key.pk && item.sk === key.sk;
   const noteRead = (read: Read) => {
     table.reads.push(read);
     if (table.reads.length > MOST_READS) throw new Error('The table is read again and again');
     onRead(read, table.reads.length, table);
   };
-  const table: TableInMemory = {
+  const table: WholeTableInMemory = {
     items: structuredClone(items) as Item[],
     reads: [],
     find: (key) => table.items.find(isAt(key)),
