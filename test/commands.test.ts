@@ -2,7 +2,7 @@ import { type ExecFileException, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { loginGuardKey, totalKey } from '../lib/table/keys.ts';
 import { INTACT_ITEMS } from './support/intact-items.ts';
 import { type Answer, type Input, replyFrom, scriptedAws } from './support/scripted-aws.ts';
@@ -34,8 +34,6 @@ async function run(script: string, options: readonly string[], environment: obje
     env: {
       ...ENVIRONMENT,
       STATE_DIR: ':memory:',
-      // Half of the time of a short command is to compile the SDK.
-      NODE_COMPILE_CACHE: join(inject('assembly'), '../compiled'),
       ...environment,
     },
   })

@@ -88,7 +88,7 @@ it(`an account that sends a stream of changes is deactivated${LONG ? ' within tw
   await update(user);
   const times = [];
   let successes = 0;
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < (LONG ? 3 : 1); round++) {
     const token = await gatehouse.logIn('busy');
     let stopped = false;
     const workers = Array.from({ length: 16 }, async (_, worker) => {

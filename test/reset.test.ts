@@ -25,7 +25,8 @@ async function keyFor({ id }: { id: number }): Promise<string> {
   return key;
 }
 
-describe('a forgotten password', () => {
+/* At the same moment: a request for a mail takes two seconds, whatever becomes of it. */
+describe.concurrent('a forgotten password', () => {
   it('can be set once by the mailed key, and the old one opens nothing any more', async () => {
     await gatehouse.makeUser('forgetful');
 
@@ -99,14 +100,13 @@ describe('a forgotten password', () => {
     const { endpoint, region, tableName } = gatehouse.cloud;
     const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
     const { Items = [] } = await client.send(new ScanCommand({ TableName: tableName }));
-    const resets = Items.filter(({ pk }) => pk?.S?.startsWith('RESET#'));
+    const hash = createHash('sha256').update(key).digest('hex');
+    const [stored] = Items.filter(({ pk }) => pk?.S === resetKey(hash).pk);
 
     expect(JSON.stringify(Items)).not.toContain(key);
     const day = 24 * 60 * 60;
-    for (const { expires } of resets) {
-      expect(Number(expires?.N) - Date.now() / 1000).toBeGreaterThan(day - 60);
-      expect(Number(expires?.N) - Date.now() / 1000).toBeLessThanOrEqual(day);
-    }
+    expect(Number(stored?.expires?.N) - Date.now() / 1000).toBeGreaterThan(day - 60);
+    expect(Number(stored?.expires?.N) - Date.now() / 1000).toBeLessThanOrEqual(day);
   });
 
   it('is not to be set by a key that has expired, whether the table has forgotten it or not', async () => {
