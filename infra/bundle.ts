@@ -36,6 +36,7 @@ export async function bundle(folder: string, plugins: Plugin[] = [], files = fun
     plugins: [...plugins, requireHttp],
     outExtension: { '.js': '.mjs' },
     bundle: true,
+    alias: { '@aws-sdk/credential-provider-node': './infra/environment-credentials.ts' },
     platform: 'node',
     target: 'node24',
     format: 'esm',

@@ -576,6 +576,7 @@ describe('the daily verification', () => {
       AWS_REGION: region,
       AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
       AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
+      AWS_SESSION_TOKEN: 'local',
     };
     return promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env })
       .then((output) => ({ code: 0, ...output }))

@@ -31,4 +31,11 @@ describe('the bundles', () => {
     expect(text).toMatch(/module\.exports = process\.getBuiltinModule\("(node:)?https"\);/);
     expect(text).not.toMatch(/^import .* from ["'](node:)?https?["'];$/m);
   });
+
+  it.each(functions)('of %s takes its credentials from nowhere but the environment', (file) => {
+    const text = readFileSync(join(bundles, file, 'index.mjs'), 'utf8');
+
+    expect(text).toContain('// infra/environment-credentials.ts');
+    expect(text).not.toMatch(/^\/\/ .*(credential-provider|nested-clients|token-providers)/m);
+  });
 });
