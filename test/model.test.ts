@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { type Bench, openBench } from './support/bench.ts';
 import { LONG } from './support/long.ts';
-import { PAIRS, runPairs } from './support/pairs.ts';
+import { ENDING_PAIRS, PAIRS, runPairs } from './support/pairs.ts';
 import { seed } from './support/seed.ts';
 import { runSequences } from './support/sequences.ts';
 
@@ -19,13 +19,12 @@ it('whatever is asked in whatever order, answers, lists and table are as the con
   expect(found, found).toBeUndefined();
 });
 
+const pairs = LONG ? PAIRS : ENDING_PAIRS;
 it.each(LONG ? [2, 5] : [2])(
-  `all ${PAIRS.length} pairs of what can happen to %i administrators, at the same moment`,
-  {
-    timeout: 120_000,
-  },
+  `${pairs.length} pairs of what can happen to %i administrators, at the same moment`,
+  { timeout: 120_000 },
   async (administrators) => {
-    const found = await runPairs(bench, { seed, rounds: 1, administrators });
+    const found = await runPairs(bench, { seed, rounds: 1, administrators, pairs });
 
     expect(found, found).toBeUndefined();
   },

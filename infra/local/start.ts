@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, watch, watchFile } from 'node:fs';
 import { createServer } from 'node:net';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { bundle } from '../bundle.ts';
 import { type Cloud, startCloud } from './cloud.ts';
 import { openFaults } from './faults.ts';
@@ -127,7 +127,11 @@ function watchSource(running: Cloud): void {
       changed = new Set();
       work = work
         .then(() => apply(running, paths))
-        .catch((error) => say(`Still running what it was before: ${error.message}`));
+        .catch((error) => {
+          // The next change may mend it, and must not run alone.
+          for (const path of paths) changed.add(path);
+          say(`Still running what it was before: ${error.message}`);
+        });
     }, 100);
   };
   for (const folder of ['functions', 'lib', 'infra']) {
@@ -153,7 +157,10 @@ async function apply(running: Cloud, paths: readonly string[]): Promise<void> {
     rmSync(assembly, { recursive: true, force: true });
     assembly = next;
   } else {
-    await bundle(join(assembly, 'bundles'));
+    // A function's own file is in its bundle only; it may also be gone.
+    const files = paths.filter((path) => path.startsWith('functions/') && existsSync(join(ROOT, path)));
+    const all = paths.some((path) => path.startsWith('lib/'));
+    await bundle(join(assembly, 'bundles'), [], all ? undefined : files.map((path) => basename(path, '.ts')));
     running.recycle();
   }
   say(`Changed ${names}: running it after ${Date.now() - started} ms`);

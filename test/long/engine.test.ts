@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
-import { ENGINE_RULES } from './support/engine-rules.ts';
-import { useGatehouse } from './support/gatehouse.ts';
+import { ENGINE_RULES } from '../support/engine-rules.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
 
 describe('the engine below all races', () => {
   const gatehouse = useGatehouse();
