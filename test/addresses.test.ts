@@ -45,7 +45,7 @@ describe('an account whose address was claimed by the former rule', () => {
   /** A user as an earlier release has stored it: the guard has the former key. */
   async function early(login: string, email: string) {
     const { body } = await create({ login, email: `${login}@example.com`, password: 'pass' });
-    const always = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+    const always = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const stored = { email, emailKeyRule: undefined, accountStamp: undefined, resetStamp: undefined };
     await commit(gatehouse.table, [
       remove(emailGuardKey(`${login}@example.com`), always),

@@ -152,7 +152,7 @@ describe('GET /api/audits', () => {
   const entry = (time: string, fields: object = {}) => {
     const id = crypto.randomUUID();
     const whole = { id, time, actor: 'ada', actorId: 77, action: 'user.updated', target: 'user/7', targetName: 'bob' };
-    return claim(auditKey(time, id), { ...whole, fields: ['email'], ...fields }, 'reload');
+    return claim(auditKey(time, id), { ...whole, fields: ['email'], ...fields }, 'retry');
   };
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
 

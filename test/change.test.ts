@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Failure } from '../lib/failure.ts';
 import { change, commit, unlessUnavailable } from '../lib/table/change.ts';
 import type { Table } from '../lib/table/table.ts';
-import type { Otherwise, Write } from '../lib/table/write.ts';
+import type { OnConditionFailed, Write } from '../lib/table/write.ts';
 import { startClock } from '../lib/time-left.ts';
 import { aWhile } from './support/a-while.ts';
 
@@ -40,19 +40,19 @@ function tableThatReplies(...replies: Reply[]): { table: Table; tokens: string[]
   return { table, tokens };
 }
 
-const write = (otherwise?: Otherwise): Write => ({
+const write = (otherwise?: OnConditionFailed): Write => ({
   act: 'Put',
   key: { pk: 'a', sk: 'b' },
-  ...(otherwise && { condition: 'attribute_not_exists(pk)', otherwise }),
+  ...(otherwise && { condition: 'attribute_not_exists(pk)', onConditionFailed: otherwise }),
 });
 
 /** Runs a change of these writes to its end; how often it was loaded, and how it ended. */
-async function run(table: Table, ...otherwise: (Otherwise | undefined)[]) {
+async function run(table: Table, ...meanings: (OnConditionFailed | undefined)[]) {
   let loads = 0;
   const changed = change(
     table,
     async () => ++loads,
-    (loaded) => ({ writes: otherwise.map(write), result: `decided on load ${loaded}` }),
+    (loaded) => ({ writes: meanings.map(write), result: `decided on load ${loaded}` }),
   ).catch((error) => error);
   await vi.runAllTimersAsync();
   const ended = await changed;
@@ -88,7 +88,7 @@ describe('a change', () => {
       undefined,
     );
 
-    expect(await run(table, 'login-taken', 'reload')).toEqual({ loads: 2, ended: 'decided on load 2' });
+    expect(await run(table, 'login-taken', 'retry')).toEqual({ loads: 2, ended: 'decided on load 2' });
     expect(new Set(tokens).size).toBe(2);
   });
 
@@ -98,7 +98,7 @@ describe('a change', () => {
     // Of 20 random waits one is longer than nothing.
     for (let times = 0; times < 20; times++) {
       const { table } = tableThatReplies(cancelled('ConditionalCheckFailed'), undefined);
-      await run(table, 'reload');
+      await run(table, 'retry');
     }
 
     expect(Date.now() - started).toBe(0);
@@ -117,7 +117,7 @@ describe('a change', () => {
           if (reply) throw reply;
         },
       } as Partial<Table> as Table;
-      await run(table, 'reload');
+      await run(table, 'retry');
       waits.push((times[2] as number) - (times[1] as number));
     }
 
@@ -134,7 +134,7 @@ describe('a change', () => {
       await transact(writes, token);
     };
 
-    const { ended } = await run(table, 'reload');
+    const { ended } = await run(table, 'retry');
 
     expect(ended).toBe('Failure: unavailable');
     expect(tokens.length).toBeGreaterThan(10);
@@ -161,12 +161,12 @@ describe('a change', () => {
   it('gives up when the table stays busy: after five seconds, or two before the request must be answered', async () => {
     const started = Date.now();
 
-    expect(await run(tableThatReplies(cancelled('TransactionConflict')).table, 'reload')).toMatchObject({
+    expect(await run(tableThatReplies(cancelled('TransactionConflict')).table, 'retry')).toMatchObject({
       ended: 'Failure: unavailable',
     });
     const patient = Date.now() - started;
     startClock(3000);
-    await run(tableThatReplies(cancelled('TransactionConflict')).table, 'reload');
+    await run(tableThatReplies(cancelled('TransactionConflict')).table, 'retry');
     const hurried = Date.now() - started - patient;
 
     expect(patient).toBeGreaterThanOrEqual(5000);
@@ -245,7 +245,7 @@ describe('a change', () => {
     const changed = change(
       table,
       async () => undefined,
-      () => ({ writes: [write('reload')], result: undefined }),
+      () => ({ writes: [write('retry')], result: undefined }),
       async () => {
         await aWhile();
         told.push(tokens.length);
@@ -271,7 +271,7 @@ describe('a change', () => {
           throw cancelled(code);
         },
       } as Partial<Table> as Table;
-      await run(table, 'reload');
+      await run(table, 'retry');
       const waits = times.slice(1).map((time, index) => time - (times[index] as number));
       for (const [index, wait] of waits.slice(first, first + 7).entries()) {
         longest[index] = Math.max(longest[index] ?? 0, wait);

@@ -181,7 +181,7 @@ it('rejects the deletion of a user who was created again under the login that If
 it('still takes the plain number of a version that an earlier release has stored, and replaces it', async () => {
   const user = await gatehouse.makeUser('early');
   await commit(gatehouse.table, [
-    set(entityKey('USER', user.id), { version: 4 }, { condition: 'attribute_exists(pk)', otherwise: 'reload' }),
+    set(entityKey('USER', user.id), { version: 4 }, { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' }),
   ]);
 
   const stale = await send('PUT', '/api/users', user, '"3"');

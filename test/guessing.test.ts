@@ -407,7 +407,7 @@ describe('a source that fails too often', () => {
     await rewrite(/SOURCE/, () => ({ n: 7 }));
     beforeForgiving = async () => {
       for (const { pk, sk, n } of await stored()) {
-        const gone = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+        const gone = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
         if (sk === 'SOURCE' && n === 1) await gatehouse.table.transact([remove({ pk, sk }, gone)], randomUUID());
       }
     };
@@ -548,7 +548,7 @@ if (LONG) {
           {
             file: 'lib/accounts/attempts.ts',
             from: 'asRead(elsewhere)',
-            to: "{ condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', otherwise: 'reload' }",
+            to: "{ condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' }",
           },
         ],
       ],

@@ -89,7 +89,7 @@ describe('one key of tokens takes over from another', () => {
 
   it('when only the new one is named, tokens of the old one go on until its item is gone, and it stays gone', async () => {
     await deploy(['SigningKey2'], [first, second]);
-    const gone = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+    const gone = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     await commit(gatehouse.table, [remove(signingKeyKey(kidOf(first)), gone)]);
 
     gatehouse.cloud.recycle();

@@ -279,7 +279,7 @@ describe('an integration that has had 999,998 parameters', () => {
   /** Straight into the table: as many creations and deletions would take hours. */
   async function makeOld(counters: { parametersEver: number; parameterCount?: number }): Promise<{ id: number }> {
     const integration = await makeIntegration();
-    const exists = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+    const exists = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     await commit(gatehouse.table, [set(entityKey('INTEGRATION', integration.id), counters, exists)]);
     return integration;
   }

@@ -86,7 +86,7 @@ describe('after a restore, before the table is adopted', () => {
 
   it('accepts the token of an account from before there were stamps, for that account only', async () => {
     const early = await gatehouse.makeUser('early');
-    const always = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+    const always = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const withoutStamps = { accountStamp: undefined, resetStamp: undefined };
     await commit(gatehouse.table, [set(entityKey('USER', early.id), withoutStamps, always)]);
     const token = await gatehouse.logIn('early');

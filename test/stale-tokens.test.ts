@@ -50,7 +50,7 @@ const LOSSES: Record<string, (user: User) => Promise<unknown>> = {
   deactivated: change({ activated: false }),
   deleted: (user) => deleteUser(gatehouse.table, admin, user.login, undefined),
   'replaced by another account with the same id': async (user) => {
-    const always = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+    const always = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const another = set(entityKey('USER', user.id), { accountStamp: 'another' }, always);
     expect(await commit(gatehouse.table, [another])).toBe('committed');
   },

@@ -58,7 +58,7 @@ const asOnAws = () => ({
 const SUMMARY = '11 items, 2 users, 0 integrations, 0 parameters: no findings';
 
 async function loseGuard(): Promise<void> {
-  const once = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+  const once = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
   await commit(operatorsTable(cloud as Cloud), [remove(loginGuardKey('user'), once)]);
 }
 

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 import type { Decision } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
-import { also, type Condition, put, type Write } from '../table/write.ts';
+import { type Condition, put, type Write, withCondition } from '../table/write.ts';
 
 /*
  * Guessing passwords takes time. A login has one count of failures for each network that its account has logged in from
@@ -88,8 +88,8 @@ export function reservation(
   return {
     writes: [
       isKnown
-        ? also(put(keys.network, { ...counted, expires: network.expires }), asRead(network))
-        : also(put(keys.elsewhere, { ...counted, expires: seconds(now) + MEMORY }), asRead(elsewhere)),
+        ? withCondition(put(keys.network, { ...counted, expires: network.expires }), asRead(network))
+        : withCondition(put(keys.elsewhere, { ...counted, expires: seconds(now) + MEMORY }), asRead(elsewhere)),
     ],
     result: isKnown,
   };
@@ -187,11 +187,11 @@ const newWindow = (now: number) => ({ since: now, expires: seconds(now) + WINDOW
 
 /** No other guess was counted meanwhile. */
 function asRead(count: Failures | undefined): Condition {
-  if (!count) return { condition: 'attribute_not_exists(pk)', otherwise: 'reload' };
+  if (!count) return { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' };
   return {
     condition: '#n = :n AND #last = :last',
     names: { '#n': 'n', '#last': 'last' },
     values: { ':n': count.n, ':last': count.last },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   };
 }

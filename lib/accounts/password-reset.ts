@@ -9,7 +9,7 @@ import type { Passwords } from '../passwords/passwords.ts';
 import { change, type Decision } from '../table/change.ts';
 import { emailGuardKey, resetKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { also, claim, remove, unchanged, type Write } from '../table/write.ts';
+import { claim, remove, versionIs, type Write, withCondition } from '../table/write.ts';
 import { startClock } from '../time-left.ts';
 import { together } from '../together.ts';
 import { emailKey, formerEmailKey, heldEmailKey } from '../users/email-key.ts';
@@ -45,7 +45,7 @@ export function newResetKey(user: User): { key: string; write: Write } {
     resetStamp: user.resetStamp,
     expires: Math.floor(Date.now() / 1000) + LIFE,
   };
-  return { key, write: claim(resetKey(hashOf(key)), { ...reset }, 'reload') };
+  return { key, write: claim(resetKey(hashOf(key)), { ...reset }, 'retry') };
 }
 
 /**
@@ -123,9 +123,9 @@ export async function finishReset(
     if (!loaded) throw new Failure('unknown-key');
     const { user, passwordHash, mails, proved } = loaded;
     const mail = mailCounted(user.id, 'passwordChanged', mails, Date.now());
-    const once = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+    const once = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const writes = [
-      also(passwordChange(user, passwordHash), unchanged(user)),
+      withCondition(passwordChange(user, passwordHash), versionIs(user)),
       remove(at, once),
       ...proved,
       ...(mail ? [mail] : []),

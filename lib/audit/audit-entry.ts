@@ -72,7 +72,7 @@ export function auditEntry(actor: Actor, { action, target, targetName, fields }:
     ...(days && { expires: Math.floor((now + Number(days) * MILLISECONDS_PER_DAY) / 1000) }),
   };
   const key = days ? auditKey(entry.time, entry.id) : permanentAuditKey(entry.time, entry.id);
-  return claim(key, { ...entry }, 'reload');
+  return claim(key, { ...entry }, 'retry');
 }
 
 /** The names of the fields in which two forms of an entity differ. */

@@ -20,7 +20,7 @@ export async function createIntegration(table: Table, caller: Caller, wanted: Ne
   return changeAs(table, caller, CreateIntegration.who, load, (id) => {
     const integration = newIntegration(id, wanted);
     return {
-      writes: [claim(entityKey('INTEGRATION', id), { ...integration }, 'reload'), changeTotal('INTEGRATION', 1)],
+      writes: [claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'), changeTotal('INTEGRATION', 1)],
       result: integration,
       deed: deedOnIntegration('integration.created', integration),
     };

@@ -44,7 +44,7 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
     return {
       writes: [
         integrationChanged(integration, { ...integration, parameterCount, parametersEver, parameterBytes }),
-        claim(entityKey('CONF', id), { ...parameter }, 'reload'),
+        claim(entityKey('CONF', id), { ...parameter }, 'retry'),
         changeTotal('CONF', 1),
       ],
       result: { id, integration, confName, confValue, confDescription, version: parameter.version },

@@ -5,7 +5,7 @@ import { changeTotal, remove, type Write } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import { demandVersion, type ExpectedVersions } from '../version.ts';
 import { DeleteIntegration } from './integration-contracts.ts';
-import { deedOnIntegration, findIntegration, untouched } from './integration-table.ts';
+import { deedOnIntegration, findIntegration, revisionIs } from './integration-table.ts';
 import { parameterRemoved, parametersOf } from './parameter-table.ts';
 
 /** Deletes an integration with all its parameters, in one transaction. Fails with not-found, version-changed, forbidden. */
@@ -25,7 +25,7 @@ export async function deleteIntegration(
     const { integration, parameters } = loaded;
     demandVersion(integration, expected);
     const writes: Write[] = [
-      remove(entityKey('INTEGRATION', id), untouched(integration)),
+      remove(entityKey('INTEGRATION', id), revisionIs(integration)),
       changeTotal('INTEGRATION', -1),
       ...parameters.map(parameterRemoved),
       ...(parameters.length > 0 ? [changeTotal('CONF', -parameters.length)] : []),

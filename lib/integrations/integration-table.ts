@@ -28,12 +28,12 @@ export const deedOnIntegration = (
 });
 
 /** Nothing about the integration or its parameters has changed since it was read. */
-export function untouched(integration: Integration): Condition {
+export function revisionIs(integration: Integration): Condition {
   return {
     condition: '#revision = :revision',
     names: { '#revision': 'revision' },
     values: { ':revision': integration.revision },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   };
 }
 
@@ -53,5 +53,5 @@ export function integrationChanged(before: Integration, after: Integration): Wri
     parameterBytes,
     version,
   };
-  return set(entityKey('INTEGRATION', before.id), { ...attributes, revision: before.revision + 1 }, untouched(before));
+  return set(entityKey('INTEGRATION', before.id), { ...attributes, revision: before.revision + 1 }, revisionIs(before));
 }

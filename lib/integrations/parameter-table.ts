@@ -2,7 +2,7 @@ import type { Deed } from '../audit/audit-entry.ts';
 import { Failure } from '../failure.ts';
 import { entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { remove, unchanged, type Write } from '../table/write.ts';
+import { remove, versionIs, type Write } from '../table/write.ts';
 import type { Version } from '../version.ts';
 import { type Integration, MOST_PARAMETER_BYTES } from './integration.ts';
 
@@ -69,5 +69,5 @@ export const deedOnParameter = (
 
 /** A parameter goes. */
 export function parameterRemoved(parameter: Parameter): Write {
-  return remove(entityKey('CONF', parameter.id), unchanged(parameter));
+  return remove(entityKey('CONF', parameter.id), versionIs(parameter));
 }

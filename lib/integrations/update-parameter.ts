@@ -2,7 +2,7 @@ import { changedFields } from '../audit/audit-entry.ts';
 import { Failure } from '../failure.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { set, unchanged } from '../table/write.ts';
+import { set, versionIs } from '../table/write.ts';
 import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
@@ -66,7 +66,7 @@ export async function updateParameter(
       version: after.version,
     };
     return {
-      writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), changes, unchanged(parameter))],
+      writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), changes, versionIs(parameter))],
       result: { id, integration: flagged, confName, confValue, confDescription, version: after.version },
       // Whether the value is another one, nobody can tell who may not read it.
       deed: deedOnParameter('parameter.updated', parameter, [

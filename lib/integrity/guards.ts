@@ -1,7 +1,7 @@
 import { emailGuardKey, entityKey, type Key, loginGuardKey } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import type { WholeTable } from '../table/whole-table.ts';
-import { type Condition, check, claim, remove, set, unchanged, type Write } from '../table/write.ts';
+import { type Condition, check, claim, remove, set, versionIs, type Write } from '../table/write.ts';
 import { heldEmailKey } from '../users/email-key.ts';
 import { type Finding, nameOf } from './finding.ts';
 import { flawOf } from './item-kinds.ts';
@@ -91,7 +91,7 @@ function judge(unique: Unique, { key, guard, users }: Together): Finding[] {
       `User ${holder.id} has a ${noun} whose guard ${nameOf(key)} does not exist.`,
       {
         does: `claims ${nameOf(key)} for user ${holder.id}`,
-        writes: [claim(key, { id: holder.id }, 'reload'), as(holder)],
+        writes: [claim(key, { id: holder.id }, 'retry'), as(holder)],
       },
     );
   }
@@ -102,7 +102,7 @@ function judge(unique: Unique, { key, guard, users }: Together): Finding[] {
     condition: '#id = :seen',
     names: { '#id': 'id' },
     values: { ':seen': id },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   };
   if (holder) {
     return found(
@@ -125,11 +125,11 @@ function judge(unique: Unique, { key, guard, users }: Together): Finding[] {
 }
 
 /** The user is as in the snapshot. */
-const as = (user: VerifiedUser): Write => check(entityKey('USER', user.id), unchanged(user));
+const as = (user: VerifiedUser): Write => check(entityKey('USER', user.id), versionIs(user));
 
 /** The user is still as it was read, or still absent. */
 export function stillAs(id: number, item: Item | undefined): Write {
   return item
     ? as(userIn(item))
-    : check(entityKey('USER', id), { condition: 'attribute_not_exists(pk)', otherwise: 'reload' });
+    : check(entityKey('USER', id), { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' });
 }

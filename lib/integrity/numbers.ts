@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Integration } from '../integrations/integration.ts';
-import { untouched } from '../integrations/integration-table.ts';
+import { revisionIs } from '../integrations/integration-table.ts';
 import {
   entityKey,
   type Kind,
@@ -12,7 +12,7 @@ import {
 } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import type { WholeTable } from '../table/whole-table.ts';
-import { also, type Condition, changeTotal, set } from '../table/write.ts';
+import { type Condition, changeTotal, set, withCondition } from '../table/write.ts';
 import { type Finding, nameOf } from './finding.ts';
 import { flawOf } from './item-kinds.ts';
 import { countedBytes, NO_PARAMETERS, type Survey } from './survey.ts';
@@ -73,7 +73,7 @@ function wrongTotal(kind: Kind, total: Total, count: number): Finding {
     says: `${nameOf(key)} is ${total.n ?? 'absent'}, and there are ${count}.`,
     remedy: {
       does: `adds ${difference} to ${nameOf(key)}`,
-      writes: [also(changeTotal(kind, difference), isAsRead(total))],
+      writes: [withCondition(changeTotal(kind, difference), isAsRead(total))],
     },
   };
 }
@@ -85,7 +85,7 @@ function isAsRead({ n, changes }: Total): Condition {
   return {
     condition: `${equals('n', n)} AND ${equals('changes', changes)}`,
     values: { ...(n !== undefined && { ':n': n }), ...(changes !== undefined && { ':changes': changes }) },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   };
 }
 
@@ -99,7 +99,7 @@ export async function verifySequence(table: WholeTable, seen: Survey, kind: 'USE
     condition: 'attribute_not_exists(#n) OR #n < :highest',
     names: { '#n': 'n' },
     values: { ':highest': highest },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   } as const;
   const finding: Finding = {
     kind: 'sequence-behind',
@@ -172,7 +172,7 @@ function wrongCounters(integration: Integration, parameters: readonly Item[]): F
         `and has ${count} of ${bytes}, the highest number ${highest}.`,
       remedy: {
         does: `sets the counters of integration ${id} to ${count} parameters of ${bytes} bytes, ${ever} ever`,
-        writes: [set(key, counters, untouched(integration))],
+        writes: [set(key, counters, revisionIs(integration))],
       },
     },
   ];

@@ -1,6 +1,6 @@
 import { entityKey, rosterKey } from '../table/keys.ts';
 import type { WholeTable } from '../table/whole-table.ts';
-import { check, unchanged, type Write } from '../table/write.ts';
+import { check, versionIs, type Write } from '../table/write.ts';
 import { administers, joinRoster, leaveRoster } from '../users/administrators.ts';
 import type { Finding } from './finding.ts';
 import { stillAs } from './guards.ts';
@@ -52,7 +52,7 @@ async function verifyMembership(table: WholeTable, id: number, nobody: boolean):
         kind: 'not-on-roster',
         keys: [key, rosterKey],
         says: `User ${id} administers, and is not on the roster of administrators.`,
-        remedy: { does: `puts user ${id} on the roster`, writes: [joinRoster(id), check(key, unchanged(user))] },
+        remedy: { does: `puts user ${id} on the roster`, writes: [joinRoster(id), check(key, versionIs(user))] },
       },
     ];
   }
@@ -75,6 +75,6 @@ async function verifyMembership(table: WholeTable, id: number, nobody: boolean):
  */
 function leave(id: number, nobody: boolean): Write {
   const { values: { ':one': _one, ...values } = {}, ...write } = leaveRoster(id);
-  if (!nobody) return { ...leaveRoster(id), otherwise: 'reload' };
-  return { ...write, values, condition: 'contains(#ids, :id)', otherwise: 'reload' };
+  if (!nobody) return { ...leaveRoster(id), onConditionFailed: 'retry' };
+  return { ...write, values, condition: 'contains(#ids, :id)', onConditionFailed: 'retry' };
 }

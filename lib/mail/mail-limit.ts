@@ -52,11 +52,11 @@ export function mailCounted(
 }
 
 function asRead(count: MailCount | undefined): Condition {
-  if (!count) return { condition: 'attribute_not_exists(pk)', otherwise: 'reload' };
+  if (!count) return { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' };
   return {
     condition: '#n = :n AND #since = :since',
     names: { '#n': 'n', '#since': 'since' },
     values: { ':n': count.n, ':since': count.since },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   };
 }

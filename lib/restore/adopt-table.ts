@@ -61,9 +61,9 @@ async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skipp
             condition: '#n = :before',
             names: { '#n': 'n' },
             values: { ':before': before },
-            otherwise: 'reload',
+            onConditionFailed: 'retry',
           } as const)
-        : ({ condition: 'attribute_not_exists(pk)', otherwise: 'reload' } as const);
+        : ({ condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' } as const);
       return { writes: [set(key, { n: after }, asRead)], result: { kind, before, after } };
     },
   );
@@ -81,4 +81,4 @@ async function deleteResetKeys(table: Table, whole: WholeTable): Promise<number>
   return deleted;
 }
 
-const EXISTS = { condition: 'attribute_exists(pk)', otherwise: 'reload' } as const;
+const EXISTS = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;

@@ -23,7 +23,7 @@ const LONGEST_WAIT = 400;
  * Every change of the table: load what the rule needs, decide, commit. When another change came between, it starts
  * again from the load, so that no decision outlives what it was taken on: at once the first time, later after a growing wait.
  *
- * `onContention` is called before each further try. Fails with what `decide` throws, with the `otherwise` of the first
+ * `onContention` is called before each further try. Fails with what `decide` throws, with the `onConditionFailed` of the first
  * broken condition, or with `unavailable` when the table stayed busy or it cannot be known whether the change was made.
  */
 export async function change<L, R>(
@@ -117,8 +117,8 @@ function meaningOf(error: unknown, writes: readonly Write[]): 'changed' | 'busy'
   if (others.some((code) => !BUSY.has(code))) throw error;
   if (others.length > 0) return 'busy';
   // A guard that is broken because the decision was stale (the same rename twice at once) is no broken rule.
-  if (broken.some((write) => write.otherwise === 'reload')) return 'changed';
-  const rule = broken[0]?.otherwise;
-  if (rule === undefined || rule === 'reload') throw error;
+  if (broken.some((write) => write.onConditionFailed === 'retry')) return 'changed';
+  const rule = broken[0]?.onConditionFailed;
+  if (rule === undefined || rule === 'retry') throw error;
   throw new Failure(rule);
 }

@@ -8,14 +8,14 @@ import { type Key, type Kind, totalKey } from './keys.ts';
  */
 
 /** What a broken condition means: a rule that refuses, or that the decision was taken on what is no longer true. */
-export type Otherwise = FailureCode | 'reload';
+export type OnConditionFailed = FailureCode | 'retry';
 
 /** The condition of a write, and what it means when it does not hold. */
 export interface Condition {
   readonly condition: string;
   readonly names?: Readonly<Record<string, string>>;
   readonly values?: Readonly<Record<string, unknown>>;
-  readonly otherwise: Otherwise;
+  readonly onConditionFailed: OnConditionFailed;
 }
 
 /** One action of a transaction. */
@@ -27,8 +27,8 @@ export interface Write extends Partial<Condition> {
 }
 
 /** Claims a key that nobody holds. */
-export function claim(key: Key, attributes: Record<string, unknown>, otherwise: Otherwise): Write {
-  return { act: 'Put', key, attributes, condition: 'attribute_not_exists(pk)', otherwise };
+export function claim(key: Key, attributes: Record<string, unknown>, onConditionFailed: OnConditionFailed): Write {
+  return { act: 'Put', key, attributes, condition: 'attribute_not_exists(pk)', onConditionFailed };
 }
 
 /** Writes a whole item, whatever was there. */
@@ -91,22 +91,22 @@ export function check(key: Key, condition: Condition): Write {
 }
 
 /** The same write under one more condition: two actions on one item are refused, so what else must hold of it goes here. */
-export function also(write: Write, condition: Condition): Write {
+export function withCondition(write: Write, condition: Condition): Write {
   return {
     ...write,
     condition: write.condition ? `(${write.condition}) AND (${condition.condition})` : condition.condition,
     names: { ...write.names, ...condition.names },
     values: { ...write.values, ...condition.values },
-    otherwise: write.otherwise ?? condition.otherwise,
+    onConditionFailed: write.onConditionFailed ?? condition.onConditionFailed,
   };
 }
 
 /** The item is as it was read. */
-export function unchanged(item: { readonly version: Version }): Condition {
+export function versionIs(item: { readonly version: Version }): Condition {
   return {
     condition: '#version = :version',
     names: { '#version': 'version' },
     values: { ':version': item.version },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   };
 }

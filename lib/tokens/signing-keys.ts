@@ -69,7 +69,7 @@ export function openSigner(table: Table, keyIds = setting('SIGNING_KEYS').split(
     const jwk = publicJwk(Buffer.from(PublicKey as Uint8Array));
     const key = signingKeyKey(jwk.kid);
     // A key that is there already stays as it is.
-    const decide = (there: unknown) => ({ writes: there ? [] : [claim(key, { jwk }, 'reload')], result: undefined });
+    const decide = (there: unknown) => ({ writes: there ? [] : [claim(key, { jwk }, 'retry')], result: undefined });
     await change(table, () => table.get(key), decide);
     return jwk.kid;
   }

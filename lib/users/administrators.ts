@@ -29,7 +29,7 @@ export function leaveRoster(id: number): Write {
     condition: 'contains(#ids, :id) AND size(#ids) > :one',
     names: { '#ids': 'ids' },
     values: { ':set': new Set([id]), ':id': id, ':one': 1 },
-    otherwise: 'last-administrator',
+    onConditionFailed: 'last-administrator',
   };
 }
 

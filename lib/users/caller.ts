@@ -5,7 +5,7 @@ import { Failure, type FailureCode } from '../failure.ts';
 import { change, type Decision } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { also, type Condition, check, type Write } from '../table/write.ts';
+import { type Condition, check, type Write, withCondition } from '../table/write.ts';
 import { timeLeft } from '../time-left.ts';
 import { together } from '../together.ts';
 import { precedenceWait, takePrecedence } from './precedence.ts';
@@ -67,7 +67,7 @@ function stillEntitled({ login }: User, caller: Caller, who: Who): Condition {
       ':jti': caller.jti,
       ...Object.fromEntries(roles.map(({ name, role }) => [name, role])),
     },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   };
 }
 
@@ -153,5 +153,5 @@ function underCaller(writes: readonly Write[], self: User, caller: Caller, who: 
   const own = writes.findIndex(({ key }) => key.pk === pk && key.sk === sk);
   return own < 0
     ? [check({ pk, sk }, entitled), ...writes]
-    : writes.map((write, position) => (position === own ? also(write, entitled) : write));
+    : writes.map((write, position) => (position === own ? withCondition(write, entitled) : write));
 }

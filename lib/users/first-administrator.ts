@@ -3,7 +3,7 @@ import type { Passwords } from '../passwords/passwords.ts';
 import { change } from '../table/change.ts';
 import { rosterKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { also, type Condition } from '../table/write.ts';
+import { type Condition, withCondition } from '../table/write.ts';
 import { together } from '../together.ts';
 import { newAccount } from './create-user.ts';
 import type { User } from './user.ts';
@@ -12,7 +12,7 @@ import { creation, deedOn } from './user-table.ts';
 const noAdministrators: Condition = {
   condition: 'attribute_not_exists(#ids)',
   names: { '#ids': 'ids' },
-  otherwise: 'reload',
+  onConditionFailed: 'retry',
 };
 
 /**
@@ -39,7 +39,7 @@ export async function createFirstAdministrator(
     const fields = { ...person, id, passwordHash, authorities, activated: true, langKey: 'en' };
     const user = newAccount(fields, 'system');
     const writes = [
-      ...creation(user).map((write) => (write.key === rosterKey ? also(write, noAdministrators) : write)),
+      ...creation(user).map((write) => (write.key === rosterKey ? withCondition(write, noAdministrators) : write)),
       auditEntry(OPERATOR, deedOn('user.created', user)),
     ];
     return { writes, result: user };

@@ -1,7 +1,7 @@
 import type { Deed } from '../audit/audit-entry.ts';
 import { emailGuardKey, entityKey, loginGuardKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { type Condition, changeTotal, check, claim, remove, set, unchanged, type Write } from '../table/write.ts';
+import { type Condition, changeTotal, check, claim, remove, set, versionIs, type Write } from '../table/write.ts';
 import { membership } from './administrators.ts';
 import { formerEmailKeys, heldEmailKey } from './email-key.ts';
 import { newStamp, type User } from './user.ts';
@@ -40,7 +40,7 @@ const owns = (user: User): Condition => ({
   condition: '#id = :id',
   names: { '#id': 'id' },
   values: { ':id': user.id },
-  otherwise: 'reload',
+  onConditionFailed: 'retry',
 });
 
 const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');
@@ -49,7 +49,9 @@ const claimEmail = (user: User, released?: string): Write[] => [
   claim(emailGuardKey(heldEmailKey(user)), { id: user.id }, 'email-taken'),
   ...formerEmailKeys(user.email)
     .filter((key) => key !== released)
-    .map((key) => check(emailGuardKey(key), { condition: 'attribute_not_exists(pk)', otherwise: 'email-taken' })),
+    .map((key) =>
+      check(emailGuardKey(key), { condition: 'attribute_not_exists(pk)', onConditionFailed: 'email-taken' }),
+    ),
 ];
 const releaseLogin = (user: User) => remove(loginGuardKey(user.login), owns(user));
 const releaseEmail = (user: User) => remove(emailGuardKey(heldEmailKey(user)), owns(user));
@@ -64,7 +66,7 @@ export function creation(user: User): Write[] {
     claimLogin(user),
     ...claimEmail(user),
     ...membership(undefined, user),
-    claim(entityKey('USER', user.id), { ...user }, 'reload'),
+    claim(entityKey('USER', user.id), { ...user }, 'retry'),
     changeTotal('USER', 1),
   ];
 }
@@ -86,7 +88,7 @@ export function modification(before: User, changed: User): Write[] {
       entityKey('USER', before.id),
       // Not before's stamp where the address stays: a password change may have replaced it meanwhile.
       { ...visible(after), ...(readdressed && { resetStamp: newStamp() }) },
-      unchanged(before),
+      versionIs(before),
     ),
   ];
 }
@@ -111,7 +113,7 @@ function setPassword(user: User, attributes: Record<string, unknown>): Write {
       ? { condition: 'attribute_not_exists(#hash)' }
       : { condition: '#hash = :hash', values: { ':hash': user.passwordHash } }),
     names: { '#hash': 'passwordHash' },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   });
 }
 
@@ -121,7 +123,7 @@ export function deletion(user: User): Write[] {
     ...membership(user, undefined),
     releaseLogin(user),
     releaseEmail(user),
-    remove(entityKey('USER', user.id), unchanged(user)),
+    remove(entityKey('USER', user.id), versionIs(user)),
     changeTotal('USER', -1),
   ];
 }

@@ -75,7 +75,7 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: M
         file: 'lib/users/user-table.ts',
         from: '      unchanged(before),\n    ),\n  ];',
         to: `membership(before, after).length === 0 ? unchanged(before) : {
-          condition: 'attribute_exists(pk)', otherwise: 'reload',
+          condition: 'attribute_exists(pk)', onConditionFailed: 'retry',
         },\n    ),\n  ];`,
       },
     ],

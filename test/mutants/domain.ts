@@ -298,7 +298,7 @@ export const domain: readonly Mutant[] = [
     ['MILLISECONDS_PER_DAY = 86_400_000', 'MILLISECONDS_PER_DAY = 86_400'],
     ['actor: actor.login', 'actor: String(actor.id)'],
     ['const key = days ? auditKey(', 'const key = true ? auditKey('],
-    ["{ ...entry }, 'reload')", "{ ...entry }, 'unexpected')"],
+    ["{ ...entry }, 'retry')", "{ ...entry }, 'unexpected')"],
     ['JSON.stringify(before[name]) !== JSON.stringify(after[name])', 'before[name] !== after[name]'],
     [
       'JSON.stringify(before[name]) !== JSON.stringify(after[name])',
@@ -383,7 +383,7 @@ export const domain: readonly Mutant[] = [
     ],
     [".join(' OR ')", ".join(' AND ')"],
     ['(holds && ` AND (${holds})`)', "''"],
-    ["    otherwise: 'reload',\n", "    otherwise: 'forbidden',\n"],
+    ["    onConditionFailed: 'retry',\n", "    onConditionFailed: 'forbidden',\n"],
     ['if (writes.length === 0) return { writes, result };', ''],
     [
       '[...underCaller(writes, self, caller, who), auditEntry(self, deed)]',
@@ -396,7 +396,7 @@ export const domain: readonly Mutant[] = [
     ['LONGEST_PRECEDENCE = 5000', 'LONGEST_PRECEDENCE = 3000'],
     ['if (wait === 0) return [user, loaded];', 'if (wait < 500) return [user, loaded];'],
     ['[check({ pk, sk }, entitled), ...writes]', '[...writes, check({ pk, sk }, entitled)]'],
-    ['position === own ? also(write, entitled) : write', 'write'],
+    ['position === own ? withCondition(write, entitled) : write', 'write'],
     ['if (!user || user.accountStamp !== caller.accountStamp) throw', 'if (!user) throw'],
     ['    const self = findEntitled(table, caller, who);\n', '    const self = findCallerUser(table, caller);\n'],
     [
@@ -409,7 +409,7 @@ export const domain: readonly Mutant[] = [
   ...planted(
     'lib/users/user-table.ts',
     USERS,
-    ["{ id: user.id }, 'login-taken'", "{ id: user.id }, 'reload'"],
+    ["{ id: user.id }, 'login-taken'", "{ id: user.id }, 'retry'"],
     ['.filter((key) => key !== released)', ''],
     [
       'remove(loginGuardKey(user.login), owns(user))',
@@ -444,8 +444,8 @@ export const domain: readonly Mutant[] = [
     ['tries < 2', 'tries < 1'],
     ['targetName: user.login', 'targetName: String(user.id)'],
     [
-      "remove(entityKey('USER', user.id), unchanged(user))",
-      "remove(entityKey('USER', user.id), { condition: 'attribute_exists(pk)', otherwise: 'reload' })",
+      "remove(entityKey('USER', user.id), versionIs(user))",
+      "remove(entityKey('USER', user.id), { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' })",
     ],
   ),
   ...planted(
@@ -582,8 +582,8 @@ export const domain: readonly Mutant[] = [
     'lib/integrations/delete-integration.ts',
     INTEGRATIONS,
     [
-      "remove(entityKey('INTEGRATION', id), untouched(integration))",
-      "remove(entityKey('INTEGRATION', id), { condition: 'attribute_exists(pk)', otherwise: 'reload' })",
+      "remove(entityKey('INTEGRATION', id), revisionIs(integration))",
+      "remove(entityKey('INTEGRATION', id), { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' })",
     ],
     ['      ...parameters.map(parameterRemoved),\n', ''],
     ["changeTotal('CONF', -parameters.length)", "changeTotal('CONF', -1)"],
@@ -632,7 +632,7 @@ export const domain: readonly Mutant[] = [
     ["        'confValue',\n", ''],
     ["deedOnParameter('parameter.updated', parameter", "deedOnParameter('parameter.updated', after"],
     ['if (integration && parameter) opened ??=', 'if (integration) opened ??='],
-    ['unchanged(parameter))', "{ condition: 'attribute_exists(pk)', otherwise: 'reload' })"],
+    ['versionIs(parameter))', "{ condition: 'attribute_exists(pk)', onConditionFailed: 'retry' })"],
   ),
   ...planted(
     'lib/integrations/delete-parameter.ts',
@@ -653,8 +653,8 @@ export const domain: readonly Mutant[] = [
     ['bytes > parameterBytes &&', 'bytes >= parameterBytes &&'],
     ['(before?.bytes ?? 0)', '(before?.bytes ?? 1)'],
     [
-      "remove(entityKey('CONF', parameter.id), unchanged(parameter))",
-      "remove(entityKey('CONF', parameter.id), { condition: 'attribute_exists(pk)', otherwise: 'reload' })",
+      "remove(entityKey('CONF', parameter.id), versionIs(parameter))",
+      "remove(entityKey('CONF', parameter.id), { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' })",
     ],
     ['parametersRange(integrationId))).map', '{ from: parametersRange(integrationId).from })).map'],
   ),

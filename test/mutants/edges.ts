@@ -52,11 +52,11 @@ export const edges: readonly Mutant[] = [
   ]),
   ...plant('lib/table/write.ts', 'test/unit/write.test.ts', [
     ['`(${write.condition}) AND (${condition.condition})`', '`${write.condition} AND ${condition.condition}`'],
-    ['write.otherwise ?? condition.otherwise', 'condition.otherwise'],
+    ['write.onConditionFailed ?? condition.onConditionFailed', 'condition.onConditionFailed'],
     ["update: 'ADD #n :amount, #changes :one'", "update: 'ADD #n :amount, #changes :amount'"],
     [
-      "return { act: 'Put', key, attributes, condition: 'attribute_not_exists(pk)', otherwise };",
-      "return { act: 'Put', key, attributes, otherwise };",
+      "return { act: 'Put', key, attributes, condition: 'attribute_not_exists(pk)', onConditionFailed };",
+      "return { act: 'Put', key, attributes, onConditionFailed };",
     ],
   ]),
   ...plant('lib/table/keys.ts', 'test/unit/write.test.ts', [
@@ -83,8 +83,11 @@ export const edges: readonly Mutant[] = [
       "'TransactionConflict', 'ProvisionedThroughputExceeded'",
     ],
     ['if (others.some((code) => !BUSY.has(code))) throw error;', ''],
-    ["broken.some((write) => write.otherwise === 'reload')", "broken.every((write) => write.otherwise === 'reload')"],
-    ['broken[0]?.otherwise', 'broken.at(-1)?.otherwise'],
+    [
+      "broken.some((write) => write.onConditionFailed === 'retry')",
+      "broken.every((write) => write.onConditionFailed === 'retry')",
+    ],
+    ['broken[0]?.onConditionFailed', 'broken.at(-1)?.onConditionFailed'],
     ["error instanceof Failure && error.code === 'unavailable'", 'error instanceof Failure'],
   ]),
   ...plant('lib/table/read-budget.ts', 'test/unit/read-budget.test.ts', [
@@ -272,13 +275,13 @@ export const edges: readonly Mutant[] = [
     ["['ROLE_ADMIN', 'ROLE_USER']", "['ROLE_ADMIN']"],
   ]),
   ...plant('lib/users/first-administrator.ts', 'test/first-admin.test.ts', [
-    ['write.key === rosterKey ? also(write, noAdministrators) : write', 'write'],
+    ['write.key === rosterKey ? withCondition(write, noAdministrators) : write', 'write'],
   ]),
   ...plant('lib/users/administrators.ts', 'test/unit/write.test.ts', [
     ['size(#ids) > :one', 'size(#ids) >= :one'],
     ["'contains(#ids, :id) AND ", "'"],
     ['user?.activated === true &&', ''],
-    ["otherwise: 'last-administrator'", "otherwise: 'reload'"],
+    ["onConditionFailed: 'last-administrator'", "onConditionFailed: 'retry'"],
   ]),
   ...plant('lib/users/precedence.ts', 'test/unit/rare-changes.test.ts', [
     ['const DURATION = 1000', 'const DURATION = 100'],

@@ -131,8 +131,8 @@ export const moreOperations: readonly Mutant[] = [
   ]),
   ...plant('lib/integrity/guards.ts', 'test/unit/findings.test.ts', [
     [
-      "writes: [claim(key, { id: holder.id }, 'reload'), as(holder)],",
-      "writes: [claim(key, { id: holder.id }, 'reload')],",
+      "writes: [claim(key, { id: holder.id }, 'retry'), as(holder)],",
+      "writes: [claim(key, { id: holder.id }, 'retry')],",
     ],
     ['const MOST_HOLDERS = 50;', 'const MOST_HOLDERS = 100;'],
     ['(named && flawOf(named))', '(holder && named && flawOf(named))'],
@@ -141,8 +141,8 @@ export const moreOperations: readonly Mutant[] = [
       'set(key, { id: holder.id }, stillNamed), stillAs(id, named)',
     ],
     [
-      "check(entityKey('USER', id), { condition: 'attribute_not_exists(pk)', otherwise: 'reload' })",
-      "check(entityKey('USER', id), { condition: 'attribute_not_exists(login)', otherwise: 'reload' })",
+      "check(entityKey('USER', id), { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' })",
+      "check(entityKey('USER', id), { condition: 'attribute_not_exists(login)', onConditionFailed: 'retry' })",
     ],
   ]),
   ...plant('lib/integrity/numbers.ts', 'test/unit/findings.test.ts', [
@@ -172,7 +172,7 @@ export const moreOperations: readonly Mutant[] = [
       'if (user && !flawOf(user) && administers(userIn(user))) return false;',
       'if (user && administers(userIn(user))) return false;',
     ],
-    ["if (!nobody) return { ...leaveRoster(id), otherwise: 'reload' };", 'if (!nobody) return leaveRoster(id);'],
+    ["if (!nobody) return { ...leaveRoster(id), onConditionFailed: 'retry' };", 'if (!nobody) return leaveRoster(id);'],
   ]),
   ...plant('lib/integrity/verify-table.ts', 'test/unit/findings.test.ts', [
     ['counts[kind] = (counts[kind] ?? 0) + 1', 'counts[kind] = 1'],
@@ -256,8 +256,8 @@ export const moreOperations: readonly Mutant[] = [
     ["condition: '#n = :before'", "condition: 'attribute_exists(#n)'"],
     ['export const SKIPPED_IDS = 1_000_000;', 'export const SKIPPED_IDS = 100_000;'],
     [
-      "'attribute_exists(pk)', otherwise: 'reload' } as const;",
-      "'attribute_exists(pk)', otherwise: 'not-found' } as const;",
+      "'attribute_exists(pk)', onConditionFailed: 'retry' } as const;",
+      "'attribute_exists(pk)', onConditionFailed: 'not-found' } as const;",
     ],
   ]),
   ...plant('functions/list-authorities.ts', 'test/users.test.ts', [['ok(ROLES)', 'ok(ROLES.slice(0, 2))']]),

@@ -199,8 +199,8 @@ export const operations: readonly Mutant[] = [
   guards('writes: [remove(key, stillNamed), stillAs(id, named)]', 'writes: [remove(key, stillNamed)]'),
   guards("condition: '#id = :seen'", "condition: 'attribute_exists(#id)'"),
   guards(
-    "writes: [claim(key, { id: holder.id }, 'reload'), as(holder)]",
-    "writes: [claim(key, { id: holder.id }, 'reload')]",
+    "writes: [claim(key, { id: holder.id }, 'retry'), as(holder)]",
+    "writes: [claim(key, { id: holder.id }, 'retry')]",
   ),
   guards(
     'if ((guard && flawOf(guard)) || (named && flawOf(named))) return [];',
@@ -214,18 +214,21 @@ export const operations: readonly Mutant[] = [
   guards('if (!fit.has(pk)) candidate', 'if (fit.has(pk)) candidate'),
 
   roster('[...unlisted, ...excess]', '[...excess, ...unlisted]'),
-  roster('writes: [joinRoster(id), check(key, unchanged(user))]', 'writes: [joinRoster(id)]'),
+  roster('writes: [joinRoster(id), check(key, versionIs(user))]', 'writes: [joinRoster(id)]'),
   roster('writes: [leave(id, nobody), stillAs(id, item)]', 'writes: [leave(id, nobody)]'),
   roster('if (!nobody) return', 'if (nobody) return'),
   roster(
-    "condition: 'contains(#ids, :id)', otherwise: 'reload'",
-    "condition: 'contains(#ids, :id)', otherwise: 'last-administrator'",
+    "condition: 'contains(#ids, :id)', onConditionFailed: 'retry'",
+    "condition: 'contains(#ids, :id)', onConditionFailed: 'last-administrator'",
   ),
   roster('if (roster && flawOf(roster)) return false;', ''),
   roster('(roster && flawOf(roster)) || (item && flawOf(item))', 'roster && flawOf(roster)'),
   roster('administrators.length === 0 && (await nobodyAdministers(table))', 'administrators.length === 0'),
 
-  numbers('writes: [also(changeTotal(kind, difference), isAsRead(total))]', 'writes: [changeTotal(kind, difference)]'),
+  numbers(
+    'writes: [withCondition(changeTotal(kind, difference), isAsRead(total))]',
+    'writes: [changeTotal(kind, difference)]',
+  ),
   numbers(" AND ${equals('changes', changes)}", ''),
   numbers(
     "condition: 'attribute_not_exists(#n) OR #n < :highest'",
@@ -236,8 +239,8 @@ export const operations: readonly Mutant[] = [
   numbers('parametersEver >= highest && parameterBytes === bytes', 'parameterBytes === bytes'),
   numbers('integration.parametersEver >= highest', 'integration.parametersEver > highest'),
   numbers(
-    'writes: [set(key, counters, untouched(integration))]',
-    "writes: [set(key, counters, { condition: 'attribute_exists(pk)', otherwise: 'reload' })]",
+    'writes: [set(key, counters, revisionIs(integration))]',
+    "writes: [set(key, counters, { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' })]",
   ),
   numbers('if (after && flawOf(after)) return NONE;\n    const total', 'const total'),
   numbers('(item && flawOf(item)) || ', ''),

@@ -61,7 +61,7 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
   const tokens = makeTokens(await gatehouse.logIn('admin'));
   const { pk, sk, jwk } = tokens.publicKey;
-  await commit(table, [claim({ pk, sk }, { jwk }, 'reload')]);
+  await commit(table, [claim({ pk, sk }, { jwk }, 'retry')]);
   const passwordHash = await openPasswords(pepperKey, kms).hash('pass');
 
   const stage: Stage = {
@@ -87,7 +87,7 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
           integrationChanged(made, { ...made, ...counters, module: { needsRestart: true, changes: 1 } }),
           ...ids.map((id) => {
             const stored = { id, confName: 'Key', confValue: new Uint8Array([1]), version: 1 };
-            return claim(entityKey('CONF', id), stored, 'reload');
+            return claim(entityKey('CONF', id), stored, 'retry');
           }),
           changeTotal('CONF', parameters),
         ]),

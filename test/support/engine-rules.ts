@@ -51,7 +51,7 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
   async 'of a transaction with one broken condition nothing is made'(table) {
     const [first, taken, last] = [key('first'), key('taken'), key('last')];
     await table.transact([add(taken, 1)], randomUUID());
-    const writes: Write[] = [add(first, 1), claim(taken, {}, 'reload'), add(last, 1)];
+    const writes: Write[] = [add(first, 1), claim(taken, {}, 'retry'), add(last, 1)];
 
     await assert.rejects(table.transact(writes, randomUUID()), { name: 'TransactionCanceledException' });
 

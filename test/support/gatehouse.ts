@@ -37,7 +37,7 @@ async function share(): Promise<Shared> {
   const { publicKey } = makeTokens(await gatehouse.logIn('admin'));
   // From the start, so that no function first meets it as an unknown key.
   const { pk, sk, jwk } = publicKey;
-  await commit(gatehouse.table, [claim({ pk, sk }, { jwk }, 'reload')]);
+  await commit(gatehouse.table, [claim({ pk, sk }, { jwk }, 'retry')]);
   const start = [...(await itemsOf(gatehouse.cloud))].filter(([, { pk }]) => !pk.startsWith('ATTEMPTS#'));
   shared = { gatehouse, start: new Map(start), around: undefined };
   return shared;

@@ -181,7 +181,7 @@ describe('a login', () => {
           condition: '#hash = :hash',
           names: { '#hash': 'passwordHash', '#set0': 'passwordHash' },
           values: { ':hash': 'hash of old', ':set0': 'hash of old' },
-          otherwise: 'reload',
+          onConditionFailed: 'retry',
         },
       ],
     ]);
@@ -225,7 +225,7 @@ describe('a request for a reset key', () => {
           key: resetKey(hashOf(key)),
           attributes: { userId: 7, resetStamp: 'reset', expires: SECONDS + 86_400 },
           condition: 'attribute_not_exists(pk)',
-          otherwise: 'reload',
+          onConditionFailed: 'retry',
         },
         expect.objectContaining({ key: mailCountKey(7, 'reset'), attributes: expect.objectContaining({ n: 1 }) }),
       ],
@@ -346,10 +346,10 @@ describe('a password that is set by a mailed key', () => {
         ':set1': 4,
         ':set3': expect.stringMatching(/^[\w-]{16}$/),
       },
-      otherwise: 'reload',
+      onConditionFailed: 'retry',
     });
     expect(set?.values?.[':set3']).not.toBe('reset');
-    expect(removed).toEqual({ act: 'Delete', key: at, condition: 'attribute_exists(pk)', otherwise: 'reload' });
+    expect(removed).toEqual({ act: 'Delete', key: at, condition: 'attribute_exists(pk)', onConditionFailed: 'retry' });
     expect(proved).toBe(PROVED);
     expect(mail).toMatchObject({ key: mailCountKey(7, 'passwordChanged'), attributes: { n: 1 } });
     expect(audit?.attributes).toMatchObject({ actor: 'ada', actorId: 7, action: 'password.reset', target: 'user/7' });

@@ -33,7 +33,7 @@ const asRead = ({ n, last }: { n: number; last: number }) => ({
   condition: '#n = :n AND #last = :last',
   names: { '#n': 'n', '#last': 'last' },
   values: { ':n': n, ':last': last },
-  otherwise: 'reload',
+  onConditionFailed: 'retry',
 });
 
 describe('a guess', () => {
@@ -47,7 +47,7 @@ describe('a guess', () => {
           condition: 'attribute_not_exists(pk)',
           names: {},
           values: {},
-          otherwise: 'reload',
+          onConditionFailed: 'retry',
         },
       ],
       result: false,

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Who } from '../../lib/contract.ts';
 import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
-import { set, unchanged, type Write } from '../../lib/table/write.ts';
+import { set, versionIs, type Write } from '../../lib/table/write.ts';
 import { startClock } from '../../lib/time-left.ts';
 import { type Caller, changeAs, demandEntitled, findCallerUser } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
@@ -119,13 +119,13 @@ describe('a change by a caller', () => {
       ...{ ':callerStamp': 'stamp', ':activated': true, ':callerLogin': 'ada' },
       ...{ ':passwordChanges': 2, ':jti': 'token' },
     },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   };
   const withRoles = (holds: string, roles: Record<string, string>) => ({
     condition: `${entitled.condition} AND (${holds})`,
     names: { ...entitled.names, '#callerRoles': 'authorities' },
     values: { ...entitled.values, ...roles },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   });
   const writesOf = ({ transactions }: MemoryTable) => transactions[0] ?? [];
 
@@ -170,7 +170,7 @@ describe('a change by a caller', () => {
 
   it('of the own account has the condition on the write of that account, in its place', async () => {
     const table = tableWith({});
-    const own = set(entityKey('USER', 7), { firstName: 'Ada' }, unchanged({ version: '1-a' }));
+    const own = set(entityKey('USER', 7), { firstName: 'Ada' }, versionIs({ version: '1-a' }));
 
     await changeOf(table, 'signed in', [OTHER, own]);
 

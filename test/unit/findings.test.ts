@@ -46,13 +46,13 @@ const isAs = (id: number, version: unknown = `v${id}`) => ({
   condition: '#version = :version',
   names: { '#version': 'version' },
   values: { ':version': version },
-  otherwise: 'reload',
+  onConditionFailed: 'retry',
 });
 const isAbsent = (id: number) => ({
   act: 'ConditionCheck',
   key: entityKey('USER', id),
   condition: 'attribute_not_exists(pk)',
-  otherwise: 'reload',
+  onConditionFailed: 'retry',
 });
 const joins = (id: number) => ({
   act: 'Update',
@@ -68,7 +68,7 @@ const leaves = (id: number) => ({
   condition: 'contains(#ids, :id) AND size(#ids) > :one',
   names: { '#ids': 'ids' },
   values: { ':set': new Set([id]), ':id': id, ':one': 1 },
-  otherwise: 'reload',
+  onConditionFailed: 'retry',
 });
 const leavesEvenLast = (id: number) => ({
   ...leaves(id),
@@ -81,7 +81,7 @@ const removesGuard = (key: keys.Key, seen: number) => ({
   condition: '#id = :seen',
   names: { '#id': 'id' },
   values: { ':seen': seen },
-  otherwise: 'reload',
+  onConditionFailed: 'retry',
 });
 const renamesGuard = (key: keys.Key, seen: number, id: number) => ({
   act: 'Update',
@@ -90,14 +90,14 @@ const renamesGuard = (key: keys.Key, seen: number, id: number) => ({
   condition: '#id = :seen',
   names: { '#id': 'id', '#set0': 'id' },
   values: { ':seen': seen, ':set0': id },
-  otherwise: 'reload',
+  onConditionFailed: 'retry',
 });
 const claims = (key: keys.Key, id: number) => ({
   act: 'Put',
   key,
   attributes: { id },
   condition: 'attribute_not_exists(pk)',
-  otherwise: 'reload',
+  onConditionFailed: 'retry',
 });
 const NOBODY: Finding = {
   kind: 'nobody-administers',
@@ -362,7 +362,7 @@ const CASES: [string, Harm[], object[]][] = [
               condition: '#n = :n AND #changes = :changes',
               names: { '#n': 'n', '#changes': 'changes' },
               values: { ':amount': 2, ':one': 1, ':n': 1, ':changes': 3 },
-              otherwise: 'reload',
+              onConditionFailed: 'retry',
             },
           ],
         },
@@ -387,7 +387,7 @@ const CASES: [string, Harm[], object[]][] = [
               condition: '#n = :n AND attribute_not_exists(#changes)',
               names: { '#n': 'n', '#changes': 'changes' },
               values: { ':amount': -3, ':one': 1, ':n': 4 },
-              otherwise: 'reload',
+              onConditionFailed: 'retry',
             },
           ],
         },
@@ -412,7 +412,7 @@ const CASES: [string, Harm[], object[]][] = [
               condition: 'attribute_not_exists(#n) AND attribute_not_exists(#changes)',
               names: { '#n': 'n', '#changes': 'changes' },
               values: { ':amount': 2, ':one': 1 },
-              otherwise: 'reload',
+              onConditionFailed: 'retry',
             },
           ],
         },
@@ -439,7 +439,7 @@ const CASES: [string, Harm[], object[]][] = [
                 condition: 'attribute_not_exists(#n) OR #n < :highest',
                 names: { '#n': 'n', '#set0': 'n' },
                 values: { ':highest': highest, ':set0': highest },
-                otherwise: 'reload',
+                onConditionFailed: 'retry',
               },
             ],
           },
@@ -511,7 +511,7 @@ const CASES: [string, Harm[], object[]][] = [
                 '#set3': 'revision',
               },
               values: { ':revision': 6, ':set0': 2, ':set1': ever, ':set2': 30, ':set3': 7 },
-              otherwise: 'reload',
+              onConditionFailed: 'retry',
             },
           ],
         },

@@ -74,14 +74,16 @@ function changesOf({ transactions }: MemoryTable): { writes: readonly Write[]; a
   return { writes: writes.slice(0, -1), audit: writes.at(-1)?.attributes };
 }
 const outline = (writes: readonly Write[]) =>
-  writes.map(({ act, key, otherwise }) => [act, key.pk, ...(otherwise ? [otherwise] : [])].join(' '));
+  writes.map(({ act, key, onConditionFailed: otherwise }) =>
+    [act, key.pk, ...(otherwise ? [otherwise] : [])].join(' '),
+  );
 const integrationIn = (table: MemoryTable) => table.find(entityKey('INTEGRATION', 5));
 const totalOf = (kind: 'INTEGRATION' | 'CONF', amount: number) =>
   expect.objectContaining({ act: 'Update', key: totalKey(kind), values: { ':amount': amount, ':one': 1 } });
 const byAda = (action: string, target: string, targetName: string, fields: string[] = []) => ({
   ...{ actor: 'ada', actorId: 1, action, target, targetName, fields },
 });
-const untouched = { condition: '#revision = :revision', otherwise: 'reload' };
+const untouched = { condition: '#revision = :revision', onConditionFailed: 'retry' };
 
 /** A transaction that meets another change once. */
 function contended(...items: Item[]): MemoryTable {
@@ -121,7 +123,7 @@ describe('creating an integration', () => {
     expect(writes).toEqual([
       {
         ...{ act: 'Put', key: entityKey('INTEGRATION', 1001), attributes: integration },
-        ...{ condition: 'attribute_not_exists(pk)', otherwise: 'reload' },
+        ...{ condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' },
       },
       totalOf('INTEGRATION', 1),
     ]);
@@ -276,7 +278,7 @@ describe('deleting an integration', () => {
       },
       totalOf('INTEGRATION', -1),
       ...parameters.map(({ pk, sk, version }) => ({
-        ...{ act: 'Delete', key: { pk, sk }, condition: '#version = :version', otherwise: 'reload' },
+        ...{ act: 'Delete', key: { pk, sk }, condition: '#version = :version', onConditionFailed: 'retry' },
         ...{ names: { '#version': 'version' }, values: { ':version': version } },
       })),
       totalOf('CONF', -3),

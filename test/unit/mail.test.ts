@@ -224,7 +224,7 @@ describe('the limit of mails', () => {
       key: { pk: 'MAILS#0000000000000007', sk: 'emailChanged' },
       attributes: { n: 1, since: NOW, expires: Math.ceil(NOW / 1000) + 3600 },
       condition: 'attribute_not_exists(pk)',
-      otherwise: 'reload',
+      onConditionFailed: 'retry',
     });
   });
 
@@ -242,7 +242,7 @@ describe('the limit of mails', () => {
       condition: '#n = :n AND #since = :since',
       names: { '#n': 'n', '#since': 'since' },
       values: { ':n': 2, ':since': NOW - 5000 },
-      otherwise: 'reload',
+      onConditionFailed: 'retry',
     });
   });
 

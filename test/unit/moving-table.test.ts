@@ -244,7 +244,7 @@ describe('a repair', () => {
     act: 'Put',
     key: { pk: name, sk: 'x' },
     condition: 'c',
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   });
   const repairable = (name: string): Finding => ({
     kind: 'wrong-total',

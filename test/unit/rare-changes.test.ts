@@ -78,7 +78,7 @@ describe('the adoption of a restored table', () => {
           condition: '#n = :before',
           names: { '#n': 'n', '#set0': 'n' },
           values: { ':before': 12, ':set0': 62 },
-          otherwise: 'reload',
+          onConditionFailed: 'retry',
         },
       ],
       [
@@ -89,7 +89,7 @@ describe('the adoption of a restored table', () => {
           condition: 'attribute_not_exists(pk)',
           names: { '#set0': 'n' },
           values: { ':set0': 50 },
-          otherwise: 'reload',
+          onConditionFailed: 'retry',
         },
       ],
     ]);
@@ -129,7 +129,7 @@ describe('the adoption of a restored table', () => {
 
     expect(adoption.resetKeys).toBe(3);
     const removal = (hash: string) => [
-      { act: 'Delete', key: reset(hash), condition: 'attribute_exists(pk)', otherwise: 'reload' },
+      { act: 'Delete', key: reset(hash), condition: 'attribute_exists(pk)', onConditionFailed: 'retry' },
     ];
     expect(table.transacted.slice(3)).toEqual([removal('a'), removal('a'), removal('b'), removal('c')]);
   });
@@ -183,7 +183,7 @@ describe('the first administrator', () => {
       condition: 'attribute_not_exists(#ids)',
       names: { '#ids': 'ids' },
       values: { ':set': new Set([101]) },
-      otherwise: 'reload',
+      onConditionFailed: 'retry',
     });
     expect(writes.find(({ key }) => key.pk === 'USER')).toMatchObject({
       key: entityKey('USER', 101),

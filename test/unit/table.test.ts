@@ -251,7 +251,7 @@ describe('an update outside of a transaction', () => {
     condition: '#n < :one',
     names: { '#n': 'n' },
     values: { ':one': 1 },
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   };
 
   it('returns the item as it is then', async () => {
@@ -296,7 +296,12 @@ describe('an update outside of a transaction', () => {
 describe('a transaction', () => {
   it('carries its token, and each action with its own parts in the order of the writes', async () => {
     const { table, inputs } = tableThatAnswers({});
-    const parts = { condition: '#n = :n', names: { '#n': 'n' }, values: { ':n': 1 }, otherwise: 'reload' } as const;
+    const parts = {
+      condition: '#n = :n',
+      names: { '#n': 'n' },
+      values: { ':n': 1 },
+      onConditionFailed: 'retry',
+    } as const;
 
     await table.transact(
       [

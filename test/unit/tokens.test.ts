@@ -186,7 +186,7 @@ describe('the signer', () => {
     key: { pk: 'JWKS', sk: jwk.kid },
     attributes: { jwk },
     condition: 'attribute_not_exists(pk)',
-    otherwise: 'reload',
+    onConditionFailed: 'retry',
   });
   const asn1 = (input: string, key: KeyObject) => sign('sha256', Buffer.from(input), key);
 

@@ -71,7 +71,9 @@ function changesOf({ transactions }: MemoryTable): { writes: readonly Write[]; a
 }
 /** What is done to which item, and what it means when it cannot be. */
 const outline = (writes: readonly Write[]) =>
-  writes.map(({ act, key, otherwise }) => [act, key.pk, ...(otherwise ? [otherwise] : [])].join(' '));
+  writes.map(({ act, key, onConditionFailed: otherwise }) =>
+    [act, key.pk, ...(otherwise ? [otherwise] : [])].join(' '),
+  );
 
 const guardOf = (id: number) => ({ condition: '#id = :id', names: { '#id': 'id' }, values: { ':id': id } });
 
@@ -97,9 +99,9 @@ describe('creating a user', () => {
     });
     expect(user.accountStamp).not.toBe(user.resetStamp);
     expect(writes).toEqual([
-      { ...always, key: loginGuardKey('eve'), attributes: { id: 1001 }, otherwise: 'login-taken' },
-      { ...always, key: emailGuardKey('eve@example.com'), attributes: { id: 1001 }, otherwise: 'email-taken' },
-      { ...always, key: entityKey('USER', 1001), attributes: user, otherwise: 'reload' },
+      { ...always, key: loginGuardKey('eve'), attributes: { id: 1001 }, onConditionFailed: 'login-taken' },
+      { ...always, key: emailGuardKey('eve@example.com'), attributes: { id: 1001 }, onConditionFailed: 'email-taken' },
+      { ...always, key: entityKey('USER', 1001), attributes: user, onConditionFailed: 'retry' },
       expect.objectContaining({ act: 'Update', key: totalKey('USER'), values: { ':amount': 1, ':one': 1 } }),
     ]);
     expect(audit).toMatchObject({
@@ -233,7 +235,7 @@ describe('changing a user', () => {
     const { writes } = await update({ firstName: 'Grace' });
 
     const [write] = writes;
-    expect(write).toMatchObject({ condition: '#version = :version', otherwise: 'reload' });
+    expect(write).toMatchObject({ condition: '#version = :version', onConditionFailed: 'retry' });
     expect(write?.values).toMatchObject({ ':version': '3-abc' });
     expect(Object.values(write?.names ?? {}).toSorted()).toEqual(
       [
@@ -318,7 +320,7 @@ describe('changing a user', () => {
     expect(checks(moved.table)).toEqual([
       {
         ...{ act: 'ConditionCheck', key: emailGuardKey('ada@xn--bcher-kva.org') },
-        ...{ condition: 'attribute_not_exists(pk)', otherwise: 'email-taken' },
+        ...{ condition: 'attribute_not_exists(pk)', onConditionFailed: 'email-taken' },
       },
     ]);
   });
@@ -434,7 +436,7 @@ describe('deleting a user', () => {
       ...{ act: 'Update', key: rosterKey, update: 'DELETE #ids :set', names: { '#ids': 'ids' } },
       condition: 'contains(#ids, :id) AND size(#ids) > :one',
       values: { ':set': new Set([7]), ':id': 7, ':one': 1 },
-      otherwise: 'last-administrator',
+      onConditionFailed: 'last-administrator',
     });
   });
 
@@ -470,7 +472,7 @@ describe('setting a password', () => {
     expect(stamp).not.toBe(ada.resetStamp);
     expect(namesOf(write)).toEqual(['passwordChanges', 'passwordHash', 'passwordHash', 'resetStamp', 'tokenExcepted']);
     expect(write).toMatchObject({
-      ...{ act: 'Update', key: entityKey('USER', 7), condition: '#hash = :hash', otherwise: 'reload' },
+      ...{ act: 'Update', key: entityKey('USER', 7), condition: '#hash = :hash', onConditionFailed: 'retry' },
     });
     expect(write.values).toMatchObject({ ':hash': 'hash' });
   });
@@ -491,7 +493,7 @@ describe('setting a password', () => {
   it('of an account that has none needs that it still has none', () => {
     const write = passwordChange({ ...ada, passwordHash: undefined }, 'new hash');
 
-    expect(write).toMatchObject({ condition: 'attribute_not_exists(#hash)', otherwise: 'reload' });
+    expect(write).toMatchObject({ condition: 'attribute_not_exists(#hash)', onConditionFailed: 'retry' });
     expect(write.values).not.toHaveProperty(':hash');
   });
 });

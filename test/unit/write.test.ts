@@ -23,17 +23,22 @@ import {
   sourceAttemptsKey,
   totalKey,
 } from '../../lib/table/keys.ts';
-import { add, also, changeTotal, check, claim, put, remove, set, unchanged } from '../../lib/table/write.ts';
+import { add, changeTotal, check, claim, put, remove, set, versionIs, withCondition } from '../../lib/table/write.ts';
 import { joinRoster, leaveRoster, membership } from '../../lib/users/administrators.ts';
 
 const key = { pk: 'a', sk: 'b' };
-const condition = { condition: '#x = :x', names: { '#x': 'x' }, values: { ':x': 1 }, otherwise: 'reload' } as const;
+const condition = {
+  condition: '#x = :x',
+  names: { '#x': 'x' },
+  values: { ':x': 1 },
+  onConditionFailed: 'retry',
+} as const;
 
 describe('a write', () => {
   // biome-ignore format: a table is read by its columns
   it.each([
     ['claims a key that nobody holds', claim(key, { n: 1 }, 'login-taken'),
-      { act: 'Put', key, attributes: { n: 1 }, condition: 'attribute_not_exists(pk)', otherwise: 'login-taken' }],
+      { act: 'Put', key, attributes: { n: 1 }, condition: 'attribute_not_exists(pk)', onConditionFailed: 'login-taken' }],
     ['puts an item without a condition', put(key, { n: 1 }), { act: 'Put', key, attributes: { n: 1 } }],
     ['removes an item under a condition', remove(key, condition), { ...condition, act: 'Delete', key }],
     ['checks an item that it leaves alone', check(key, condition), { ...condition, act: 'ConditionCheck', key }],
@@ -41,15 +46,15 @@ describe('a write', () => {
     ['changes a total and counts the change', changeTotal('CONF', -1), { act: 'Update', key: totalKey('CONF'),
       update: 'ADD #n :amount, #changes :one', names: { '#n': 'n', '#changes': 'changes' }, values: { ':amount': -1, ':one': 1 } }],
     ['sets attributes and removes those without a value', set(key, { a: 1, b: undefined, c: null, d: undefined }, condition), {
-      act: 'Update', key, otherwise: 'reload', condition: '#x = :x',
+      act: 'Update', key, onConditionFailed: 'retry', condition: '#x = :x',
       update: 'SET #set0 = :set0, #set2 = :set2 REMOVE #set1, #set3',
       names: { '#x': 'x', '#set0': 'a', '#set1': 'b', '#set2': 'c', '#set3': 'd' },
       values: { ':x': 1, ':set0': 1, ':set2': null } }],
     ['only sets', set(key, { a: 0 }, condition), {
-      act: 'Update', key, otherwise: 'reload', condition: '#x = :x', update: 'SET #set0 = :set0',
+      act: 'Update', key, onConditionFailed: 'retry', condition: '#x = :x', update: 'SET #set0 = :set0',
       names: { '#x': 'x', '#set0': 'a' }, values: { ':x': 1, ':set0': 0 } }],
-    ['only removes', set(key, { a: undefined }, { condition: 'c', otherwise: 'reload' }), {
-      act: 'Update', key, otherwise: 'reload', condition: 'c', update: 'REMOVE #set0', names: { '#set0': 'a' }, values: {} }],
+    ['only removes', set(key, { a: undefined }, { condition: 'c', onConditionFailed: 'retry' }), {
+      act: 'Update', key, onConditionFailed: 'retry', condition: 'c', update: 'REMOVE #set0', names: { '#set0': 'a' }, values: {} }],
   ])('%s', (_, write, expected) => {
     expect(write).toEqual(expected);
   });
@@ -60,35 +65,35 @@ describe('a write', () => {
       condition: 'a = :y OR b = :y',
       names: { '#y': 'y' },
       values: { ':y': 2 },
-      otherwise: 'reload',
+      onConditionFailed: 'retry',
     } as const;
 
-    expect(also(first, further)).toEqual({
+    expect(withCondition(first, further)).toEqual({
       ...first,
       condition: '(attribute_not_exists(pk)) AND (a = :y OR b = :y)',
       names: { '#y': 'y' },
       values: { ':y': 2 },
     });
-    expect(also({ ...add(key, 1), ...condition }, further)).toMatchObject({
+    expect(withCondition({ ...add(key, 1), ...condition }, further)).toMatchObject({
       condition: '(#x = :x) AND (a = :y OR b = :y)',
       names: { '#x': 'x', '#y': 'y' },
       values: { ':x': 1, ':y': 2 },
     });
-    expect(also(add(key, 1), further)).toEqual({
+    expect(withCondition(add(key, 1), further)).toEqual({
       ...add(key, 1),
       condition: 'a = :y OR b = :y',
       names: { '#n': 'n', '#y': 'y' },
       values: { ':amount': 1, ':y': 2 },
-      otherwise: 'reload',
+      onConditionFailed: 'retry',
     });
   });
 
   it('can demand the version that was read', () => {
-    expect(unchanged({ version: '3-abc' })).toEqual({
+    expect(versionIs({ version: '3-abc' })).toEqual({
       condition: '#version = :version',
       names: { '#version': 'version' },
       values: { ':version': '3-abc' },
-      otherwise: 'reload',
+      onConditionFailed: 'retry',
     });
   });
 });
@@ -106,7 +111,7 @@ describe('the roster of administrators', () => {
       condition: 'contains(#ids, :id) AND size(#ids) > :one',
       names: { '#ids': 'ids' },
       values: { ':set': new Set([7]), ':id': 7, ':one': 1 },
-      otherwise: 'last-administrator',
+      onConditionFailed: 'last-administrator',
     });
   });
 
