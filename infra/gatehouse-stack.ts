@@ -31,11 +31,11 @@ export class GatehouseStack extends Stack {
     const entrance = new HttpEntrance(this, 'Entrance', settings);
 
     for (const route of routes) {
-      const served = new EndpointFunction(this, route.file, { route, bundles, environment, settings });
-      table.giveTo(served, route);
-      keys.giveTo(served, route);
-      mail.giveTo(served, route);
-      entrance.lead(route, served);
+      const fn = new EndpointFunction(this, route.handler, { route, bundles, environment, settings });
+      table.grantTo(fn, route);
+      keys.grantTo(fn, route);
+      mail.grantTo(fn, route);
+      entrance.addRoute(route, fn);
     }
 
     const daily = settings.dailyVerification;

@@ -12,13 +12,16 @@ export type Entity = 'userManagement' | 'utmIntegration' | 'utmIntegrationConf';
  * Who may make a request: anyone, anyone signed in, or the holders of one of these roles. The token tells the roles of
  * a reader; where it matters at once (every change, and reading secrets) the table does.
  */
-export type Who = 'open' | 'signed in' | { readonly oneOf: readonly Role[]; readonly asToldBy: 'token' | 'table' };
+export type Access =
+  | 'public'
+  | 'authenticated'
+  | { readonly anyRole: readonly Role[]; readonly rolesFrom: 'token' | 'table' };
 
 type Schema = v.GenericSchema<unknown, unknown>;
 
 /** What one endpoint asks for and answers: the same value stands in `routes.ts` and in the function that serves it. */
 export interface Contract {
-  readonly who: Who;
+  readonly access: Access;
   readonly about: Entity;
   readonly path?: Schema;
   readonly query?: Schema;

@@ -5,7 +5,7 @@ import type { Table } from './table/table.ts';
 
 /** GET /api/health */
 export const GetHealth = {
-  who: 'open',
+  access: 'public',
   about: 'userManagement',
   answer: v.strictObject({ status: v.literal('UP') }),
 } satisfies Contract;

@@ -3,7 +3,7 @@ import type { Contract } from './contract.ts';
 
 /** GET /management/info: what JHipster clients ask at every page load; without an answer they show an error each time. */
 export const GetInfo = {
-  who: 'open',
+  access: 'public',
   about: 'userManagement',
   answer: v.strictObject({ activeProfiles: v.array(v.string()) }),
 } satisfies Contract;

@@ -10,19 +10,19 @@ const files = readdirSync(FUNCTIONS).filter((file) => file !== SCHEDULED);
 
 describe('the routes', () => {
   it('name each function once, and no other', () => {
-    const named = routes.map(({ file }) => `${file}.ts`);
+    const named = routes.map(({ handler }) => `${handler}.ts`);
 
     expect(named.sort()).toEqual(files.sort());
   });
 
   it('name each request once', () => {
-    const requests = routes.map(({ on }) => on.replace(/\{\w+\}/g, '{}'));
+    const requests = routes.map(({ route }) => route.replace(/\{\w+\}/g, '{}'));
 
     expect(new Set(requests).size).toBe(routes.length);
   });
 
   it('are closed, but for signing in, the public keys and the health', () => {
-    const open = routes.filter(({ contract }) => contract.who === 'open').map(({ on }) => on);
+    const open = routes.filter(({ contract }) => contract.access === 'public').map(({ route }) => route);
 
     expect(open).toEqual([
       'POST /api/authenticate',
@@ -35,13 +35,15 @@ describe('the routes', () => {
   });
 
   it('read by role what the token says, and change by role what the table says', () => {
-    const byToken = routes.filter(({ contract: { who } }) => typeof who === 'object' && who.asToldBy === 'token');
+    const byToken = routes.filter(
+      ({ contract: { access } }) => typeof access === 'object' && access.rolesFrom === 'token',
+    );
 
-    expect(byToken.map(({ on }) => on.split(' ')[0]).filter((method) => method !== 'GET')).toEqual([]);
+    expect(byToken.map(({ route }) => route.split(' ')[0]).filter((method) => method !== 'GET')).toEqual([]);
   });
 
   it('reserve the logins that a path under /api/users means something else by', () => {
-    const segments = routes.flatMap(({ on }) => /^\w+ \/api\/users\/([^/{]+)$/.exec(on)?.[1] ?? []);
+    const segments = routes.flatMap(({ route }) => /^\w+ \/api\/users\/([^/{]+)$/.exec(route)?.[1] ?? []);
 
     expect([...RESERVED_LOGINS].sort()).toEqual([...new Set(segments)].sort());
   });

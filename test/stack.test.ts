@@ -79,7 +79,7 @@ describe('every row of the API', () => {
       ({ Properties }) => Properties.RouteKey,
     );
 
-    expect(keys.sort()).toEqual(routes.map(({ on }) => on).sort());
+    expect(keys.sort()).toEqual(routes.map(({ route }) => route).sort());
     prod.resourceCountIs('AWS::Lambda::Function', routes.length);
     prod.resourceCountIs('AWS::IAM::Role', routes.length);
   });
@@ -152,7 +152,7 @@ describe('the rights of a function', () => {
     expect(tableRights('GET /api/health')).toEqual({ 'dynamodb:GetItem': ['ADMINS'] });
   });
 
-  it.each(routes.map(({ on }) => on))(
+  it.each(routes.map(({ route }) => route))(
     '%s: no wildcard, no scan, nothing without a key, and the key of the table only through it',
     (on) => {
       for (const { Action, Resource, Condition } of statementsOf(on)) {
@@ -208,7 +208,7 @@ describe('the rights of a function', () => {
   it('to sign belong to the login alone, and what only writes secrets cannot read them', () => {
     const holders = (action: string, key: string) =>
       routes
-        .map(({ on }) => on)
+        .map(({ route }) => route)
         .filter((on) =>
           statementsOf(on).some(({ Action, Resource }) => [Action].flat().includes(action) && isOf(key, Resource)),
         );
@@ -317,7 +317,7 @@ describe('the configuration set of mails', () => {
       .filter(({ Properties }) => Properties.Environment.Variables.MAIL_CONFIGURATION_SET === 'gatehouse_mail-1')
       .map(({ Properties }) => Properties.Description);
 
-    expect(named.sort()).toEqual(routes.flatMap(({ on, may }) => (may.mail ? [on] : [])).sort());
+    expect(named.sort()).toEqual(routes.flatMap(({ route, permissions }) => (permissions.mail ? [route] : [])).sort());
     expect(JSON.stringify(prod.toJSON())).not.toMatch(/CONFIGURATION_SET|configuration-set/);
   });
 

@@ -62,7 +62,7 @@ const LOSSES: Record<string, (user: User) => Promise<unknown>> = {
 /** Nobody is told here. */
 const silent: Mailer = { sendLink: async () => undefined, notify: async () => undefined };
 const isGone = (loss: string): boolean => loss === 'deleted' || loss.startsWith('replaced');
-const byToken = CHANGES.filter(({ on }) => routes.find((row) => row.on === on)?.contract.who !== 'open');
+const byToken = CHANGES.filter(({ on }) => routes.find((row) => row.route === on)?.contract.access !== 'public');
 
 describe.each(Object.entries(LOSSES))('a caller who is %s between load and commit', (loss, lose) => {
   it.each(byToken)('changes nothing: $on', async ({ on, success, prepare }) => {

@@ -127,7 +127,7 @@ it('every row answers with its status and its headers, and with no others', { ti
   await send('GET /.well-known/jwks.json', '/.well-known/jwks.json', [200, true, {}], open);
 
   expect(answered).toEqual(expected);
-  expect(Object.keys(answered).toSorted()).toEqual(routes.map(({ on }) => on).toSorted());
+  expect(Object.keys(answered).toSorted()).toEqual(routes.map(({ route }) => route).toSorted());
   // The change of the account has moved it, and neither the two passwords nor the login.
   expect(read.headers.etag).toEqual(ETAG(3));
 });

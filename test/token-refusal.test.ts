@@ -109,7 +109,9 @@ describe('a request with a token that is none of ours', () => {
     'POST /api/account/reset-password/init',
     'POST /api/account/reset-password/finish',
   ];
-  const closed = routes.filter(({ on }) => !OPEN.includes(on)).map(({ on }) => on.split(' ') as [string, string]);
+  const closed = routes
+    .filter(({ route }) => !OPEN.includes(route))
+    .map(({ route }) => route.split(' ') as [string, string]);
 
   it.each(closed)('is refused before anything else is looked at: %s %s', async (method, path) => {
     const { status } = await gatehouse.call(method, path.replace('{id}', 'x').replace('{login}', 'x'), {

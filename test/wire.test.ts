@@ -16,13 +16,13 @@ beforeAll(async () => {
 });
 
 /** Method and path of a row, with something in place of each parameter. */
-function requestOf({ on }: Route): [method: string, path: string] {
-  const [method = '', path = ''] = on.split(' ');
+function requestOf({ route }: Route): [method: string, path: string] {
+  const [method = '', path = ''] = route.split(' ');
   return [method, path.replace(/\{\w+\}/g, '7')];
 }
 
-const rows = (wanted: (route: Route) => unknown) => routes.filter(wanted).map((route) => [route.on, route] as const);
-const closedRows = rows(({ contract }) => contract.who !== 'open');
+const rows = (wanted: (route: Route) => unknown) => routes.filter(wanted).map((route) => [route.route, route] as const);
+const closedRows = rows(({ contract }) => contract.access !== 'public');
 const rowsWithBody = rows(({ contract }) => contract.body);
 
 const create = (body: unknown, headers = {}) =>
@@ -61,7 +61,7 @@ describe('the form of a body', () => {
   it.each(rowsWithBody)('%s refuses who first, then size, media type and broken JSON', async (_, route) => {
     const [method, path] = requestOf(route);
     const broken = { body: '{'.repeat(64 * KIB + 1), headers: { 'Content-Type': 'application/xml' } };
-    const closed = route.contract.who !== 'open';
+    const closed = route.contract.access !== 'public';
 
     const answers = [
       ...(closed ? [await gatehouse.call(method, path, broken)] : []),
@@ -168,7 +168,7 @@ describe('the form of a body', () => {
     for (const [, route] of rowsWithBody) {
       const answer = await gatehouse.call(...requestOf(route), { token: admin, body });
 
-      expect(answer, route.on).toMatchObject({ status: 400, body: { message: 'error.http.400' } });
+      expect(answer, route.route).toMatchObject({ status: 400, body: { message: 'error.http.400' } });
     }
   });
 
@@ -187,7 +187,7 @@ describe('the form of a body', () => {
     for (const [, route] of rowsWithBody) {
       const { status } = await gatehouse.call(...requestOf(route), { token: admin, body });
 
-      expect(status, route.on).toBe(400);
+      expect(status, route.route).toBe(400);
     }
   });
 });

@@ -4,7 +4,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import { type Rights, type Route, rightsOf } from '../../routes.ts';
+import { type Permissions, permissionsOf, type Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 
 /** Each right of a row and the action of DynamoDB that it is; a transaction is allowed action by action. */
@@ -14,10 +14,10 @@ const ACTIONS = {
   query: 'dynamodb:Query',
   put: 'dynamodb:PutItem',
   update: 'dynamodb:UpdateItem',
-  updateAlone: 'dynamodb:UpdateItem',
+  updateOutsideTransaction: 'dynamodb:UpdateItem',
   remove: 'dynamodb:DeleteItem',
   check: 'dynamodb:ConditionCheckItem',
-} satisfies Record<Exclude<keyof Rights, 'keys' | 'mail'>, string>;
+} satisfies Record<Exclude<keyof Permissions, 'keys' | 'mail'>, string>;
 
 /** A rule is the conditions of a transaction, so these are nothing outside of one. A check cannot be anywhere else. */
 const ONLY_IN_TRANSACTIONS = new Set<keyof typeof ACTIONS>(['put', 'update', 'remove']);
@@ -51,12 +51,12 @@ export class AdministrationTable extends Construct {
   }
 
   /** Names the table to a function whose row has rights to it, and allows what the row says on the partition keys that it says. */
-  giveTo(served: LambdaFunction, route: Route): void {
-    const { keys: _keys, mail: _mail, ...rights } = rightsOf(route);
+  grantTo(fn: LambdaFunction, route: Route): void {
+    const { keys: _keys, mail: _mail, ...rights } = permissionsOf(route);
     if (Object.keys(rights).length === 0) return;
-    served.addEnvironment('TABLE_NAME', this.name);
+    fn.addEnvironment('TABLE_NAME', this.name);
     for (const [right, keys] of Object.entries(rights) as [keyof typeof ACTIONS, string[]][]) {
-      served.addToRolePolicy(
+      fn.addToRolePolicy(
         new PolicyStatement({
           actions: [ACTIONS[right]],
           resources: [this.table.tableArn],
@@ -71,11 +71,11 @@ export class AdministrationTable extends Construct {
         }),
       );
     }
-    this.giveKeyTo(served);
+    this.grantKeyTo(fn);
   }
 
   /** Names the table to the function that verifies it, and allows to read all of it: the one function that may scan. */
-  giveWholeTo(verification: LambdaFunction): void {
+  grantWholeTableTo(verification: LambdaFunction): void {
     verification.addEnvironment('TABLE_NAME', this.name);
     verification.addToRolePolicy(
       new PolicyStatement({
@@ -83,11 +83,11 @@ export class AdministrationTable extends Construct {
         resources: [this.table.tableArn],
       }),
     );
-    this.giveKeyTo(verification);
+    this.grantKeyTo(verification);
   }
 
   /** Whoever touches a table under a key of ours needs the key as well, and only through the table. */
-  private giveKeyTo(reader: LambdaFunction): void {
+  private grantKeyTo(reader: LambdaFunction): void {
     reader.addToRolePolicy(
       new PolicyStatement({
         actions: ['kms:Decrypt'],

@@ -32,7 +32,7 @@ export class DailyVerification extends Construct {
       // A table that is not intact is not so the second time either.
       retryAttempts: 0,
     });
-    table.giveWholeTo(verification);
+    table.grantWholeTableTo(verification);
     new Rule(this, 'Daily', { schedule: Schedule.rate(Duration.days(1)), targets: [new Target(verification)] });
 
     const alarm = new Alarm(this, 'Alarm', {

@@ -22,13 +22,13 @@ interface Props {
 export class EndpointFunction extends GatehouseFunction {
   constructor(scope: Construct, id: string, { route, bundles, environment, settings }: Props) {
     super(scope, id, {
-      file: route.file,
+      file: route.handler,
       bundles,
       settings,
-      description: route.on,
-      memorySize: route.may.keys?.includes('pepper') ? MEMORY.hashing : MEMORY.usual,
+      description: route.route,
+      memorySize: route.permissions.keys?.includes('pepper') ? MEMORY.hashing : MEMORY.usual,
       timeout: TIMEOUT,
-      ...(route.guarded &&
+      ...(route.strictThrottle &&
         settings.loginConcurrency !== undefined && { reservedConcurrentExecutions: settings.loginConcurrency }),
       environment: {
         TOKEN_ISSUER: `gatehouse-${environment}`,

@@ -35,7 +35,7 @@ export class HttpEntrance extends Construct {
   private readonly api: HttpApi;
   private readonly stage: HttpStage;
   private readonly guard: Settings['throttle']['login'];
-  private readonly guarded: Record<string, object> = {};
+  private readonly strictThrottle: Record<string, object> = {};
 
   constructor(scope: Construct, id: string, { throttle, corsOrigins, logRetentionDays, keepData }: Settings) {
     super(scope, id);
@@ -78,25 +78,25 @@ export class HttpEntrance extends Construct {
     this.url = this.api.apiEndpoint;
   }
 
-  /** Leads a row's requests to its function. */
-  lead({ on, file, contract, guarded }: Route, served: LambdaFunction): void {
-    const [method, path] = on.split(' ') as [HttpMethod, string];
-    const route = new HttpRoute(this, file, {
+  /** Sends the requests of a row to its function. */
+  addRoute({ route, handler, contract, strictThrottle }: Route, fn: LambdaFunction): void {
+    const [method, path] = route.split(' ') as [HttpMethod, string];
+    const httpRoute = new HttpRoute(this, handler, {
       httpApi: this.api,
       routeKey: HttpRouteKey.with(path, method),
-      integration: new HttpLambdaIntegration(`${file}-integration`, served),
+      integration: new HttpLambdaIntegration(`${handler}-integration`, fn),
     });
-    Validations.of(route).acknowledge({
+    Validations.of(httpRoute).acknowledge({
       id: 'AwsSolutions::AwsSolutions-APIG4',
       reason:
-        contract.who === 'open'
+        contract.access === 'public'
           ? 'Open by its contract: nobody who calls it has a token, or needs one'
           : 'The function verifies the token itself: the authorizer of API Gateway knows no ES256 (docs/adr/0004)',
     });
-    if (!guarded) return;
-    this.guarded[on] = { ThrottlingRateLimit: this.guard.rate, ThrottlingBurstLimit: this.guard.burst };
-    (this.stage.node.defaultChild as CfnStage).routeSettings = this.guarded;
+    if (!strictThrottle) return;
+    this.strictThrottle[route] = { ThrottlingRateLimit: this.guard.rate, ThrottlingBurstLimit: this.guard.burst };
+    (this.stage.node.defaultChild as CfnStage).routeSettings = this.strictThrottle;
     // A throttle for a route that is not there yet would stop the deployment.
-    this.stage.node.addDependency(route);
+    this.stage.node.addDependency(httpRoute);
   }
 }

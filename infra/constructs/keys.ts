@@ -40,18 +40,18 @@ export class Keys extends Construct {
   }
 
   /** Names to a function the keys that its row uses, and allows that use. */
-  giveTo(served: LambdaFunction, { may }: Route): void {
+  grantTo(fn: LambdaFunction, { permissions }: Route): void {
     const uses = {
       sign: { setting: 'SIGNING_KEYS', keys: this.signing, actions: ['kms:Sign', 'kms:GetPublicKey'] },
       pepper: { setting: 'PEPPER_KEY', keys: [this.pepper], actions: ['kms:GenerateMac'] },
       seal: { setting: 'VALUES_KEY', keys: [this.values], actions: ['kms:GenerateDataKey'] },
       unseal: { setting: 'VALUES_KEY', keys: [this.values], actions: ['kms:Decrypt'] },
     };
-    for (const use of may.keys ?? []) {
+    for (const use of permissions.keys ?? []) {
       const { setting, keys, actions } = uses[use];
       const arns = keys.map(({ keyArn }) => keyArn);
-      served.addEnvironment(setting, arns.join(','));
-      served.addToRolePolicy(
+      fn.addEnvironment(setting, arns.join(','));
+      fn.addToRolePolicy(
         new PolicyStatement({
           actions,
           resources: arns,

@@ -14,16 +14,16 @@ export class Mail extends Construct {
     this.mail = mail;
   }
 
-  giveTo(served: LambdaFunction, { may }: Route): void {
-    if (!may.mail) return;
+  grantTo(fn: LambdaFunction, { permissions }: Route): void {
+    if (!permissions.mail) return;
     const { sender, configurationSet, linkBase, templates } = this.mail;
-    served.addEnvironment('MAIL_SENDER', sender);
-    served.addEnvironment('MAIL_LINK_BASE', linkBase);
-    served.addEnvironment('MAIL_TEMPLATES', JSON.stringify(templates));
-    if (configurationSet) served.addEnvironment('MAIL_CONFIGURATION_SET', configurationSet);
+    fn.addEnvironment('MAIL_SENDER', sender);
+    fn.addEnvironment('MAIL_LINK_BASE', linkBase);
+    fn.addEnvironment('MAIL_TEMPLATES', JSON.stringify(templates));
+    if (configurationSet) fn.addEnvironment('MAIL_CONFIGURATION_SET', configurationSet);
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'ses', resource, resourceName });
-    served.addToRolePolicy(
+    fn.addToRolePolicy(
       new PolicyStatement({
         actions: ['ses:SendEmail'],
         resources: [

@@ -7,7 +7,7 @@ const about = 'userManagement';
 
 /** POST /api/authenticate. Any text can be tried as a password: what could never be one is simply wrong. */
 export const Authenticate = {
-  who: 'open',
+  access: 'public',
   about,
   body: v.object({
     username: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')),
@@ -19,11 +19,11 @@ export const Authenticate = {
 } satisfies Contract;
 
 /** GET /api/account */
-export const GetAccount = { who: 'signed in', about, answer: userAnswer } satisfies Contract;
+export const GetAccount = { access: 'authenticated', about, answer: userAnswer } satisfies Contract;
 
 /** POST /api/account */
 export const UpdateAccount = {
-  who: 'signed in',
+  access: 'authenticated',
   about,
   body: ownAccountChange,
   failures: ['email-taken'],
@@ -31,7 +31,7 @@ export const UpdateAccount = {
 
 /** POST /api/account/change-password */
 export const ChangePassword = {
-  who: 'signed in',
+  access: 'authenticated',
   about,
   body: v.object({ currentPassword: v.string('TypeMismatch'), newPassword: password }),
   failures: ['wrong-password', 'too-many-attempts'],
@@ -39,7 +39,7 @@ export const ChangePassword = {
 
 /** POST /api/account/reset-password/init: the address as text, as clients send it, or as a field. */
 export const RequestReset = {
-  who: 'open',
+  access: 'public',
   about,
   body: v.object({ email }),
   textAs: 'email',
@@ -48,7 +48,7 @@ export const RequestReset = {
 
 /** POST /api/account/reset-password/finish */
 export const FinishReset = {
-  who: 'open',
+  access: 'public',
   about,
   body: v.object({ key: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')), newPassword: password }),
   failures: ['unknown-key', 'too-many-attempts'],

@@ -36,7 +36,7 @@ export async function changePassword(
     return { passwordHash, mails };
   };
 
-  const notified = await changeAs(table, caller, ChangePassword.who, load, (loaded, self) => {
+  const notified = await changeAs(table, caller, ChangePassword.access, load, (loaded, self) => {
     if (!loaded) throw new Failure('wrong-password');
     const mail = mailCounted(self.id, 'passwordChanged', loaded.mails, Date.now());
     return {

@@ -17,7 +17,7 @@ export async function updateAccount(
   wanted: OwnAccountChange,
 ): Promise<void> {
   const load = async (self: Promise<User>) => findMailsOfChange(table, await self, wanted);
-  const { notified } = await changeAs(table, caller, UpdateAccount.who, load, (mails, self) => {
+  const { notified } = await changeAs(table, caller, UpdateAccount.access, load, (mails, self) => {
     const decision = modify('account.updated', self, wanted, { modifiedBy: self.login, mails });
     // Clients save the form of the account whether anything in it was changed or not.
     return decision.deed.fields.length === 0 ? { ...decision, writes: [] } : decision;

@@ -5,7 +5,7 @@ import { AUDITED_ACTIONS } from './audit-entry.ts';
 
 /** GET /api/audits: who did what to which entity when, the newest first. */
 export const ListAudits = {
-  who: { oneOf: ['ROLE_ADMIN'], asToldBy: 'table' },
+  access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },
   about: 'userManagement',
   query: listQuery(
     {

@@ -22,7 +22,7 @@ const CHUNK = 1000;
  * trail. Fails with forbidden, and with audit-list-too-long when too many entries lie before the page.
  */
 export async function readAudits(table: Table, caller: Caller, query: ListQuery): Promise<Page<AuditEntry>> {
-  const authorized = demandEntitled(table, caller, ListAudits.who);
+  const authorized = demandEntitled(table, caller, ListAudits.access);
   const spend = readBudget(table, caller.id, authorized);
   const [, page] = await together([authorized, pageOf(table, query, spend)]);
   return page;

@@ -20,7 +20,7 @@ import { checkBodyForm, expectedVersions, isText, readParts, textOf } from './re
 /** A request as a function sees it: checked, and with nothing in it that the contract does not name. */
 export interface Request<C extends Contract> {
   /** Who asks; nobody where the contract is open. */
-  readonly caller: C['who'] extends 'open' ? undefined : Caller;
+  readonly caller: C['access'] extends 'public' ? undefined : Caller;
   readonly path: PathOf<C>;
   readonly query: QueryOf<C>;
   readonly body: BodyOf<C>;
@@ -42,7 +42,7 @@ type Result = APIGatewayProxyStructuredResultV2;
  */
 export function endpoint<const C extends Contract>(contract: C, act: (request: Request<C>) => Promise<Answer>) {
   const steps = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(answering(contract));
-  if (contract.who !== 'open') steps.use(authenticating());
+  if (contract.access !== 'public') steps.use(authenticating());
   if (contract.body) {
     const parser = httpJsonBodyParser({ disableContentTypeCheck: true });
     steps
@@ -100,9 +100,9 @@ function authenticating(): MiddlewareObj<Event, Result> {
   };
 }
 
-function demandRole({ who }: Contract, caller: Caller | undefined): void {
-  if (typeof who !== 'object' || who.asToldBy === 'table') return;
-  if (!who.oneOf.some((role) => caller?.roles.includes(role))) throw new Failure('forbidden');
+function demandRole({ access }: Contract, caller: Caller | undefined): void {
+  if (typeof access !== 'object' || access.rolesFrom === 'table') return;
+  if (!access.anyRole.some((role) => caller?.roles.includes(role))) throw new Failure('forbidden');
 }
 
 function failureOf(error: unknown): Failure {

@@ -17,7 +17,7 @@ export async function createIntegration(table: Table, caller: Caller, wanted: Ne
     reserved ??= await table.nextId('INTEGRATION');
     return reserved;
   };
-  return changeAs(table, caller, CreateIntegration.who, load, (id) => {
+  return changeAs(table, caller, CreateIntegration.access, load, (id) => {
     const integration = newIntegration(id, wanted);
     return {
       writes: [claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'), changeTotal('INTEGRATION', 1)],

@@ -24,7 +24,7 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
     if (integration) opened ??= await openSeal(owner.id);
     return { integration, seal: opened };
   };
-  return changeAs(table, caller, CreateParameter.who, load, ({ integration, seal }) => {
+  return changeAs(table, caller, CreateParameter.access, load, ({ integration, seal }) => {
     if (!integration || !seal) throw new Failure('unknown-id');
     const parameterCount = integration.parameterCount + 1;
     const parametersEver = integration.parametersEver + 1;

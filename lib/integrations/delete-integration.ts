@@ -20,7 +20,7 @@ export async function deleteIntegration(
     const integration = await findIntegration(table, id);
     return integration && { integration, parameters: await parametersOf(table, id) };
   };
-  await changeAs(table, caller, DeleteIntegration.who, load, (loaded) => {
+  await changeAs(table, caller, DeleteIntegration.access, load, (loaded) => {
     if (!loaded) throw new Failure('not-found');
     const { integration, parameters } = loaded;
     demandVersion(integration, expected);

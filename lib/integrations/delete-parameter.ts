@@ -17,7 +17,7 @@ export async function deleteParameter(
   expected: ExpectedVersions,
 ): Promise<void> {
   const load = () => together([findIntegration(table, integrationIdOf(id)), findParameter(table, id)]);
-  await changeAs(table, caller, DeleteParameter.who, load, ([integration, parameter]) => {
+  await changeAs(table, caller, DeleteParameter.access, load, ([integration, parameter]) => {
     if (!integration || !parameter) throw new Failure('not-found');
     demandVersion(parameter, expected);
     const parameterCount = integration.parameterCount - 1;

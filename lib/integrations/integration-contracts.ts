@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Contract, Who } from '../contract.ts';
+import type { Access, Contract } from '../contract.ts';
 import { description, idInPath, name, noId, updatedId } from '../fields.ts';
 import { listQuery } from '../list-query.ts';
 import { INTEGRATION_TYPES } from './integration.ts';
@@ -7,7 +7,7 @@ import { INTEGRATION_TYPES } from './integration.ts';
 const about = 'utmIntegration';
 
 /** Who may change integrations, and read and change their parameters. */
-export const integrators: Who = { oneOf: ['ROLE_ADMIN', 'ROLE_USER'], asToldBy: 'table' };
+export const integrators: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
 
 const common = {
   name: name(255),
@@ -36,7 +36,7 @@ const integrationAnswer = v.strictObject({
 
 /** POST /api/utm-integrations */
 export const CreateIntegration = {
-  who: integrators,
+  access: integrators,
   about,
   body: newIntegration,
   answer: integrationAnswer,
@@ -45,7 +45,7 @@ export const CreateIntegration = {
 
 /** PUT /api/utm-integrations */
 export const UpdateIntegration = {
-  who: integrators,
+  access: integrators,
   about,
   body: integrationChange,
   answer: integrationAnswer,
@@ -54,7 +54,7 @@ export const UpdateIntegration = {
 
 /** DELETE /api/utm-integrations/{id} */
 export const DeleteIntegration = {
-  who: integrators,
+  access: integrators,
   about,
   path: idInPath,
   failures: ['not-found', 'version-changed'],
@@ -62,7 +62,7 @@ export const DeleteIntegration = {
 
 /** POST /api/utm-integrations/{id}/module/restarted. A module object as it was read will do. */
 export const ReportRestart = {
-  who: integrators,
+  access: integrators,
   about,
   path: idInPath,
   body: v.object({ changes: v.pipe(v.number('TypeMismatch'), v.safeInteger('TypeMismatch'), v.minValue(0, 'Size')) }),
@@ -72,7 +72,7 @@ export const ReportRestart = {
 
 /** GET /api/utm-integrations/{id} */
 export const GetIntegration = {
-  who: 'signed in',
+  access: 'authenticated',
   about,
   path: idInPath,
   answer: integrationAnswer,
@@ -90,7 +90,7 @@ const query = listQuery({
 
 /** GET /api/utm-integrations/count */
 export const CountIntegrations = {
-  who: 'signed in',
+  access: 'authenticated',
   about,
   query,
   answer: v.number(),
@@ -99,7 +99,7 @@ export const CountIntegrations = {
 
 /** GET /api/utm-integrations */
 export const ListIntegrations = {
-  who: 'signed in',
+  access: 'authenticated',
   about,
   query,
   answer: v.array(integrationAnswer),

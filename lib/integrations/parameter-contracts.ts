@@ -46,7 +46,7 @@ const parameterAnswer = v.strictObject({
 
 /** POST /api/utm-integration-confs */
 export const CreateParameter = {
-  who: integrators,
+  access: integrators,
   about,
   body: newParameter,
   answer: parameterAnswer,
@@ -55,7 +55,7 @@ export const CreateParameter = {
 
 /** PUT /api/utm-integration-confs */
 export const UpdateParameter = {
-  who: integrators,
+  access: integrators,
   about,
   body: parameterChange,
   answer: parameterAnswer,
@@ -64,7 +64,7 @@ export const UpdateParameter = {
 
 /** DELETE /api/utm-integration-confs/{id} */
 export const DeleteParameter = {
-  who: integrators,
+  access: integrators,
   about,
   path: idInPath,
   failures: ['not-found', 'version-changed'],
@@ -72,7 +72,7 @@ export const DeleteParameter = {
 
 /** GET /api/utm-integration-confs/{id} */
 export const GetParameter = {
-  who: integrators,
+  access: integrators,
   about,
   path: idInPath,
   answer: parameterAnswer,
@@ -87,7 +87,7 @@ const query = listQuery(
 
 /** GET /api/utm-integration-confs/count */
 export const CountParameters = {
-  who: integrators,
+  access: integrators,
   about,
   query,
   answer: v.number(),
@@ -96,7 +96,7 @@ export const CountParameters = {
 
 /** GET /api/utm-integration-confs */
 export const ListParameters = {
-  who: integrators,
+  access: integrators,
   about,
   query,
   answer: v.array(parameterAnswer),

@@ -15,7 +15,7 @@ export function reportRestart(table: Table, caller: Caller, id: number, changes:
   return changeAs(
     table,
     caller,
-    ReportRestart.who,
+    ReportRestart.access,
     () => findIntegration(table, id),
     (before) => {
       if (!before) throw new Failure('not-found');

@@ -20,7 +20,7 @@ export function updateIntegration(
   return changeAs(
     table,
     caller,
-    UpdateIntegration.who,
+    UpdateIntegration.access,
     () => findIntegration(table, wanted.id),
     (before) => {
       if (!before) throw new Failure('unknown-id');

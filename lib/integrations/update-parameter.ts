@@ -39,7 +39,7 @@ export async function updateParameter(
     if (integration && parameter) opened ??= await openSeal(owner.id);
     return { integration, parameter, seal: opened };
   };
-  return changeAs(table, caller, UpdateParameter.who, load, ({ integration, parameter, seal }) => {
+  return changeAs(table, caller, UpdateParameter.access, load, ({ integration, parameter, seal }) => {
     if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
     demandVersion(parameter, expected);
     const confDescription =

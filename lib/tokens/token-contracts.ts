@@ -3,7 +3,7 @@ import type { Contract } from '../contract.ts';
 
 /** GET /.well-known/jwks.json: RFC 7517. */
 export const PublishKeys = {
-  who: 'open',
+  access: 'public',
   about: 'userManagement',
   answer: v.strictObject({
     keys: v.array(

@@ -1,6 +1,6 @@
 import { auditEntry, type Deed } from '../audit/audit-entry.ts';
 import { RESERVE } from '../aws.ts';
-import type { Role, Who } from '../contract.ts';
+import type { Access, Role } from '../contract.ts';
 import { Failure, type FailureCode } from '../failure.ts';
 import { change, type Decision } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
@@ -29,10 +29,11 @@ export interface Caller {
 }
 
 /** Why the caller, as the table knows it, may not do this; undefined when it may. */
-function refusal(user: User | undefined, caller: Caller, who: Who): FailureCode | undefined {
-  if (!user || user.accountStamp !== caller.accountStamp) return who === 'signed in' ? 'unauthorized' : 'forbidden';
+function refusal(user: User | undefined, caller: Caller, access: Access): FailureCode | undefined {
+  if (!user || user.accountStamp !== caller.accountStamp)
+    return access === 'authenticated' ? 'unauthorized' : 'forbidden';
   const stale = user.passwordChanges !== caller.passwordChanges && user.tokenExcepted !== caller.jti;
-  const roles = rolesOf(who);
+  const roles = rolesOf(access);
   const entitled = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
   return user.activated && !stale && entitled ? undefined : 'forbidden';
 }
@@ -41,8 +42,8 @@ function refusal(user: User | undefined, caller: Caller, who: Who): FailureCode 
  * The same rule as a condition on the caller's item, to hold at the moment of the change. The login must be the same too:
  * it goes into the audit fields, and by then it may be another user's.
  */
-function stillEntitled({ login }: User, caller: Caller, who: Who): Condition {
-  const roles = rolesOf(who).map((role, index) => ({ name: `:role${index}`, role }));
+function stillEntitled({ login }: User, caller: Caller, access: Access): Condition {
+  const roles = rolesOf(access).map((role, index) => ({ name: `:role${index}`, role }));
   const holds = roles.map(({ name }) => `contains(#callerRoles, ${name})`).join(' OR ');
   const { accountStamp } = caller;
   const sameAccount = accountStamp === undefined ? 'attribute_not_exists(#callerStamp)' : '#callerStamp = :callerStamp';
@@ -72,14 +73,14 @@ function stillEntitled({ login }: User, caller: Caller, who: Who): Condition {
 }
 
 /** Lets pass who may read this by what the table says now. Fails with forbidden. */
-export async function demandEntitled(table: Table, caller: Caller, who: Who): Promise<void> {
-  await findEntitled(table, caller, who);
+export async function demandEntitled(table: Table, caller: Caller, access: Access): Promise<void> {
+  await findEntitled(table, caller, access);
 }
 
 /** The account of a caller who may do this by what the table says now. Fails with forbidden or unauthorized. */
-async function findEntitled(table: Table, caller: Caller, who: Who): Promise<User> {
+async function findEntitled(table: Table, caller: Caller, access: Access): Promise<User> {
   const user = await findUser(table, caller.id);
-  const refused = refusal(user, caller, who);
+  const refused = refusal(user, caller, access);
   if (refused || !user) throw new Failure(refused ?? 'forbidden');
   return user;
 }
@@ -91,8 +92,8 @@ export async function findCallerUser(table: Table, caller: Caller): Promise<User
   return user;
 }
 
-function rolesOf(who: Who): readonly Role[] {
-  return typeof who === 'object' ? who.oneOf : [];
+function rolesOf(access: Access): readonly Role[] {
+  return typeof access === 'object' ? access.anyRole : [];
 }
 
 /**
@@ -108,20 +109,20 @@ function rolesOf(who: Who): readonly Role[] {
 export function changeAs<L, R>(
   table: Table,
   caller: Caller,
-  who: Who,
+  access: Access,
   load: (self: Promise<User>) => Promise<L>,
   decide: (loaded: L, self: User) => Decision<R> & { readonly deed: Deed; readonly target?: User },
 ): Promise<R> {
   let target: User | undefined;
   return change(
     table,
-    () => loadInTurn(table, caller, who, load),
+    () => loadInTurn(table, caller, access, load),
     ([self, loaded]) => {
       const { writes, result, deed, ...decision } = decide(loaded, self);
       target = decision.target;
       // What changes nothing leaves no trace.
       if (writes.length === 0) return { writes, result };
-      return { writes: [...underCaller(writes, self, caller, who), auditEntry(self, deed)], result };
+      return { writes: [...underCaller(writes, self, caller, access), auditEntry(self, deed)], result };
     },
     async () => {
       if (target && target.id !== caller.id) await takePrecedence(table, target.id);
@@ -133,12 +134,12 @@ export function changeAs<L, R>(
 async function loadInTurn<L>(
   table: Table,
   caller: Caller,
-  who: Who,
+  access: Access,
   load: (self: Promise<User>) => Promise<L>,
 ): Promise<readonly [User, L]> {
   const giveUpAt = Date.now() + Math.min(LONGEST_PRECEDENCE, timeLeft() - RESERVE);
   for (;;) {
-    const self = findEntitled(table, caller, who);
+    const self = findEntitled(table, caller, access);
     const [user, loaded, wait] = await together([self, load(self), precedenceWait(table, caller.id)]);
     if (wait === 0) return [user, loaded];
     if (Date.now() + wait > giveUpAt) throw new Failure('unavailable');
@@ -147,9 +148,9 @@ async function loadInTurn<L>(
 }
 
 /** Puts the caller's condition first; on the caller's own item it joins the write that is there. */
-function underCaller(writes: readonly Write[], self: User, caller: Caller, who: Who): Write[] {
+function underCaller(writes: readonly Write[], self: User, caller: Caller, access: Access): Write[] {
   const { pk, sk } = entityKey('USER', caller.id);
-  const entitled = stillEntitled(self, caller, who);
+  const entitled = stillEntitled(self, caller, access);
   const own = writes.findIndex(({ key }) => key.pk === pk && key.sk === sk);
   return own < 0
     ? [check({ pk, sk }, entitled), ...writes]

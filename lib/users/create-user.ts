@@ -30,7 +30,7 @@ export async function createUser(
     ]);
     return reserved;
   };
-  return changeAs(table, caller, CreateUser.who, load, ([id, passwordHash], self) => {
+  return changeAs(table, caller, CreateUser.access, load, ([id, passwordHash], self) => {
     const user = newAccount({ ...fields, id, passwordHash }, self.login);
     const invitation = passwordHash === undefined && user.activated ? newResetKey(user) : undefined;
     const writes = [...creation(user), ...(invitation ? [invitation.write] : [])];

@@ -15,7 +15,7 @@ export async function deleteUser(
   await changeAs(
     table,
     caller,
-    DeleteUser.who,
+    DeleteUser.access,
     () => findUserByLogin(table, login),
     (target) => {
       if (!target) throw new Failure('not-found');

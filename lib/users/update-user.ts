@@ -28,7 +28,7 @@ export async function updateUser(
     const target = await findUser(table, wanted.id);
     return { target, mails: target && (await findMailsOfChange(table, target, wanted)) };
   };
-  const { after, notified } = await changeAs(table, caller, UpdateUser.who, load, ({ target, mails }, self) => {
+  const { after, notified } = await changeAs(table, caller, UpdateUser.access, load, ({ target, mails }, self) => {
     if (!target) throw new Failure('unknown-id');
     demandVersion(target, expected);
     return { ...modify('user.updated', target, wanted, { modifiedBy: self.login, mails }), target };

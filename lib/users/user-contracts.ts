@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import type { Contract, Role, Who } from '../contract.ts';
+import type { Access, Contract, Role } from '../contract.ts';
 import { ROLES } from '../contract.ts';
 import { listQuery } from '../list-query.ts';
 import { loginInPath, newUser, userAnswer, userChange } from './user-schema.ts';
 
 const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
-const administrators: Who = { oneOf: ADMIN, asToldBy: 'table' };
+const administrators: Access = { anyRole: ADMIN, rolesFrom: 'table' };
 const about = 'userManagement';
 
 /** What a list of users can be sorted and filtered by. */
@@ -25,7 +25,7 @@ const query = listQuery({
 
 /** POST /api/users */
 export const CreateUser = {
-  who: administrators,
+  access: administrators,
   about,
   body: newUser,
   answer: userAnswer,
@@ -34,7 +34,7 @@ export const CreateUser = {
 
 /** PUT /api/users */
 export const UpdateUser = {
-  who: administrators,
+  access: administrators,
   about,
   body: userChange,
   answer: userAnswer,
@@ -43,7 +43,7 @@ export const UpdateUser = {
 
 /** DELETE /api/users/{login} */
 export const DeleteUser = {
-  who: administrators,
+  access: administrators,
   about,
   path: loginInPath,
   failures: ['not-found', 'last-administrator', 'version-changed'],
@@ -51,7 +51,7 @@ export const DeleteUser = {
 
 /** GET /api/users/{login} */
 export const GetUser = {
-  who: 'signed in',
+  access: 'authenticated',
   about,
   path: loginInPath,
   answer: userAnswer,
@@ -60,7 +60,7 @@ export const GetUser = {
 
 /** GET /api/users */
 export const ListUsers = {
-  who: 'signed in',
+  access: 'authenticated',
   about,
   query,
   answer: v.array(userAnswer),
@@ -69,7 +69,7 @@ export const ListUsers = {
 
 /** GET /api/users/authorities */
 export const ListAuthorities = {
-  who: { oneOf: ADMIN, asToldBy: 'token' },
+  access: { anyRole: ADMIN, rolesFrom: 'token' },
   about,
   answer: v.array(v.picklist(ROLES)),
 } satisfies Contract;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Faults, openFaults } from '../../infra/local/faults.ts';
-import { rightsOf, routes } from '../../routes.ts';
+import { permissionsOf, routes } from '../../routes.ts';
 import { CHANGES, openStage, type Stage } from '../support/changes.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
@@ -53,11 +53,11 @@ describe.concurrent('killed after each call in turn', () => {
 it('is tried on every row that changes something', () => {
   // What a list writes is what its caller has spent.
   const changing = routes.filter((route) => {
-    const { put, update, remove } = rightsOf(route);
-    return !route.on.startsWith('GET ') && (put || update || remove);
+    const { put, update, remove } = permissionsOf(route);
+    return !route.route.startsWith('GET ') && (put || update || remove);
   });
 
-  expect(CHANGES.map(({ on }) => on).sort()).toEqual(changing.map(({ on }) => on).sort());
+  expect(CHANGES.map(({ on }) => on).sort()).toEqual(changing.map(({ route }) => route).sort());
 });
 
 it('leaves an intact table', () => expectIntact(gatehouse));

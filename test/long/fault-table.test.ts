@@ -154,22 +154,22 @@ const everything = (struck: string, service: Call['service'], rows: readonly Cha
   }).map((trial) => ({ ...trial, turn: trial.change.on }));
 
 const changesThat = (use: (row: Route) => unknown) =>
-  CHANGES.filter(({ on }) => routes.some((row) => row.on === on && use(row)));
+  CHANGES.filter(({ on }) => routes.some((row) => row.route === on && use(row)));
 
 /** The rows that change nothing. */
 const readers = routes
-  .filter(({ on }) => CHANGES.every((change) => change.on !== on))
-  .map(({ on }): Change => {
-    const [method = '', path = ''] = on.split(' ');
+  .filter(({ route }) => CHANGES.every((change) => change.on !== route))
+  .map(({ route }): Change => {
+    const [method = '', path = ''] = route.split(' ');
     return {
-      on,
+      on: route,
       success: 200,
       repeated: 200,
       silent: true,
       async prepare() {
         const { token } = await stage.account();
-        const id = on.includes('confs') ? parameter : await stage.integration();
-        const query = on.endsWith('confs') ? `?integrationId.equals=${Math.floor(id / 1_000_000)}` : '';
+        const id = route.includes('confs') ? parameter : await stage.integration();
+        const query = route.endsWith('confs') ? `?integrationId.equals=${Math.floor(id / 1_000_000)}` : '';
         const url = path.replace('{login}', 'admin').replace('{id}', String(id)) + query;
         return { item: '', send: () => gatehouse.call(method, url, { token }), times: async () => 0 };
       },
@@ -188,11 +188,11 @@ describe('in time and never wrongly', { timeout: 120_000 }, () => {
     const withPassword = (change: Change) =>
       change.on === CREATION_WITH_PASSWORD.on ? CREATION_WITH_PASSWORD : change;
     return attemptAll([
-      ...everything(KMS, 'KMS', changesThat(({ may }) => may.keys).map(withPassword)),
+      ...everything(KMS, 'KMS', changesThat(({ permissions }) => permissions.keys).map(withPassword)),
       ...everything(
         'Everything that a row asks of SES',
         'SES',
-        changesThat(({ may }) => may.mail),
+        changesThat(({ permissions }) => permissions.mail),
       ),
       ...everything(TABLE, 'DynamoDB', readers),
     ]);
@@ -205,7 +205,7 @@ it('as docs/faults.md tells', () => expect(documentOf()).toMatchFileSnapshot('..
 
 function documentOf(): string {
   const rank = ({ fault, once }: Strike) => 2 * FAULTS.indexOf(fault) + (once ? 0 : 1);
-  const order = routes.map(({ on }): string => on);
+  const order = routes.map(({ route }): string => route);
   const sections = SECTIONS.map((struck) => {
     const of = seen.filter((each) => each.struck === struck);
     const rows = new Set(of.map(({ on }) => on));

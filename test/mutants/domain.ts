@@ -174,10 +174,10 @@ export const domain: readonly Mutant[] = [
     'lib/integrations/integration-contracts.ts',
     CONTRACTS,
     [
-      "integrators: Who = { oneOf: ['ROLE_ADMIN', 'ROLE_USER'], asToldBy: 'table' }",
-      "integrators: Who = { oneOf: ['ROLE_ADMIN', 'ROLE_USER'], asToldBy: 'token' }",
+      "integrators: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' }",
+      "integrators: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'token' }",
     ],
-    ["oneOf: ['ROLE_ADMIN', 'ROLE_USER']", "oneOf: ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST']"],
+    ["anyRole: ['ROLE_ADMIN', 'ROLE_USER']", "anyRole: ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST']"],
     ["path: idInPath,\n  failures: ['not-found', 'version-changed']", "path: idInPath,\n  failures: ['not-found']"],
     ["description: 'text',\n  integrationType: {", 'integrationType: {'],
     ["active: 'boolean',", ''],
@@ -197,14 +197,17 @@ export const domain: readonly Mutant[] = [
     CONTRACTS,
     ['LARGEST_PAGE = 100', 'LARGEST_PAGE = 200'],
     ["confDescription: 'text', integrationId", "confDescription: 'text', confValue: 'text', integrationId"],
-    ['export const GetParameter = {\n  who: integrators', "export const GetParameter = {\n  who: 'signed in'"],
+    [
+      'export const GetParameter = {\n  access: integrators',
+      "export const GetParameter = {\n  access: 'authenticated'",
+    ],
   ),
   ...planted(
     'lib/users/user-contracts.ts',
     CONTRACTS,
     [
-      "administrators: Who = { oneOf: ADMIN, asToldBy: 'table' }",
-      "administrators: Who = { oneOf: ADMIN, asToldBy: 'token' }",
+      "administrators: Access = { anyRole: ADMIN, rolesFrom: 'table' }",
+      "administrators: Access = { anyRole: ADMIN, rolesFrom: 'token' }",
     ],
     [
       "path: loginInPath,\n  failures: ['not-found', 'last-administrator', 'version-changed']",
@@ -217,7 +220,7 @@ export const domain: readonly Mutant[] = [
     'lib/audit/audit-contracts.ts',
     CONTRACTS,
     ["{ sortable: ['time'] }", '{}'],
-    ["asToldBy: 'table'", "asToldBy: 'token'"],
+    ["rolesFrom: 'table'", "rolesFrom: 'token'"],
     ["actorId: 'number'", "actorId: 'text'"],
   ),
   ...planted(
@@ -367,8 +370,8 @@ export const domain: readonly Mutant[] = [
   ...planted(
     'lib/users/caller.ts',
     CALLER,
-    ['!user || user.accountStamp !== caller.accountStamp) return', '!user) return'],
-    ["who === 'signed in' ? 'unauthorized' : 'forbidden'", "'forbidden'"],
+    ['!user || user.accountStamp !== caller.accountStamp)\n    return', '!user)\n    return'],
+    ["access === 'authenticated' ? 'unauthorized' : 'forbidden'", "'forbidden'"],
     ['user.passwordChanges !== caller.passwordChanges &&', 'user.passwordChanges > caller.passwordChanges &&'],
     [' && user.tokenExcepted !== caller.jti', ''],
     ['roles.length === 0 || roles.some', 'roles.length === 0 || roles.every'],
@@ -386,8 +389,8 @@ export const domain: readonly Mutant[] = [
     ["    onConditionFailed: 'retry',\n", "    onConditionFailed: 'forbidden',\n"],
     ['if (writes.length === 0) return { writes, result };', ''],
     [
-      '[...underCaller(writes, self, caller, who), auditEntry(self, deed)]',
-      '[auditEntry(self, deed), ...underCaller(writes, self, caller, who)]',
+      '[...underCaller(writes, self, caller, access), auditEntry(self, deed)]',
+      '[auditEntry(self, deed), ...underCaller(writes, self, caller, access)]',
     ],
     ['if (target && target.id !== caller.id)', 'if (target)'],
     ['      if (target && target.id !== caller.id) await takePrecedence(table, target.id);\n', ''],
@@ -398,7 +401,7 @@ export const domain: readonly Mutant[] = [
     ['[check({ pk, sk }, entitled), ...writes]', '[...writes, check({ pk, sk }, entitled)]'],
     ['position === own ? withCondition(write, entitled) : write', 'write'],
     ['if (!user || user.accountStamp !== caller.accountStamp) throw', 'if (!user) throw'],
-    ['    const self = findEntitled(table, caller, who);\n', '    const self = findCallerUser(table, caller);\n'],
+    ['    const self = findEntitled(table, caller, access);\n', '    const self = findCallerUser(table, caller);\n'],
     [
       'await together([self, load(self), precedenceWait(table, caller.id)])',
       'await together([self, load(self), Promise.resolve(0)])',
@@ -681,9 +684,9 @@ export const domain: readonly Mutant[] = [
     INTEGRATIONS,
     ['spend(units + query.size)', 'spend(units)'],
     ['if (!parameter || !integration)', 'if (!parameter)'],
-    ['    demandEntitled(table, caller, GetParameter.who),\n', '    Promise.resolve(),\n'],
-    ['demandEntitled(table, caller, ListParameters.who)', 'Promise.resolve()'],
-    ['demandEntitled(table, caller, CountParameters.who)', 'Promise.resolve()'],
+    ['    demandEntitled(table, caller, GetParameter.access),\n', '    Promise.resolve(),\n'],
+    ['demandEntitled(table, caller, ListParameters.access)', 'Promise.resolve()'],
+    ['demandEntitled(table, caller, CountParameters.access)', 'Promise.resolve()'],
     [
       '[...new Set(page.entities.map(({ integrationId }) => integrationId))]',
       'page.entities.map(({ integrationId }) => integrationId)',

@@ -300,14 +300,14 @@ export const edges: readonly Mutant[] = [
   ...plant('lib/http/endpoint.ts', 'test/unit/endpoint.test.ts', [
     ["if (isOutage(error)) return new Failure('unavailable');", ''],
     ['statusCode === 422', 'statusCode === 400'],
-    ["who.asToldBy === 'table'", "who.asToldBy === 'token'"],
-    ['!who.oneOf.some(', '!who.oneOf.every('],
+    ["access.rolesFrom === 'table'", "access.rolesFrom === 'token'"],
+    ['!access.anyRole.some(', '!access.anyRole.every('],
     ['      await coldStartEnded();\n', ''],
     ['if (isTooDeepOrAmbiguous(json))', 'if (false)'],
     ["  'X-Content-Type-Options': 'nosniff',\n", ''],
     ['if (isDefect) logDefect(event, error);', ''],
     ['  limitColdStart();\n', ''],
-    ["if (contract.who !== 'open')", "if (contract.who === 'signed in')"],
+    ["if (contract.access !== 'public')", "if (contract.access === 'authenticated')"],
   ]),
   ...plant('lib/http/request.ts', 'test/unit/endpoint.test.ts', [
     ['size > LARGEST_BODY', 'size >= LARGEST_BODY'],

@@ -49,16 +49,16 @@ export const moreOperations: readonly Mutant[] = [
   ]),
   ...plant('routes.ts', 'test/stack/facts.test.ts', [
     [
-      "may: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateAlone: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail }, guarded },",
-      "may: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateAlone: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail } },",
+      "permissions: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail }, strictThrottle },",
+      "permissions: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail } },",
     ],
     [
       'query: [CONF], put: [AUDIT], update: [TOTAL], remove: [INTEGRATION, CONF], check: [USER]',
       'query: [CONF], put: [AUDIT], update: [TOTAL, CONF], remove: [INTEGRATION, CONF], check: [USER]',
     ],
     [
-      "if (contract.who === 'open') return may;",
-      "if (contract.who === 'open' || may.keys?.includes('unseal')) return may;",
+      "if (contract.access === 'public') return permissions;",
+      "if (contract.access === 'public' || permissions.keys?.includes('unseal')) return permissions;",
     ],
   ]),
   ...plant('infra/gatehouse-stack.ts', 'test/stack/facts.test.ts', [

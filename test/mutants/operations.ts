@@ -93,7 +93,7 @@ export const operations: readonly Mutant[] = [
   entrance('sourceIp: AccessLogField.contextIdentitySourceIp(),', ''),
   entrance("integrationError: '$context.integrationErrorMessage',", ''),
   entrance("'$context.responseLatency'", "'$context.integrationLatency'"),
-  entrance('this.stage.node.addDependency(route);', ''),
+  entrance('this.stage.node.addDependency(httpRoute);', ''),
 
   gatehouseFunction('retention: settings.logRetentionDays,', 'retention: 365,'),
   gatehouseFunction('settings.keepData ? RemovalPolicy.RETAIN', 'settings.keepData ? RemovalPolicy.DESTROY'),
@@ -105,7 +105,7 @@ export const operations: readonly Mutant[] = [
   endpointFunction('settings.tokenLife.rememberedMinutes * 60', '86400'),
   endpointFunction('AUDIT_DAYS: String(settings.auditDays)', 'AUDIT_DAYS: String(settings.logRetentionDays)'),
   endpointFunction('String(settings.guessing.requestsPerSource)', "'1000'"),
-  endpointFunction('route.guarded &&\n', ''),
+  endpointFunction('route.strictThrottle &&\n', ''),
 
   daily('Duration.minutes(15)', 'Duration.minutes(10)'),
   daily('memorySize: 2048,', 'memorySize: 512,'),
@@ -117,8 +117,8 @@ export const operations: readonly Mutant[] = [
   daily('if (daily.alarmTopic) alarm', 'if (!daily.alarmTopic) alarm'),
   mail("arn('identity', sender.slice(sender.indexOf('@') + 1)),", ''),
   mail("conditions: { StringEquals: { 'ses:FromAddress': sender } },", ''),
-  mail("served.addEnvironment('MAIL_LINK_BASE', linkBase)", "served.addEnvironment('MAIL_LINK_BASE', sender)"),
-  mail("if (configurationSet) served.addEnvironment('MAIL_CONFIGURATION_SET', configurationSet);", ''),
+  mail("fn.addEnvironment('MAIL_LINK_BASE', linkBase)", "fn.addEnvironment('MAIL_LINK_BASE', sender)"),
+  mail("if (configurationSet) fn.addEnvironment('MAIL_CONFIGURATION_SET', configurationSet);", ''),
   stack('terminationProtection: settings.keepData,', ''),
   stack('terminationProtection: settings.keepData', 'terminationProtection: true'),
   stack(
@@ -129,13 +129,13 @@ export const operations: readonly Mutant[] = [
   stack("new CfnOutput(this, 'TableName', { value: table.name });", ''),
 
   routes(
-    "put: [RESET, MAILS], updateAlone: [ATTEMPTS], keys: ['pepper'], mail }, guarded }",
-    "put: [RESET, MAILS], updateAlone: [ATTEMPTS], keys: ['pepper'], mail } }",
+    "put: [RESET, MAILS], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'], mail }, strictThrottle }",
+    "put: [RESET, MAILS], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'], mail } }",
   ),
   routes('put: [INTEGRATION, AUDIT], update: [TOTAL]', 'put: [INTEGRATION, AUDIT, USER], update: [TOTAL]'),
-  routes('query: [...(may.query ?? []), JWKS]', 'query: [...(may.query ?? [])]'),
-  routes('get: [...(may.get ?? []), PRECEDENCE]', 'get: [...(may.get ?? [])]'),
-  routes("on.startsWith('GET ') ? rights", "!on.startsWith('PUT ') ? rights"),
+  routes('query: [...(permissions.query ?? []), JWKS]', 'query: [...(permissions.query ?? [])]'),
+  routes('get: [...(permissions.get ?? []), PRECEDENCE]', 'get: [...(permissions.get ?? [])]'),
+  routes("route.startsWith('GET ') ? rights", "!on.startsWith('PUT ') ? rights"),
   cdk('"logRetentionDays": 365', '"logRetentionDays": 30'),
   cdk('"auditDays": 730', '"auditDays": 365'),
   cdk('"loginConcurrency": 100,', ''),

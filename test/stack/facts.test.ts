@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Rights, routes } from '../../routes.ts';
+import { type Permissions, routes } from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/other-settings.ts';
 import { readableTemplate } from '../support/readable-template.ts';
 import { assemblyOf, type Resource, resourcesOf, templateOf } from '../support/stack.ts';
@@ -182,17 +182,19 @@ const ALONE = {
   get: 'dynamodb:GetItem',
   batchGet: 'dynamodb:BatchGetItem',
   query: 'dynamodb:Query',
-  updateAlone: 'dynamodb:UpdateItem',
+  updateOutsideTransaction: 'dynamodb:UpdateItem',
   check: 'dynamodb:ConditionCheckItem',
 };
 const IN_TRANSACTIONS = { put: 'dynamodb:PutItem', update: 'dynamodb:UpdateItem', remove: 'dynamodb:DeleteItem' };
 
 /** A row's rights to the table, and what every closed row may do besides. */
-function tableRights({ on, may, contract }: (typeof routes)[number]): Rights {
-  const { mail: _mail, keys: _keys, ...rights } = may;
-  if (contract.who === 'open') return rights;
-  const query = [...(may.query ?? []), 'JWKS'];
-  return on.startsWith('GET ') ? { ...rights, query } : { ...rights, query, get: [...(may.get ?? []), 'PRECEDENCE#*'] };
+function tableRights({ route, permissions, contract }: (typeof routes)[number]): Permissions {
+  const { mail: _mail, keys: _keys, ...rights } = permissions;
+  if (contract.access === 'public') return rights;
+  const query = [...(permissions.query ?? []), 'JWKS'];
+  return route.startsWith('GET ')
+    ? { ...rights, query }
+    : { ...rights, query, get: [...(permissions.get ?? []), 'PRECEDENCE#*'] };
 }
 
 /** What differs between two deployed stacks. */
@@ -246,8 +248,8 @@ function statementsFor(row: (typeof routes)[number], { region, signing, sender, 
           },
         ]
       : []),
-    ...(row.may.keys ?? []).map((use) => ({ Effect: 'Allow', ...uses[use] })),
-    ...(row.may.mail
+    ...(row.permissions.keys ?? []).map((use) => ({ Effect: 'Allow', ...uses[use] })),
+    ...(row.permissions.mail
       ? [
           {
             Effect: 'Allow',
@@ -286,8 +288,8 @@ describe.each(Object.entries(DEPLOYED))('the role of a function of %s', (_, depl
   const roles = resourcesOf(deployed.template, 'AWS::IAM::Role');
   const policies = resourcesOf(deployed.template, 'AWS::IAM::Policy');
 
-  it.each(routes)('$on may do all that its row says, and nothing else', (row) => {
-    const [, { Properties }] = functionOf(deployed.template, row.on);
+  it.each(routes)('$route may do all that its row says, and nothing else', (row) => {
+    const [, { Properties }] = functionOf(deployed.template, row.route);
     const [role] = Properties.Role['Fn::GetAtt'];
     const own = Object.values(policies).filter((policy) =>
       policy.Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === role),
@@ -325,15 +327,17 @@ describe('the function of a row', () => {
     other: { issuer: 'gatehouse-prod', token: '420', remembered: '1740', audit: '411', source: ['19', '23'] },
   };
   const RESERVED = { prod: 100, dev: undefined, other: 17 };
-  const CASES = (['prod', 'dev', 'other'] as const).flatMap((name) => routes.map((row) => ({ name, row, on: row.on })));
+  const CASES = (['prod', 'dev', 'other'] as const).flatMap((name) =>
+    routes.map((row) => ({ name, row, route: row.route })),
+  );
   const templates = { prod, dev, other };
 
-  it.each(CASES)('$on of $name has its memory, time, instances and environment', ({ name, row }) => {
-    const [logicalId, { Properties }] = functionOf(templates[name], row.on);
+  it.each(CASES)('$route of $name has its memory, time, instances and environment', ({ name, row }) => {
+    const [logicalId, { Properties }] = functionOf(templates[name], row.route);
     const { issuer, token, remembered, audit, source } = LIMITS[name];
     const signing = name === 'other' ? ['SigningKeyB', 'SigningKeyA'] : ['SigningKey'];
-    const mails = row.may.mail && name === 'other' && OTHER_SETTINGS.mail;
-    const has = (...uses: string[]) => row.may.keys?.some((use) => uses.includes(use));
+    const mails = row.permissions.mail && name === 'other' && OTHER_SETTINGS.mail;
+    const has = (...uses: string[]) => row.permissions.keys?.some((use) => uses.includes(use));
     const hashes = has('pepper');
 
     expect(Properties.Environment.Variables).toEqual({
@@ -352,7 +356,7 @@ describe('the function of a row', () => {
       }),
       ...(has('pepper') && { PEPPER_KEY: arnOf('PepperKey') }),
       ...(has('seal', 'unseal') && { VALUES_KEY: arnOf('ValuesKey') }),
-      ...(row.may.mail && {
+      ...(row.permissions.mail && {
         MAIL_SENDER: 'gatehouse@example.com',
         MAIL_LINK_BASE:
           name === 'dev'
@@ -368,20 +372,20 @@ describe('the function of a row', () => {
       }),
     });
     expect(Properties).toEqual({
-      Description: row.on,
+      Description: row.route,
       Handler: 'index.handler',
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
       MemorySize: hashes ? 1024 : 512,
       Timeout: 10,
-      ...(row.guarded && RESERVED[name] && { ReservedConcurrentExecutions: RESERVED[name] }),
+      ...(row.strictThrottle && RESERVED[name] && { ReservedConcurrentExecutions: RESERVED[name] }),
       Code: { S3Bucket: expect.anything(), S3Key: expect.stringMatching(/^[0-9a-f]{64}\.zip$/) },
       Environment: expect.anything(),
       LoggingConfig: expect.anything(),
       Role: expect.anything(),
       Tags: tags(name === 'dev' ? 'dev' : 'prod'),
     });
-    expect(logicalId).toMatch(new RegExp(`^${row.file.replaceAll('-', '')}[0-9A-F]{8}$`));
+    expect(logicalId).toMatch(new RegExp(`^${row.handler.replaceAll('-', '')}[0-9A-F]{8}$`));
   });
 
   it('is a bundle of its own', () => {
@@ -393,7 +397,7 @@ describe('the function of a row', () => {
   });
 
   it('is guarded where callers without a token can make it work hard or send mail', () => {
-    expect(routes.filter(({ guarded }) => guarded).map(({ on }) => on)).toEqual([
+    expect(routes.filter(({ strictThrottle }) => strictThrottle).map(({ route }) => route)).toEqual([
       'POST /api/authenticate',
       'POST /api/account/reset-password/init',
       'POST /api/account/reset-password/finish',
@@ -479,27 +483,29 @@ describe('the entrance', () => {
   it('has its stage wait for each route that has a throttle of its own', () => {
     const [stage] = Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Stage'));
     const ids = Object.entries(resourcesOf(prod, 'AWS::ApiGatewayV2::Route'))
-      .filter(([, { Properties }]) => routes.some(({ on, guarded }) => guarded && on === Properties.RouteKey))
+      .filter(([, { Properties }]) =>
+        routes.some(({ route, strictThrottle }) => strictThrottle && route === Properties.RouteKey),
+      )
       .map(([id]) => id);
 
     expect(ids).toHaveLength(3);
     expect(stage?.DependsOn).toEqual(expect.arrayContaining(ids));
   });
 
-  it.each(routes)('leads $on to its function, which verifies tokens itself', ({ on }) => {
-    const [functionId] = functionOf(prod, on);
+  it.each(routes)('leads $route to its function, which verifies tokens itself', ({ route }) => {
+    const [functionId] = functionOf(prod, route);
     const found = Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Route')).filter(
-      ({ Properties }) => Properties.RouteKey === on,
+      ({ Properties }) => Properties.RouteKey === route,
     );
-    const [route] = found;
-    const [, [, { Ref: integrationId }]] = (route as Resource).Properties.Target['Fn::Join'];
+    const [resource] = found;
+    const [, [, { Ref: integrationId }]] = (resource as Resource).Properties.Target['Fn::Join'];
     const [apiId] = Object.keys(resourcesOf(prod, 'AWS::ApiGatewayV2::Api'));
     const permissions = Object.values(resourcesOf(prod, 'AWS::Lambda::Permission')).filter(
       ({ Properties }) => Properties.FunctionName['Fn::GetAtt'][0] === functionId,
     );
 
     expect(found).toHaveLength(1);
-    expect(route?.Properties).toMatchObject({ ApiId: { Ref: apiId }, AuthorizationType: 'NONE' });
+    expect(resource?.Properties).toMatchObject({ ApiId: { Ref: apiId }, AuthorizationType: 'NONE' });
     expect(resourcesOf(prod, 'AWS::ApiGatewayV2::Integration')[integrationId]?.Properties).toEqual({
       ApiId: { Ref: apiId },
       IntegrationType: 'AWS_PROXY',

@@ -17,7 +17,7 @@ import { makeTokens } from './mint.ts';
 
 /* Every row that changes something, as a request whose effect can be counted. What it needs is written straight into the table, so that no function but the one in question has work. */
 
-type On = (typeof routes)[number]['on'];
+type On = (typeof routes)[number]['route'];
 
 /** A request that changes one thing, and that thing. */
 export interface Change {

@@ -210,9 +210,9 @@ const ALWAYS: FailureCode[] = [
 function keepsContract(method: string, path: string, { status, body, headers, text }: Received): void {
   const route = routeOf(method, path);
   if (!route || REFUSED_BY_API_GATEWAY.includes(text)) return;
-  const { contract, file } = route;
+  const { contract, handler } = route;
   const where = `${method} ${path} answered ${status} ${text}`;
-  isKeptByNobody(headers, where, status === 200 && file === 'publish-keys');
+  isKeptByNobody(headers, where, status === 200 && handler === 'publish-keys');
   if (status < 300) {
     if (contract.answer) v.parse(contract.answer, body);
     else assert.equal(text, '', where);
@@ -241,8 +241,8 @@ export function isKeptByNobody(headers: Received['headers'], where: string, mayB
 
 function routeOf(method: string, path: string): Route | undefined {
   const segments = path.split('?')[0]?.split('/') ?? [];
-  const candidates = routes.filter(({ on }) => {
-    const [routeMethod, routePath = ''] = on.split(' ');
+  const candidates = routes.filter(({ route }) => {
+    const [routeMethod, routePath = ''] = route.split(' ');
     const pattern = routePath.split('/');
     return (
       routeMethod === method &&
@@ -250,5 +250,5 @@ function routeOf(method: string, path: string): Route | undefined {
       pattern.every((part, index) => (part.startsWith('{') ? segments[index] !== '' : segments[index] === part))
     );
   });
-  return candidates.find(({ on }) => !on.includes('{')) ?? candidates[0];
+  return candidates.find(({ route }) => !route.includes('{')) ?? candidates[0];
 }

@@ -322,6 +322,6 @@ const ofNoRow = fc.record({
 
 /** So many requests for each row and for none, the same for the same seed. Row after row, because a function that is used starts only once. */
 export function nastyRequests(seed: number, count: number): Nasty[][] {
-  const kinds = [...routes.map(({ on }) => ofRow(on)), ofNoRow];
+  const kinds = [...routes.map(({ route }) => ofRow(route)), ofNoRow];
   return kinds.map((kind, index) => fc.sample(kind, { seed: seed + index, numRuns: count }));
 }

@@ -25,7 +25,7 @@ describe('an entry of the audit trail', () => {
   const deed = { action: 'user.updated', target: 'user/8', targetName: 'bob', fields: ['email'] } as const;
 
   it('says who did what to which entity when, and expires after the days that the stack says', () => {
-    const { act, key, attributes, condition, onConditionFailed: otherwise } = auditEntry(actor, deed);
+    const { act, key, attributes, condition, onConditionFailed } = auditEntry(actor, deed);
 
     expect(attributes).toEqual({
       id: expect.stringMatching(UUID),
@@ -34,7 +34,7 @@ describe('an entry of the audit trail', () => {
       expires: Date.parse('2027-04-14T12:00:00Z') / 1000,
     });
     expect(key).toEqual({ pk: 'AUDIT#2026-03', sk: `2026-03-10T12:00:00.750Z#${attributes?.id}` });
-    expect({ act, condition, otherwise }).toEqual({
+    expect({ act, condition, onConditionFailed }).toEqual({
       ...{ act: 'Put', condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' },
     });
   });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Who } from '../../lib/contract.ts';
+import type { Access } from '../../lib/contract.ts';
 import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { set, versionIs, type Write } from '../../lib/table/write.ts';
@@ -19,8 +19,8 @@ const STORED = {
   ...{ ...entityKey('USER', 7), id: 7, login: 'ada', activated: true, accountStamp: 'stamp', passwordChanges: 2 },
   ...{ tokenExcepted: undefined as string | undefined, authorities: ['ROLE_USER'], version: '1-a' },
 };
-const INTEGRATORS: Who = { oneOf: ['ROLE_ADMIN', 'ROLE_USER'], asToldBy: 'table' };
-const ADMINISTRATORS: Who = { oneOf: ['ROLE_ADMIN'], asToldBy: 'table' };
+const INTEGRATORS: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
+const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' };
 
 const tableWith = (fields: Partial<typeof STORED> | undefined, more: Item[] = []) =>
   memoryTable([...(fields ? [{ ...STORED, ...fields }] : []), ...more]);
@@ -29,17 +29,17 @@ const OTHER: Write = { act: 'Put', key: { pk: 'A', sk: 'B' }, attributes: {} };
 const DEED = { action: 'integration.updated', target: 'integration/5', targetName: 'Gate', fields: ['name'] } as const;
 
 /** A change by the caller that makes these writes, about the account of another user if one is named. */
-function changeOf(table: Table, who: Who, writes: readonly Write[], target?: User, caller = CALLER) {
+function changeOf(table: Table, access: Access, writes: readonly Write[], target?: User, caller = CALLER) {
   const load = async (self: Promise<User>) => (await self).login;
-  return changeAs(table, caller, who, load, (loaded, self) => ({
+  return changeAs(table, caller, access, load, (loaded, self) => ({
     ...{ writes, result: `${loaded} ${self.id}`, deed: DEED },
     ...(target && { target }),
   }));
 }
 
 describe('a caller', () => {
-  const accepted: [string, Partial<typeof STORED>, Who][] = [
-    ['who is signed in', { authorities: [] }, 'signed in'],
+  const accepted: [string, Partial<typeof STORED>, Access][] = [
+    ['who is signed in', { authorities: [] }, 'authenticated'],
     ['who has the only role', { authorities: ['ROLE_ADMIN'] }, ADMINISTRATORS],
     ['who has the first of two roles', { authorities: ['ROLE_ADMIN'] }, INTEGRATORS],
     ['who has the second of two roles', { authorities: ['ROLE_ANALYST', 'ROLE_USER'] }, INTEGRATORS],
@@ -50,17 +50,17 @@ describe('a caller', () => {
     ],
     ['whose password has not changed since, whichever token was excepted', { tokenExcepted: 'other' }, INTEGRATORS],
   ];
-  const rejected: [string, Partial<typeof STORED> | undefined, Who, string][] = [
+  const rejected: [string, Partial<typeof STORED> | undefined, Access, string][] = [
     ['who is gone', undefined, INTEGRATORS, 'forbidden'],
-    ['who is gone, about the own account', undefined, 'signed in', 'unauthorized'],
+    ['who is gone, about the own account', undefined, 'authenticated', 'unauthorized'],
     ['whose id is another account now', { accountStamp: 'other' }, INTEGRATORS, 'forbidden'],
-    ['whose id is another account now, about the own one', { accountStamp: 'other' }, 'signed in', 'unauthorized'],
+    ['whose id is another account now, about the own one', { accountStamp: 'other' }, 'authenticated', 'unauthorized'],
     ['who is deactivated', { activated: false }, INTEGRATORS, 'forbidden'],
-    ['who is deactivated, about the own account', { activated: false }, 'signed in', 'forbidden'],
+    ['who is deactivated, about the own account', { activated: false }, 'authenticated', 'forbidden'],
     ['who lacks the role', { authorities: ['ROLE_USER'] }, ADMINISTRATORS, 'forbidden'],
     ['who has another role', { authorities: ['ROLE_ANALYST'] }, INTEGRATORS, 'forbidden'],
-    ['whose password has changed', { passwordChanges: 3 }, 'signed in', 'forbidden'],
-    ['whose password changed back in a restored table', { passwordChanges: 1 }, 'signed in', 'forbidden'],
+    ['whose password has changed', { passwordChanges: 3 }, 'authenticated', 'forbidden'],
+    ['whose password changed back in a restored table', { passwordChanges: 1 }, 'authenticated', 'forbidden'],
     [
       'whose password has changed with another token',
       { passwordChanges: 3, tokenExcepted: 'other' },
@@ -69,19 +69,19 @@ describe('a caller', () => {
     ],
   ];
 
-  it.each(accepted)('%s may read and change', async (_, fields, who) => {
+  it.each(accepted)('%s may read and change', async (_, fields, access) => {
     const table = tableWith(fields);
 
-    await expect(demandEntitled(table, CALLER, who)).resolves.toBeUndefined();
-    await expect(changeOf(table, who, [OTHER])).resolves.toBe('ada 7');
+    await expect(demandEntitled(table, CALLER, access)).resolves.toBeUndefined();
+    await expect(changeOf(table, access, [OTHER])).resolves.toBe('ada 7');
     expect(table.transactions).toHaveLength(1);
   });
 
-  it.each(rejected)('%s may neither read nor change', async (_, fields, who, code) => {
+  it.each(rejected)('%s may neither read nor change', async (_, fields, access, code) => {
     const table = tableWith(fields);
 
-    await expect(demandEntitled(table, CALLER, who)).rejects.toMatchObject({ code });
-    await expect(changeOf(table, who, [OTHER])).rejects.toMatchObject({ code });
+    await expect(demandEntitled(table, CALLER, access)).rejects.toMatchObject({ code });
+    await expect(changeOf(table, access, [OTHER])).rejects.toMatchObject({ code });
     expect(table.transactions).toEqual([]);
   });
 
@@ -149,7 +149,7 @@ describe('a change by a caller', () => {
   it('of whoever is signed in asks for no role', async () => {
     const table = tableWith({});
 
-    await changeOf(table, 'signed in', [OTHER]);
+    await changeOf(table, 'authenticated', [OTHER]);
 
     expect(writesOf(table)[0]).toEqual({ act: 'ConditionCheck', key: entityKey('USER', 7), ...entitled });
   });
@@ -158,7 +158,7 @@ describe('a change by a caller', () => {
     const { accountStamp: _none, ...early } = STORED;
     const table = memoryTable([early]);
 
-    await changeOf(table, 'signed in', [OTHER], undefined, { ...CALLER, accountStamp: undefined });
+    await changeOf(table, 'authenticated', [OTHER], undefined, { ...CALLER, accountStamp: undefined });
 
     const { ':callerStamp': _stamp, ...values } = entitled.values;
     expect(writesOf(table)[0]).toMatchObject({
@@ -172,7 +172,7 @@ describe('a change by a caller', () => {
     const table = tableWith({});
     const own = set(entityKey('USER', 7), { firstName: 'Ada' }, versionIs({ version: '1-a' }));
 
-    await changeOf(table, 'signed in', [OTHER, own]);
+    await changeOf(table, 'authenticated', [OTHER, own]);
 
     const writes = writesOf(table);
     expect(writes.slice(0, 2)).toEqual([

@@ -1,47 +1,47 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { ROLES, type Who } from '../../lib/contract.ts';
+import { type Access, ROLES } from '../../lib/contract.ts';
 import type { FailureCode } from '../../lib/failure.ts';
 import { routes } from '../../routes.ts';
 
 /* Who may make each request, what it is about and what it can refuse: said a second time, so that no slip opens a row. */
 
-const ADMINISTRATORS: Who = { oneOf: ['ROLE_ADMIN'], asToldBy: 'table' };
-const INTEGRATORS: Who = { oneOf: ['ROLE_ADMIN', 'ROLE_USER'], asToldBy: 'table' };
+const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' };
+const INTEGRATORS: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
 const LONG: FailureCode[] = ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'];
 
-const USERS: [string, Who, FailureCode[]][] = [
-  ['POST /api/authenticate', 'open', ['bad-credentials', 'too-many-attempts']],
-  ['GET /.well-known/jwks.json', 'open', []],
-  ['GET /api/health', 'open', []],
-  ['GET /management/info', 'open', []],
-  ['GET /api/account', 'signed in', []],
-  ['POST /api/account', 'signed in', ['email-taken']],
-  ['POST /api/account/change-password', 'signed in', ['wrong-password', 'too-many-attempts']],
-  ['POST /api/account/reset-password/init', 'open', ['too-many-attempts']],
-  ['POST /api/account/reset-password/finish', 'open', ['unknown-key', 'too-many-attempts']],
+const USERS: [string, Access, FailureCode[]][] = [
+  ['POST /api/authenticate', 'public', ['bad-credentials', 'too-many-attempts']],
+  ['GET /.well-known/jwks.json', 'public', []],
+  ['GET /api/health', 'public', []],
+  ['GET /management/info', 'public', []],
+  ['GET /api/account', 'authenticated', []],
+  ['POST /api/account', 'authenticated', ['email-taken']],
+  ['POST /api/account/change-password', 'authenticated', ['wrong-password', 'too-many-attempts']],
+  ['POST /api/account/reset-password/init', 'public', ['too-many-attempts']],
+  ['POST /api/account/reset-password/finish', 'public', ['unknown-key', 'too-many-attempts']],
   ['POST /api/users', ADMINISTRATORS, ['id-not-wanted', 'login-taken', 'email-taken']],
   [
     'PUT /api/users',
     ADMINISTRATORS,
     ['no-id', 'unknown-id', 'login-taken', 'email-taken', 'last-administrator', 'version-changed'],
   ],
-  ['GET /api/users', 'signed in', LONG],
-  ['GET /api/users/authorities', { oneOf: ['ROLE_ADMIN'], asToldBy: 'token' }, []],
-  ['GET /api/users/{login}', 'signed in', ['not-found']],
+  ['GET /api/users', 'authenticated', LONG],
+  ['GET /api/users/authorities', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, []],
+  ['GET /api/users/{login}', 'authenticated', ['not-found']],
   ['DELETE /api/users/{login}', ADMINISTRATORS, ['not-found', 'last-administrator', 'version-changed']],
   ['GET /api/audits', ADMINISTRATORS, ['read-budget-spent', 'audit-list-too-long', 'page-too-large']],
 ];
-const INTEGRATIONS: [string, Who, FailureCode[]][] = [
+const INTEGRATIONS: [string, Access, FailureCode[]][] = [
   ['POST /api/utm-integrations', INTEGRATORS, ['id-not-wanted']],
   ['PUT /api/utm-integrations', INTEGRATORS, ['no-id', 'unknown-id', 'version-changed']],
-  ['GET /api/utm-integrations', 'signed in', LONG],
-  ['GET /api/utm-integrations/count', 'signed in', ['read-budget-spent', 'list-too-long']],
-  ['GET /api/utm-integrations/{id}', 'signed in', ['not-found']],
+  ['GET /api/utm-integrations', 'authenticated', LONG],
+  ['GET /api/utm-integrations/count', 'authenticated', ['read-budget-spent', 'list-too-long']],
+  ['GET /api/utm-integrations/{id}', 'authenticated', ['not-found']],
   ['DELETE /api/utm-integrations/{id}', INTEGRATORS, ['not-found', 'version-changed']],
   ['POST /api/utm-integrations/{id}/module/restarted', INTEGRATORS, ['not-found']],
 ];
-const PARAMETERS: [string, Who, FailureCode[]][] = [
+const PARAMETERS: [string, Access, FailureCode[]][] = [
   [
     'POST /api/utm-integration-confs',
     INTEGRATORS,
@@ -63,23 +63,23 @@ const ROWS = [
   ...PARAMETERS.map(([on, ...rest]) => [on, 'utmIntegrationConf', ...rest] as const),
 ];
 
-const contractOf = (on: string) => routes.find((route) => route.on === on)?.contract;
+const contractOf = (on: string) => routes.find((route) => route.route === on)?.contract;
 
 it('there are these rows and no others', () => {
-  expect(routes.map(({ on }) => on).toSorted()).toEqual(ROWS.map(([on]) => on).toSorted());
+  expect(routes.map(({ route }) => route).toSorted()).toEqual(ROWS.map(([route]) => route).toSorted());
 });
 
-it.each(ROWS)('%s is about %s, for %j, and can refuse %j', (on, about, who, failures) => {
+it.each(ROWS)('%s is about %s, for %j, and can refuse %j', (on, about, access, failures) => {
   const contract = contractOf(on);
 
-  expect([contract?.about, contract?.who]).toEqual([about, who]);
+  expect([contract?.about, contract?.access]).toEqual([about, access]);
   expect((contract?.failures ?? []).toSorted()).toEqual(failures.toSorted());
 });
 
 it('one row takes text for a body, the e-mail address', () => {
   const inText = routes.filter(({ contract }) => contract.textAs !== undefined);
 
-  expect(inText.map(({ on, contract }) => [on, contract.textAs])).toEqual([
+  expect(inText.map(({ route, contract }) => [route, contract.textAs])).toEqual([
     ['POST /api/account/reset-password/init', 'email'],
   ]);
 });

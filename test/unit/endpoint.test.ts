@@ -51,7 +51,7 @@ type Handler = (event: APIGatewayProxyEventV2, context: Context) => Promise<unkn
 const call = async (handler: unknown, parts?: Parts, remaining = 10_000) =>
   (await (handler as Handler)(eventOf(parts), { getRemainingTimeInMillis: () => remaining } as Context)) as Answered;
 
-const OPEN = { who: 'open', about: 'userManagement' } as const satisfies Contract;
+const OPEN = { access: 'public', about: 'userManagement' } as const satisfies Contract;
 const WITH_BODY = {
   ...OPEN,
   body: v.object({ name: v.optional(v.string('TypeMismatch')) }),
@@ -397,16 +397,16 @@ describe('an endpoint that is not open', () => {
   });
 
   // biome-ignore format: a table is read by its columns
-  it.each<[string, Contract['who'], string[] | undefined, number]>([
-    ['without a token', 'signed in', undefined, 401],
-    ['with a token', 'signed in', [], 200],
-    ['with the role', { oneOf: ['ROLE_ADMIN'], asToldBy: 'token' }, ['ROLE_ADMIN'], 200],
-    ['with the second role', { oneOf: ['ROLE_ADMIN', 'ROLE_USER'], asToldBy: 'token' }, ['ROLE_USER'], 200],
-    ['with another role', { oneOf: ['ROLE_ADMIN'], asToldBy: 'token' }, ['ROLE_USER'], 403],
-    ['without a role', { oneOf: ['ROLE_ADMIN'], asToldBy: 'token' }, [], 403],
-    ['without the role, which the table will tell', { oneOf: ['ROLE_ADMIN'], asToldBy: 'table' }, [], 200],
-  ])('lets in by the token: %s', async (_, who, roles, status) => {
-    const { handler, requests } = endpointOf({ ...OPEN, who } as Contract);
+  it.each<[string, Contract['access'], string[] | undefined, number]>([
+    ['without a token', 'authenticated', undefined, 401],
+    ['with a token', 'authenticated', [], 200],
+    ['with the role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, ['ROLE_ADMIN'], 200],
+    ['with the second role', { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'token' }, ['ROLE_USER'], 200],
+    ['with another role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, ['ROLE_USER'], 403],
+    ['without a role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, [], 403],
+    ['without the role, which the table will tell', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' }, [], 200],
+  ])('lets in by the token: %s', async (_, access, roles, status) => {
+    const { handler, requests } = endpointOf({ ...OPEN, access } as Contract);
     const headers: Record<string, string> = roles ? { authorization: signedBy(key, { roles }) } : {};
 
     const { statusCode } = await call(handler, { headers });
@@ -417,7 +417,7 @@ describe('an endpoint that is not open', () => {
   });
 
   it('refuses a caller without a token before it looks at the body, and one without the role afterwards', async () => {
-    const { handler } = endpointOf({ ...WITH_BODY, who: { oneOf: ['ROLE_ADMIN'], asToldBy: 'token' } });
+    const { handler } = endpointOf({ ...WITH_BODY, access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' } });
     const authorization = signedBy(key, { roles: [] });
 
     const answers = [
@@ -431,7 +431,7 @@ describe('an endpoint that is not open', () => {
   });
 
   it('reads its keys in the cold start, for two seconds at the most', () => {
-    endpointOf({ ...OPEN, who: 'signed in' });
+    endpointOf({ ...OPEN, access: 'authenticated' });
 
     expect(timeLeft()).toBe(2000 + RESERVE);
     expect(Date.now()).toBe(NOW * 1000);

@@ -74,8 +74,8 @@ function changesOf({ transactions }: MemoryTable): { writes: readonly Write[]; a
   return { writes: writes.slice(0, -1), audit: writes.at(-1)?.attributes };
 }
 const outline = (writes: readonly Write[]) =>
-  writes.map(({ act, key, onConditionFailed: otherwise }) =>
-    [act, key.pk, ...(otherwise ? [otherwise] : [])].join(' '),
+  writes.map(({ act, key, onConditionFailed }) =>
+    [act, key.pk, ...(onConditionFailed ? [onConditionFailed] : [])].join(' '),
   );
 const integrationIn = (table: MemoryTable) => table.find(entityKey('INTEGRATION', 5));
 const totalOf = (kind: 'INTEGRATION' | 'CONF', amount: number) =>
@@ -231,7 +231,7 @@ describe('a report of a restart', () => {
       { ...entityKey('INTEGRATION', 5), ...GATE, ...expected, revision: 9 },
     ]);
     const { writes, audit } = changesOf(table);
-    expect(outline(writes)).toEqual(['Update INTEGRATION reload']);
+    expect(outline(writes)).toEqual(['Update INTEGRATION retry']);
     expect(audit).toMatchObject(byAda('integration.restarted', 'integration/5', 'Gate'));
   });
 
@@ -292,7 +292,7 @@ describe('deleting an integration', () => {
 
     await deleteIntegration(table, CALLER, 5, undefined);
 
-    expect(outline(changesOf(table).writes)).toEqual(['Delete INTEGRATION reload', 'Update TOTAL']);
+    expect(outline(changesOf(table).writes)).toEqual(['Delete INTEGRATION retry', 'Update TOTAL']);
   });
 
   it('reads the parameters after the integration, whose revision the write demands', async () => {
@@ -350,7 +350,7 @@ describe('creating a parameter', () => {
     });
     expect(await unseal(stored?.confValue as Uint8Array, 5_000_004)).toBe('sécret');
     expect(owner).toEqual(integrationItem({ parameterCount: 3, parametersEver: 4, parameterBytes: 113, revision: 9 }));
-    expect(outline(writes)).toEqual(['Update INTEGRATION reload', 'Put CONF reload', 'Update TOTAL']);
+    expect(outline(writes)).toEqual(['Update INTEGRATION retry', 'Put CONF retry', 'Update TOTAL']);
     expect(writes[0]).toMatchObject(untouched);
     expect(writes[1]).toMatchObject({ condition: 'attribute_not_exists(pk)' });
     expect(writes[2]).toEqual(totalOf('CONF', 1));
@@ -443,7 +443,7 @@ describe('changing a parameter', () => {
         bytes: bytesOf(expected.confName, expected.confValue, expected.confDescription ?? ''),
       });
       expect(await unseal(stored?.confValue as Uint8Array, 5_000_002)).toBe(expected.confValue);
-      expect(outline(writes)).toEqual(['Update INTEGRATION reload', 'Update CONF reload']);
+      expect(outline(writes)).toEqual(['Update INTEGRATION retry', 'Update CONF retry']);
       expect(writes[0]).toMatchObject(untouched);
       expect(writes[1]).toMatchObject({ condition: '#version = :version' });
       expect(writes[1]?.values).toMatchObject({ ':version': '2-xyz' });
@@ -544,7 +544,7 @@ describe('deleting a parameter', () => {
     expect(integrationIn(table)).toEqual(
       integrationItem({ module, parameterCount: 1, parametersEver: 3, parameterBytes: 70, revision: 9 }),
     );
-    expect(outline(writes)).toEqual(['Update INTEGRATION reload', 'Delete CONF reload', 'Update TOTAL']);
+    expect(outline(writes)).toEqual(['Update INTEGRATION retry', 'Delete CONF retry', 'Update TOTAL']);
     expect(writes[0]).toMatchObject(untouched);
     expect(writes[1]).toMatchObject({ key: entityKey('CONF', 5_000_002), values: { ':version': '2-xyz' } });
     expect(writes[2]).toEqual(totalOf('CONF', -1));

@@ -71,8 +71,8 @@ function changesOf({ transactions }: MemoryTable): { writes: readonly Write[]; a
 }
 /** What is done to which item, and what it means when it cannot be. */
 const outline = (writes: readonly Write[]) =>
-  writes.map(({ act, key, onConditionFailed: otherwise }) =>
-    [act, key.pk, ...(otherwise ? [otherwise] : [])].join(' '),
+  writes.map(({ act, key, onConditionFailed }) =>
+    [act, key.pk, ...(onConditionFailed ? [onConditionFailed] : [])].join(' '),
   );
 
 const guardOf = (id: number) => ({ condition: '#id = :id', names: { '#id': 'id' }, values: { ':id': id } });
@@ -227,7 +227,7 @@ describe('changing a user', () => {
     const { table, writes, audit, after } = await update({});
 
     expect(table.calls.filter((call) => call.includes('MAILS'))).toEqual([]);
-    expect(outline(writes)).toEqual(['Update USER reload']);
+    expect(outline(writes)).toEqual(['Update USER retry']);
     expect([audit?.fields, after.version]).toEqual([[], expect.stringMatching(/^4-/)]);
   });
 
@@ -254,10 +254,10 @@ describe('changing a user', () => {
       'Put LOGIN#eve login-taken',
       'Put EMAIL#eve@example.com email-taken',
       'Update ADMINS last-administrator',
-      'Delete LOGIN#ada reload',
-      'Delete EMAIL#ada@example.com reload',
-      'Update USER reload',
-      `Put ${mailCountKey(7, 'emailChanged').pk} reload`,
+      'Delete LOGIN#ada retry',
+      'Delete EMAIL#ada@example.com retry',
+      'Update USER retry',
+      `Put ${mailCountKey(7, 'emailChanged').pk} retry`,
     ]);
     expect(writes[3]).toMatchObject(guardOf(7));
     expect(writes[4]).toMatchObject(guardOf(7));
@@ -267,7 +267,7 @@ describe('changing a user', () => {
   it('of the login alone leaves the address and its stamp alone', async () => {
     const { writes, stored, told } = await update({ login: 'eve' });
 
-    expect(outline(writes)).toEqual(['Put LOGIN#eve login-taken', 'Delete LOGIN#ada reload', 'Update USER reload']);
+    expect(outline(writes)).toEqual(['Put LOGIN#eve login-taken', 'Delete LOGIN#ada retry', 'Update USER retry']);
     expect([stored?.resetStamp, told]).toEqual(['reset', []]);
   });
 
@@ -276,9 +276,9 @@ describe('changing a user', () => {
 
     expect(outline(writes)).toEqual([
       'Put EMAIL#eve@example.com email-taken',
-      'Delete EMAIL#ada@example.com reload',
-      'Update USER reload',
-      `Put ${mailCountKey(7, 'emailChanged').pk} reload`,
+      'Delete EMAIL#ada@example.com retry',
+      'Update USER retry',
+      `Put ${mailCountKey(7, 'emailChanged').pk} retry`,
     ]);
     expect(stored?.resetStamp).toMatch(STAMP);
     expect(told).toEqual([['emailChanged', 'ada@example.com']]);
@@ -287,7 +287,7 @@ describe('changing a user', () => {
   it('of the spelling of the address keeps its guard, tells it, and makes keys for it worthless', async () => {
     const { writes, stored, told } = await update({ email: 'ADA@example.com' });
 
-    expect(outline(writes)).toEqual(['Update USER reload', `Put ${mailCountKey(7, 'emailChanged').pk} reload`]);
+    expect(outline(writes)).toEqual(['Update USER retry', `Put ${mailCountKey(7, 'emailChanged').pk} retry`]);
     expect(stored?.resetStamp).toMatch(STAMP);
     expect(told).toEqual([['emailChanged', 'ada@example.com']]);
   });
@@ -297,7 +297,7 @@ describe('changing a user', () => {
 
     const { writes, told } = await update({ email: 'ADA@example.com' }, ada, undefined, [full]);
 
-    expect([outline(writes), told]).toEqual([['Update USER reload'], []]);
+    expect([outline(writes), told]).toEqual([['Update USER retry'], []]);
   });
 
   it('brings an address from before today’s rule under it when it is spelled anew, and only then', async () => {
@@ -307,11 +307,11 @@ describe('changing a user', () => {
     const spelled = await update({ email: 'Ada@xn--bcher-kva.example' }, early);
     const moved = await update({ email: 'ada@b\u00fccher.org' }, early);
 
-    expect([outline(kept.writes), kept.stored?.emailKeyRule]).toEqual([['Update USER reload'], undefined]);
+    expect([outline(kept.writes), kept.stored?.emailKeyRule]).toEqual([['Update USER retry'], undefined]);
     expect(spelled.stored?.emailKeyRule).toBe('UTS46');
     expect(outline(spelled.writes).slice(0, 2)).toEqual([
       'Put EMAIL#ada@b\u00fccher.example email-taken',
-      'Delete EMAIL#ada@xn--bcher-kva.example reload',
+      'Delete EMAIL#ada@xn--bcher-kva.example retry',
     ]);
     const checks = (table: MemoryTable) =>
       (table.transactions[0] ?? []).filter(({ act, key }) => act === 'ConditionCheck' && key.pk.startsWith('EMAIL#'));
@@ -417,7 +417,7 @@ describe('deleting a user', () => {
     const { writes, audit } = await remove(ada, ['3-abc']);
 
     expect(outline(writes)).toEqual([
-      ...['Delete LOGIN#ada reload', 'Delete EMAIL#ada@example.com reload', 'Delete USER reload', 'Update TOTAL'],
+      ...['Delete LOGIN#ada retry', 'Delete EMAIL#ada@example.com retry', 'Delete USER retry', 'Update TOTAL'],
     ]);
     expect([writes[0], writes[1]]).toMatchObject([guardOf(7), guardOf(7)]);
     expect(writes[2]).toMatchObject({
@@ -443,13 +443,13 @@ describe('deleting a user', () => {
   it('takes a deactivated administrator from nowhere', async () => {
     const { writes } = await remove(userOf(7, 'ada', { authorities: ['ROLE_ADMIN'], activated: false }));
 
-    expect(outline(writes)[0]).toBe('Delete LOGIN#ada reload');
+    expect(outline(writes)[0]).toBe('Delete LOGIN#ada retry');
   });
 
   it('releases the guard that an address from before today’s rule has', async () => {
     const { writes } = await remove(userOf(7, 'ada', { email: 'ada@xn--bcher-kva.example', emailKeyRule: undefined }));
 
-    expect(outline(writes)[1]).toBe('Delete EMAIL#ada@xn--bcher-kva.example reload');
+    expect(outline(writes)[1]).toBe('Delete EMAIL#ada@xn--bcher-kva.example retry');
   });
 
   it('needs the user, in an expected version', async () => {

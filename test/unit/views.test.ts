@@ -100,7 +100,7 @@ describe('the health of the service', () => {
 
     expect(await health(table)).toEqual({ status: 'UP' });
     expect(table.calls).toEqual(['get ADMINS']);
-    expect(GetHealth.who).toBe('open');
+    expect(GetHealth.access).toBe('public');
   });
 
   it('fails as the table does', async () => {
@@ -111,5 +111,5 @@ describe('the health of the service', () => {
 });
 
 it('JHipster clients are told the production profile alone, and anyone may ask', () => {
-  expect([info, GetInfo.who]).toEqual([{ activeProfiles: ['prod'] }, 'open']);
+  expect([info, GetInfo.access]).toEqual([{ activeProfiles: ['prod'] }, 'public']);
 });
