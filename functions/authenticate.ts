@@ -1,8 +1,8 @@
 import { Authenticate } from '../lib/accounts/account-contracts.ts';
 import { openGuessing } from '../lib/accounts/guessing.ts';
 import { logIn } from '../lib/accounts/log-in.ts';
-import { ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { ok } from '../lib/http/response.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
 import { issueToken } from '../lib/tokens/issue-token.ts';

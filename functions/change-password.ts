@@ -1,8 +1,8 @@
 import { ChangePassword } from '../lib/accounts/account-contracts.ts';
 import { changePassword } from '../lib/accounts/change-password.ts';
 import { openGuessing } from '../lib/accounts/guessing.ts';
-import { done } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { okEmpty } from '../lib/http/response.ts';
 import { openMailer } from '../lib/mail/mail.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
@@ -15,5 +15,5 @@ const mailer = openMailer();
 /** POST /api/account/change-password: changes the caller's own password. */
 export const handler = endpoint(ChangePassword, async ({ caller, source, body }) => {
   await changePassword({ table, passwords, guessing, mailer }, caller, source, body.currentPassword, body.newPassword);
-  return done();
+  return okEmpty();
 });

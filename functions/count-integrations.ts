@@ -1,5 +1,5 @@
-import { ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { ok } from '../lib/http/response.ts';
 import { CountIntegrations } from '../lib/integrations/integration-contracts.ts';
 import { integrationOf } from '../lib/integrations/integration-table.ts';
 import { countEntities } from '../lib/table/list.ts';

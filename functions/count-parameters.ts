@@ -1,5 +1,5 @@
-import { ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { ok } from '../lib/http/response.ts';
 import { CountParameters } from '../lib/integrations/parameter-contracts.ts';
 import { countParameters } from '../lib/integrations/read-parameters.ts';
 import { openTable } from '../lib/table/table.ts';

@@ -1,5 +1,5 @@
-import { alert, created, etag } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { alert, created, etag } from '../lib/http/response.ts';
 import { invite, openMailer } from '../lib/mail/mail.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
@@ -17,7 +17,7 @@ export const handler = endpoint(CreateUser, async ({ caller, body }) => {
   if (key) await invite(mailer, user, key);
   const location = `/api/users/${encodeURIComponent(user.login)}`;
   return created(userView(user), location, {
-    ...alert(CreateUser.about, 'created', user.login),
+    ...alert(CreateUser.entityName, 'created', user.login),
     ...etag(user),
   });
 });

@@ -1,5 +1,5 @@
-import { alert, done } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { alert, okEmpty } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/table.ts';
 import { deleteUser } from '../lib/users/delete-user.ts';
 import { DeleteUser } from '../lib/users/user-contracts.ts';
@@ -7,7 +7,7 @@ import { DeleteUser } from '../lib/users/user-contracts.ts';
 const table = openTable();
 
 /** DELETE /api/users/{login}: removes an account for good, unless it is the last administrator's. */
-export const handler = endpoint(DeleteUser, async ({ caller, path, expected }) => {
-  await deleteUser(table, caller, path.login, expected);
-  return done(alert(DeleteUser.about, 'deleted', path.login));
+export const handler = endpoint(DeleteUser, async ({ caller, path, precondition }) => {
+  await deleteUser(table, caller, path.login, precondition);
+  return okEmpty(alert(DeleteUser.entityName, 'deleted', path.login));
 });

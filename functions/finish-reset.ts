@@ -1,8 +1,8 @@
 import { FinishReset } from '../lib/accounts/account-contracts.ts';
 import { openGuessing } from '../lib/accounts/guessing.ts';
 import { finishReset } from '../lib/accounts/password-reset.ts';
-import { done } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { okEmpty } from '../lib/http/response.ts';
 import { openMailer } from '../lib/mail/mail.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
@@ -15,5 +15,5 @@ const mailer = openMailer();
 /** POST /api/account/reset-password/finish: sets a password by a mailed key. */
 export const handler = endpoint(FinishReset, async ({ source, body }) => {
   await finishReset({ table, passwords, guessing, mailer }, source, body.key, body.newPassword);
-  return done();
+  return okEmpty();
 });

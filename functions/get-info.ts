@@ -1,5 +1,5 @@
-import { ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { ok } from '../lib/http/response.ts';
 import { GetInfo, info } from '../lib/info.ts';
 
 /** GET /management/info: what JHipster clients want to know of a server. */

@@ -1,6 +1,6 @@
 import { Failure } from '../lib/failure.ts';
-import { etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { etag, ok } from '../lib/http/response.ts';
 import { integrationView } from '../lib/integrations/integration.ts';
 import { GetIntegration } from '../lib/integrations/integration-contracts.ts';
 import { findIntegration } from '../lib/integrations/integration-table.ts';

@@ -1,5 +1,5 @@
-import { etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { etag, ok } from '../lib/http/response.ts';
 import { parameterView } from '../lib/integrations/parameter.ts';
 import { GetParameter } from '../lib/integrations/parameter-contracts.ts';
 import { readParameter } from '../lib/integrations/read-parameters.ts';

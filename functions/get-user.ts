@@ -1,6 +1,6 @@
 import { Failure } from '../lib/failure.ts';
-import { etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { etag, ok } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/table.ts';
 import { userView } from '../lib/users/user.ts';
 import { GetUser } from '../lib/users/user-contracts.ts';

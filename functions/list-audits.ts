@@ -1,7 +1,7 @@
 import { ListAudits } from '../lib/audit/audit-contracts.ts';
 import { auditView, readAudits } from '../lib/audit/read-audits.ts';
-import { listed } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { pageResponse } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
@@ -9,5 +9,5 @@ const table = openTable();
 /** GET /api/audits: a page of the audit trail, the newest first. */
 export const handler = endpoint(ListAudits, async ({ caller, query, url }) => {
   const page = await readAudits(table, caller, query);
-  return listed(page, auditView, { query, url });
+  return pageResponse(page, auditView, { query, url });
 });

@@ -1,5 +1,5 @@
-import { listed } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { pageResponse } from '../lib/http/response.ts';
 import { integrationView } from '../lib/integrations/integration.ts';
 import { ListIntegrations } from '../lib/integrations/integration-contracts.ts';
 import { integrationOf } from '../lib/integrations/integration-table.ts';
@@ -12,5 +12,5 @@ const table = openTable();
 /** GET /api/utm-integrations: a page of all integrations. */
 export const handler = endpoint(ListIntegrations, async ({ caller, query, url }) => {
   const page = await listPage(table, 'INTEGRATION', query, integrationOf, readBudget(table, caller.id));
-  return listed(page, integrationView, { query, url });
+  return pageResponse(page, integrationView, { query, url });
 });

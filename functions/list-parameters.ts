@@ -1,5 +1,5 @@
-import { listed } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { pageResponse } from '../lib/http/response.ts';
 import { parameterView } from '../lib/integrations/parameter.ts';
 import { ListParameters } from '../lib/integrations/parameter-contracts.ts';
 import { readParameters } from '../lib/integrations/read-parameters.ts';
@@ -10,5 +10,5 @@ const table = openTable();
 /** GET /api/utm-integration-confs: a page of all parameters, with their values. */
 export const handler = endpoint(ListParameters, async ({ caller, query, url }) => {
   const page = await readParameters(table, caller, query);
-  return listed(page, parameterView, { query, url });
+  return pageResponse(page, parameterView, { query, url });
 });

@@ -1,5 +1,5 @@
-import { listed } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { pageResponse } from '../lib/http/response.ts';
 import { listPage } from '../lib/table/list.ts';
 import { readBudget } from '../lib/table/read-budget.ts';
 import { openTable } from '../lib/table/table.ts';
@@ -12,5 +12,5 @@ const table = openTable();
 /** GET /api/users: a page of all accounts, deactivated ones included. */
 export const handler = endpoint(ListUsers, async ({ caller, query, url }) => {
   const page = await listPage(table, 'USER', query, userOf, readBudget(table, caller.id));
-  return listed(page, userView, { query, url });
+  return pageResponse(page, userView, { query, url });
 });

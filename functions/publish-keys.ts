@@ -1,5 +1,5 @@
-import { ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { ok } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/table.ts';
 import { readKeySet } from '../lib/tokens/signing-keys.ts';
 import { PublishKeys } from '../lib/tokens/token-contracts.ts';

@@ -1,5 +1,5 @@
-import { alert, etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { alert, etag, ok } from '../lib/http/response.ts';
 import { integrationView } from '../lib/integrations/integration.ts';
 import { ReportRestart } from '../lib/integrations/integration-contracts.ts';
 import { reportRestart } from '../lib/integrations/report-restart.ts';
@@ -11,7 +11,7 @@ const table = openTable();
 export const handler = endpoint(ReportRestart, async ({ caller, path, body }) => {
   const integration = await reportRestart(table, caller, path.id, body.changes);
   return ok(integrationView(integration), {
-    ...alert(ReportRestart.about, 'updated', integration.id),
+    ...alert(ReportRestart.entityName, 'updated', integration.id),
     ...etag(integration),
   });
 });

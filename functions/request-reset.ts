@@ -1,8 +1,8 @@
 import { RequestReset } from '../lib/accounts/account-contracts.ts';
 import { openGuessing } from '../lib/accounts/guessing.ts';
 import { requestReset } from '../lib/accounts/password-reset.ts';
-import { done } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { okEmpty } from '../lib/http/response.ts';
 import { openMailer } from '../lib/mail/mail.ts';
 import { openTable } from '../lib/table/table.ts';
 
@@ -13,5 +13,5 @@ const guessing = openGuessing(table);
 /** POST /api/account/reset-password/init: mails a key to who has forgotten the password. */
 export const handler = endpoint(RequestReset, async ({ source, body }) => {
   await requestReset({ table, mailer, guessing }, source, body.email);
-  return done();
+  return okEmpty();
 });

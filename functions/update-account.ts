@@ -1,7 +1,7 @@
 import { UpdateAccount } from '../lib/accounts/account-contracts.ts';
 import { updateAccount } from '../lib/accounts/update-account.ts';
-import { done } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { okEmpty } from '../lib/http/response.ts';
 import { openMailer } from '../lib/mail/mail.ts';
 import { openTable } from '../lib/table/table.ts';
 
@@ -11,5 +11,5 @@ const mailer = openMailer();
 /** POST /api/account: changes what callers may say of themselves. */
 export const handler = endpoint(UpdateAccount, async ({ caller, body }) => {
   await updateAccount({ table, mailer }, caller, body);
-  return done();
+  return okEmpty();
 });

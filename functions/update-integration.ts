@@ -1,5 +1,5 @@
-import { alert, etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { alert, etag, ok } from '../lib/http/response.ts';
 import { integrationView } from '../lib/integrations/integration.ts';
 import { UpdateIntegration } from '../lib/integrations/integration-contracts.ts';
 import { updateIntegration } from '../lib/integrations/update-integration.ts';
@@ -8,10 +8,10 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** PUT /api/utm-integrations: changes an integration, or turns it on and off. */
-export const handler = endpoint(UpdateIntegration, async ({ caller, body, expected }) => {
-  const integration = await updateIntegration(table, caller, body, expected);
+export const handler = endpoint(UpdateIntegration, async ({ caller, body, precondition }) => {
+  const integration = await updateIntegration(table, caller, body, precondition);
   return ok(integrationView(integration), {
-    ...alert(UpdateIntegration.about, 'updated', integration.id),
+    ...alert(UpdateIntegration.entityName, 'updated', integration.id),
     ...etag(integration),
   });
 });

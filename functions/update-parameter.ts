@@ -1,5 +1,5 @@
-import { alert, etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { alert, etag, ok } from '../lib/http/response.ts';
 import { parameterView } from '../lib/integrations/parameter.ts';
 import { UpdateParameter } from '../lib/integrations/parameter-contracts.ts';
 import { updateParameter } from '../lib/integrations/update-parameter.ts';
@@ -8,10 +8,10 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** PUT /api/utm-integration-confs: changes a parameter, and flags its module as needing a restart. */
-export const handler = endpoint(UpdateParameter, async ({ caller, body, expected }) => {
-  const parameter = await updateParameter(table, caller, body, expected);
+export const handler = endpoint(UpdateParameter, async ({ caller, body, precondition }) => {
+  const parameter = await updateParameter(table, caller, body, precondition);
   return ok(parameterView(parameter), {
-    ...alert(UpdateParameter.about, 'updated', parameter.id),
+    ...alert(UpdateParameter.entityName, 'updated', parameter.id),
     ...etag(parameter),
   });
 });

@@ -1,5 +1,5 @@
-import { alert, etag, ok } from '../lib/http/answer.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
+import { alert, etag, ok } from '../lib/http/response.ts';
 import { openMailer } from '../lib/mail/mail.ts';
 import { openTable } from '../lib/table/table.ts';
 import { updateUser } from '../lib/users/update-user.ts';
@@ -10,10 +10,10 @@ const table = openTable();
 const mailer = openMailer();
 
 /** PUT /api/users: changes an account, unless that would leave no administrator. */
-export const handler = endpoint(UpdateUser, async ({ caller, body, expected }) => {
-  const user = await updateUser({ table, mailer }, caller, body, expected);
+export const handler = endpoint(UpdateUser, async ({ caller, body, precondition }) => {
+  const user = await updateUser({ table, mailer }, caller, body, precondition);
   return ok(userView(user), {
-    ...alert(UpdateUser.about, 'updated', user.login),
+    ...alert(UpdateUser.entityName, 'updated', user.login),
     ...etag(user),
   });
 });

@@ -6,7 +6,7 @@ export const ROLES = ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** What a request is about, by the name that clients translate. */
-export type Entity = 'userManagement' | 'utmIntegration' | 'utmIntegrationConf';
+export type EntityName = 'userManagement' | 'utmIntegration' | 'utmIntegrationConf';
 
 /**
  * Who may make a request: anyone, anyone signed in, or the holders of one of these roles. The token tells the roles of
@@ -22,14 +22,14 @@ type Schema = v.GenericSchema<unknown, unknown>;
 /** What one endpoint asks for and answers: the same value stands in `routes.ts` and in the function that serves it. */
 export interface Contract {
   readonly access: Access;
-  readonly about: Entity;
+  readonly entityName: EntityName;
   readonly path?: Schema;
   readonly query?: Schema;
   readonly body?: Schema;
   /** The field that a body of text/plain is, where one is allowed. */
   readonly textAs?: string;
   /** The body of a successful answer; nothing where there is none. */
-  readonly answer?: Schema;
+  readonly response?: Schema;
   /** What it can refuse beyond a bad request and missing rights. */
   readonly failures?: readonly FailureCode[];
 }

@@ -6,8 +6,8 @@ import type { Table } from './table/table.ts';
 /** GET /api/health */
 export const GetHealth = {
   access: 'public',
-  about: 'userManagement',
-  answer: v.strictObject({ status: v.literal('UP') }),
+  entityName: 'userManagement',
+  response: v.strictObject({ status: v.literal('UP') }),
 } satisfies Contract;
 
 /** Whether the service can do its work: the table answers. Fails as the table does. */

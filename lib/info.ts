@@ -4,8 +4,8 @@ import type { Contract } from './contract.ts';
 /** GET /management/info: what JHipster clients ask at every page load; without an answer they show an error each time. */
 export const GetInfo = {
   access: 'public',
-  about: 'userManagement',
-  answer: v.strictObject({ activeProfiles: v.array(v.string()) }),
+  entityName: 'userManagement',
+  response: v.strictObject({ activeProfiles: v.array(v.string()) }),
 } satisfies Contract;
 
 /** Such a client hides the pages of a developer's server from all but those. */

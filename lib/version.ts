@@ -17,9 +17,9 @@ export function nextVersion(version: Version): Version {
 }
 
 /** The versions that a conditional change may replace; undefined when it may replace any. */
-export type ExpectedVersions = readonly string[] | undefined;
+export type Precondition = readonly string[] | undefined;
 
 /** Rejects a change of an entity that has changed since the client read it. Fails with version-changed. */
-export function demandVersion({ version }: { readonly version: Version }, expected: ExpectedVersions): void {
-  if (expected && !expected.includes(String(version))) throw new Failure('version-changed');
+export function requireVersion({ version }: { readonly version: Version }, precondition: Precondition): void {
+  if (precondition && !precondition.includes(String(version))) throw new Failure('version-changed');
 }

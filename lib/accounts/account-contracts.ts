@@ -1,30 +1,30 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract.ts';
 import { password } from '../passwords/password-schema.ts';
-import { email, ownAccountChange, userAnswer } from '../users/user-schema.ts';
+import { email, ownAccountChange, userResponse } from '../users/user-schema.ts';
 
-const about = 'userManagement';
+const entityName = 'userManagement';
 
 /** POST /api/authenticate. Any text can be tried as a password: what could never be one is simply wrong. */
 export const Authenticate = {
   access: 'public',
-  about,
+  entityName,
   body: v.object({
     username: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')),
     password: v.string('TypeMismatch'),
     rememberMe: v.nullish(v.boolean('TypeMismatch'), false),
   }),
-  answer: v.strictObject({ id_token: v.string() }),
+  response: v.strictObject({ id_token: v.string() }),
   failures: ['bad-credentials', 'too-many-attempts'],
 } satisfies Contract;
 
 /** GET /api/account */
-export const GetAccount = { access: 'authenticated', about, answer: userAnswer } satisfies Contract;
+export const GetAccount = { access: 'authenticated', entityName, response: userResponse } satisfies Contract;
 
 /** POST /api/account */
 export const UpdateAccount = {
   access: 'authenticated',
-  about,
+  entityName,
   body: ownAccountChange,
   failures: ['email-taken'],
 } satisfies Contract;
@@ -32,7 +32,7 @@ export const UpdateAccount = {
 /** POST /api/account/change-password */
 export const ChangePassword = {
   access: 'authenticated',
-  about,
+  entityName,
   body: v.object({ currentPassword: v.string('TypeMismatch'), newPassword: password }),
   failures: ['wrong-password', 'too-many-attempts'],
 } satisfies Contract;
@@ -40,7 +40,7 @@ export const ChangePassword = {
 /** POST /api/account/reset-password/init: the address as text, as clients send it, or as a field. */
 export const RequestReset = {
   access: 'public',
-  about,
+  entityName,
   body: v.object({ email }),
   textAs: 'email',
   failures: ['too-many-attempts'],
@@ -49,7 +49,7 @@ export const RequestReset = {
 /** POST /api/account/reset-password/finish */
 export const FinishReset = {
   access: 'public',
-  about,
+  entityName,
   body: v.object({ key: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')), newPassword: password }),
   failures: ['unknown-key', 'too-many-attempts'],
 } satisfies Contract;

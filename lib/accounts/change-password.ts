@@ -6,7 +6,7 @@ import type { Table } from '../table/table.ts';
 import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
-import { deedOn, passwordChange } from '../users/user-table.ts';
+import { auditEventFor, passwordChange } from '../users/user-table.ts';
 import { ChangePassword } from './account-contracts.ts';
 import type { Attempt, Guessing } from './guessing.ts';
 import type { Source } from './source.ts';
@@ -24,9 +24,9 @@ export async function changePassword(
   wanted: string,
 ): Promise<void> {
   let attempt: Attempt | undefined;
-  const load = async (self: Promise<User>) => {
+  const load = async (callerUser: Promise<User>) => {
     // Whoever is rejected guesses nothing.
-    const user = await self;
+    const user = await callerUser;
     attempt ??= await guessing.reserve(user.login, source);
     if (!(await passwords.matches(current, user.passwordHash))) return undefined;
     const [passwordHash, mails] = await together([
@@ -36,13 +36,13 @@ export async function changePassword(
     return { passwordHash, mails };
   };
 
-  const notified = await changeAs(table, caller, ChangePassword.access, load, (loaded, self) => {
+  const notified = await changeAs(table, caller, ChangePassword.access, load, (loaded, callerUser) => {
     if (!loaded) throw new Failure('wrong-password');
-    const mail = mailCounted(self.id, 'passwordChanged', loaded.mails, Date.now());
+    const mail = mailCounted(callerUser.id, 'passwordChanged', loaded.mails, Date.now());
     return {
-      writes: [passwordChange(self, loaded.passwordHash, caller.jti), ...(mail ? [mail] : [])],
-      result: mail && self,
-      deed: deedOn('password.changed', self),
+      writes: [passwordChange(callerUser, loaded.passwordHash, caller.jti), ...(mail ? [mail] : [])],
+      result: mail && callerUser,
+      event: auditEventFor('password.changed', callerUser),
     };
   });
   await together([

@@ -14,7 +14,7 @@ import { startClock } from '../time-left.ts';
 import { together } from '../together.ts';
 import { emailKey, formerEmailKey, heldEmailKey } from '../users/email-key.ts';
 import type { User } from '../users/user.ts';
-import { deedOn, findUser, passwordChange } from '../users/user-table.ts';
+import { auditEventFor, findUser, passwordChange } from '../users/user-table.ts';
 import type { Guessing } from './guessing.ts';
 import type { Source } from './source.ts';
 
@@ -129,7 +129,7 @@ export async function finishReset(
       remove(at, once),
       ...proved,
       ...(mail ? [mail] : []),
-      auditEntry(user, deedOn('password.reset', user)),
+      auditEntry(user, auditEventFor('password.reset', user)),
     ];
     return { writes, result: mail && user };
   });

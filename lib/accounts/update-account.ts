@@ -16,11 +16,11 @@ export async function updateAccount(
   caller: Caller,
   wanted: OwnAccountChange,
 ): Promise<void> {
-  const load = async (self: Promise<User>) => findMailsOfChange(table, await self, wanted);
-  const { notified } = await changeAs(table, caller, UpdateAccount.access, load, (mails, self) => {
-    const decision = modify('account.updated', self, wanted, { modifiedBy: self.login, mails });
+  const load = async (callerUser: Promise<User>) => findMailsOfChange(table, await callerUser, wanted);
+  const { notified } = await changeAs(table, caller, UpdateAccount.access, load, (mails, callerUser) => {
+    const decision = modify('account.updated', callerUser, wanted, { modifiedBy: callerUser.login, mails });
     // Clients save the form of the account whether anything in it was changed or not.
-    return decision.deed.fields.length === 0 ? { ...decision, writes: [] } : decision;
+    return decision.event.fields.length === 0 ? { ...decision, writes: [] } : decision;
   });
   if (notified) await mailer.notify('emailChanged', notified);
 }

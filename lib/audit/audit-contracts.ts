@@ -6,7 +6,7 @@ import { AUDITED_ACTIONS } from './audit-entry.ts';
 /** GET /api/audits: who did what to which entity when, the newest first. */
 export const ListAudits = {
   access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },
-  about: 'userManagement',
+  entityName: 'userManagement',
   query: listQuery(
     {
       time: 'date',
@@ -18,7 +18,7 @@ export const ListAudits = {
     },
     { sortable: ['time'] },
   ),
-  answer: v.array(
+  response: v.array(
     v.strictObject({
       id: v.pipe(v.string(), v.uuid()),
       time: v.pipe(v.string(), v.isoTimestamp()),

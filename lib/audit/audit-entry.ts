@@ -21,7 +21,7 @@ export const AUDITED_ACTIONS = [
 type AuditedAction = (typeof AUDITED_ACTIONS)[number];
 
 /** What a change does to which entity. Fields by their names, never by what is in them. */
-export interface Deed {
+export interface AuditEvent {
   readonly action: AuditedAction;
   readonly target: `${'user' | 'integration' | 'parameter'}/${number}`;
   /** What people call it: a login, or a name. */
@@ -30,7 +30,7 @@ export interface Deed {
 }
 
 /** An entry of the audit trail as it is stored, without its keys. */
-export interface AuditEntry extends Deed {
+export interface AuditEntry extends AuditEvent {
   readonly id: string;
   /** ISO 8601, UTC. */
   readonly time: string;
@@ -57,7 +57,7 @@ export const MILLISECONDS_PER_DAY = 86_400_000;
  * The entry that belongs into the transaction of a change. It is kept for as many days as the stack says; what an
  * operator's script does, where nothing says so, for ever.
  */
-export function auditEntry(actor: Actor, { action, target, targetName, fields }: Deed): Write {
+export function auditEntry(actor: Actor, { action, target, targetName, fields }: AuditEvent): Write {
   const now = Date.now();
   const { AUDIT_DAYS: days } = process.env;
   const entry: AuditEntry = {

@@ -6,7 +6,7 @@ import type { Page } from '../table/list.ts';
 import { readBudget, type Spend } from '../table/read-budget.ts';
 import { type Item, LONGEST_READ, type Table } from '../table/table.ts';
 import { together } from '../together.ts';
-import { type Caller, demandEntitled } from '../users/caller.ts';
+import { type Caller, requireAuthorized } from '../users/caller.ts';
 import { ListAudits } from './audit-contracts.ts';
 import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
 
@@ -22,7 +22,7 @@ const CHUNK = 1000;
  * trail. Fails with forbidden, and with audit-list-too-long when too many entries lie before the page.
  */
 export async function readAudits(table: Table, caller: Caller, query: ListQuery): Promise<Page<AuditEntry>> {
-  const authorized = demandEntitled(table, caller, ListAudits.access);
+  const authorized = requireAuthorized(table, caller, ListAudits.access);
   const spend = readBudget(table, caller.id, authorized);
   const [, page] = await together([authorized, pageOf(table, query, spend)]);
   return page;

@@ -10,12 +10,12 @@ import { openTable } from '../table/table.ts';
 import { startClock } from '../time-left.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
 import type { Caller } from '../users/caller.ts';
-import type { ExpectedVersions } from '../version.ts';
-import type { Answer } from './answer.ts';
+import type { Precondition } from '../version.ts';
 import { isTooDeepOrAmbiguous } from './json-form.ts';
 import { logDefect, logRequest } from './log-request.ts';
 import { problem } from './problem.ts';
-import { checkBodyForm, expectedVersions, isText, readParts, textOf } from './request.ts';
+import { checkBodyForm, isText, parseIfMatch, readParts, textOf } from './request.ts';
+import type { Response } from './response.ts';
 
 /** A request as a function sees it: checked, and with nothing in it that the contract does not name. */
 export interface Request<C extends Contract> {
@@ -27,7 +27,7 @@ export interface Request<C extends Contract> {
   /** Where it comes from, as API Gateway saw it: headers like X-Forwarded-For say what anyone likes. */
   readonly source: Source;
   /** The versions that If-Match names. */
-  readonly expected: ExpectedVersions;
+  readonly precondition: Precondition;
   /** The path, for links to other pages. */
   readonly url: Pick<URL, 'pathname'>;
 }
@@ -40,8 +40,8 @@ type Result = APIGatewayProxyStructuredResultV2;
  * The Lambda handler of a row of the API. It refuses in this order: who is not signed in, a request of the wrong form,
  * who lacks a role by the token; then come the rules that `act` asks. Unless the contract says `open`, a token is demanded.
  */
-export function endpoint<const C extends Contract>(contract: C, act: (request: Request<C>) => Promise<Answer>) {
-  const steps = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(answering(contract));
+export function endpoint<const C extends Contract>(contract: C, act: (request: Request<C>) => Promise<Response>) {
+  const steps = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(responding(contract));
   if (contract.access !== 'public') steps.use(authenticating());
   if (contract.body) {
     const parser = httpJsonBodyParser({ disableContentTypeCheck: true });
@@ -56,17 +56,17 @@ export function endpoint<const C extends Contract>(contract: C, act: (request: R
   }
   return steps.handler(async (event: Event) => {
     const { path, query, body } = readParts(contract, event);
-    demandRole(contract, event.caller);
+    requireRole(contract, event.caller);
     const url = { pathname: event.rawPath };
-    const expected = expectedVersions(event.headers['if-match']);
+    const precondition = parseIfMatch(event.headers['if-match']);
     const { http, timeEpoch } = event.requestContext;
     const source: Source = { address: http.sourceIp, arrivedAt: timeEpoch };
-    return respond(await act({ caller: event.caller, source, path, query, body, expected, url } as Request<C>));
+    return respond(await act({ caller: event.caller, source, path, query, body, precondition, url } as Request<C>));
   });
 }
 
 /** Makes an answer of whatever happens, with the headers that all have, and one line in the log. */
-function answering(contract: Contract): MiddlewareObj<Event, Result> {
+function responding(contract: Contract): MiddlewareObj<Event, Result> {
   let started = 0;
   return {
     async before({ context }) {
@@ -83,7 +83,7 @@ function answering(contract: Contract): MiddlewareObj<Event, Result> {
       const isDefect = failure.code === 'unexpected';
       if (isDefect) logDefect(event, error);
       const requestId = isDefect ? event.requestContext.requestId : undefined;
-      request.response = respond(problem(failure, contract.about, event.rawPath, requestId));
+      request.response = respond(problem(failure, contract.entityName, event.rawPath, requestId));
       logRequest(event, request.response.statusCode, Date.now() - started, failure.code);
     },
   };
@@ -100,7 +100,7 @@ function authenticating(): MiddlewareObj<Event, Result> {
   };
 }
 
-function demandRole({ access }: Contract, caller: Caller | undefined): void {
+function requireRole({ access }: Contract, caller: Caller | undefined): void {
   if (typeof access !== 'object' || access.rolesFrom === 'table') return;
   if (!access.anyRole.some((role) => caller?.roles.includes(role))) throw new Failure('forbidden');
 }
@@ -121,7 +121,7 @@ const COMMON_HEADERS = {
   'Referrer-Policy': 'no-referrer',
 };
 
-function respond({ status, headers, body }: Answer): Result {
+function respond({ status, headers, body }: Response): Result {
   return {
     statusCode: status,
     headers: {

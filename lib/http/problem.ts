@@ -1,6 +1,6 @@
-import type { Entity } from '../contract.ts';
+import type { EntityName } from '../contract.ts';
 import type { Failure, FailureCode } from '../failure.ts';
-import type { Answer } from './answer.ts';
+import type { Response } from './response.ts';
 
 interface Problem {
   readonly status: number;
@@ -174,14 +174,14 @@ const PROBLEMS = {
 } satisfies Record<FailureCode, Problem>;
 
 /** What clients call the object whose field is wrong. */
-const OBJECT_NAME: Record<Entity, string> = {
+const OBJECT_NAME: Record<EntityName, string> = {
   userManagement: 'user',
   utmIntegration: 'utmIntegration',
   utmIntegrationConf: 'utmIntegrationConf',
 };
 
 /** The answer (RFC 9457) to a request about an entity that failed. The id of a request finds in the log what is not told here. */
-export function problem(failure: Failure, about: Entity, path: string, requestId?: string): Answer {
+export function problem(failure: Failure, entityName: EntityName, path: string, requestId?: string): Response {
   const { status, message, title, detail, type = 'problem-with-message', headers }: Problem = PROBLEMS[failure.code];
   const isAlert = status === 400 && failure.fieldErrors === undefined;
   return {
@@ -190,7 +190,7 @@ export function problem(failure: Failure, about: Entity, path: string, requestId
       'Content-Type': 'application/problem+json; charset=utf-8',
       ...headers,
       ...(failure.retryAfter !== undefined && { 'Retry-After': String(failure.retryAfter) }),
-      ...(isAlert && { 'X-gatehouseApp-error': message, 'X-gatehouseApp-params': about }),
+      ...(isAlert && { 'X-gatehouseApp-error': message, 'X-gatehouseApp-params': entityName }),
     },
     body: {
       type: `https://www.jhipster.tech/problem/${type}`,
@@ -200,9 +200,9 @@ export function problem(failure: Failure, about: Entity, path: string, requestId
       path,
       message,
       ...(requestId && { requestId }),
-      ...((status === 400 || status === 404) && { params: about }),
+      ...((status === 400 || status === 404) && { params: entityName }),
       ...(failure.fieldErrors && {
-        fieldErrors: failure.fieldErrors.map((error) => ({ objectName: OBJECT_NAME[about], ...error })),
+        fieldErrors: failure.fieldErrors.map((error) => ({ objectName: OBJECT_NAME[entityName], ...error })),
       }),
     },
   };

@@ -3,7 +3,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { Contract } from '../contract.ts';
 import { Failure, type FieldError } from '../failure.ts';
-import type { ExpectedVersions } from '../version.ts';
+import type { Precondition } from '../version.ts';
 
 const LARGEST_BODY = 64 * 1024;
 const TEXT_IN_UTF8 = /^text\/plain\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
@@ -46,7 +46,7 @@ export function readParts(contract: Contract, event: APIGatewayProxyEventV2) {
 }
 
 /** If-Match (RFC 9110, 13.1.1): undefined for `*`, which every version matches; weak tags match none. */
-export function expectedVersions(ifMatch: string | undefined): ExpectedVersions {
+export function parseIfMatch(ifMatch: string | undefined): Precondition {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;
   return [...ifMatch.matchAll(/(W\/)?"([\x21\x23-\x7e]*)"/g)]
     .filter(([, weak]) => !weak)

@@ -6,14 +6,14 @@ import type { User } from '../users/user.ts';
 import { firstVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { CreateIntegration, type NewIntegration } from './integration-contracts.ts';
-import { deedOnIntegration } from './integration-table.ts';
+import { auditEventForIntegration } from './integration-table.ts';
 
 /** Registers an integration. Fails with forbidden. */
 export async function createIntegration(table: Table, caller: Caller, wanted: NewIntegration): Promise<Integration> {
   let reserved: number | undefined;
   // Whoever is rejected uses up no id, and a further try none either.
-  const load = async (self: Promise<User>) => {
-    await self;
+  const load = async (callerUser: Promise<User>) => {
+    await callerUser;
     reserved ??= await table.nextId('INTEGRATION');
     return reserved;
   };
@@ -22,7 +22,7 @@ export async function createIntegration(table: Table, caller: Caller, wanted: Ne
     return {
       writes: [claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'), changeTotal('INTEGRATION', 1)],
       result: integration,
-      deed: deedOnIntegration('integration.created', integration),
+      event: auditEventForIntegration('integration.created', integration),
     };
   });
 }

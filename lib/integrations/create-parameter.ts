@@ -10,7 +10,7 @@ import { MOST_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
 import { CreateParameter, type NewParameter } from './parameter-contracts.ts';
-import { bytesOf, deedOnParameter, parameterBytesAfter, type StoredParameter } from './parameter-table.ts';
+import { auditEventForParameter, bytesOf, parameterBytesAfter, type StoredParameter } from './parameter-table.ts';
 import { openSeal, type Seal } from './sealed-value.ts';
 
 /** Attaches a parameter to an integration. Fails with unknown-id, too-many-parameters, parameters-too-large, parameter-ids-used-up, forbidden. */
@@ -18,8 +18,8 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
   const { integration: owner, confName, confValue } = wanted;
   const confDescription = wanted.confDescription ?? undefined;
   let opened: Seal | undefined;
-  const load = async (self: Promise<User>) => {
-    const [integration] = await together([findIntegration(table, owner.id), self]);
+  const load = async (callerUser: Promise<User>) => {
+    const [integration] = await together([findIntegration(table, owner.id), callerUser]);
     // Whoever is rejected causes no call to KMS, and a further try none either.
     if (integration) opened ??= await openSeal(owner.id);
     return { integration, seal: opened };
@@ -48,7 +48,7 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
         changeTotal('CONF', 1),
       ],
       result: { id, integration, confName, confValue, confDescription, version: parameter.version },
-      deed: deedOnParameter('parameter.created', parameter),
+      event: auditEventForParameter('parameter.created', parameter),
     };
   });
 }

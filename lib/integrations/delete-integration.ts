@@ -3,9 +3,9 @@ import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { changeTotal, remove, type Write } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
-import { demandVersion, type ExpectedVersions } from '../version.ts';
+import { type Precondition, requireVersion } from '../version.ts';
 import { DeleteIntegration } from './integration-contracts.ts';
-import { deedOnIntegration, findIntegration, revisionIs } from './integration-table.ts';
+import { auditEventForIntegration, findIntegration, revisionIs } from './integration-table.ts';
 import { parameterRemoved, parametersOf } from './parameter-table.ts';
 
 /** Deletes an integration with all its parameters, in one transaction. Fails with not-found, version-changed, forbidden. */
@@ -13,7 +13,7 @@ export async function deleteIntegration(
   table: Table,
   caller: Caller,
   id: number,
-  expected: ExpectedVersions,
+  precondition: Precondition,
 ): Promise<void> {
   // One after the other: a parameter that comes after the first read changes the revision that the commit checks.
   const load = async () => {
@@ -23,13 +23,13 @@ export async function deleteIntegration(
   await changeAs(table, caller, DeleteIntegration.access, load, (loaded) => {
     if (!loaded) throw new Failure('not-found');
     const { integration, parameters } = loaded;
-    demandVersion(integration, expected);
+    requireVersion(integration, precondition);
     const writes: Write[] = [
       remove(entityKey('INTEGRATION', id), revisionIs(integration)),
       changeTotal('INTEGRATION', -1),
       ...parameters.map(parameterRemoved),
       ...(parameters.length > 0 ? [changeTotal('CONF', -parameters.length)] : []),
     ];
-    return { writes, result: undefined, deed: deedOnIntegration('integration.deleted', integration) };
+    return { writes, result: undefined, event: auditEventForIntegration('integration.deleted', integration) };
   });
 }

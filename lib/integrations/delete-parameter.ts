@@ -4,22 +4,22 @@ import type { Table } from '../table/table.ts';
 import { changeTotal } from '../table/write.ts';
 import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
-import { demandVersion, type ExpectedVersions } from '../version.ts';
+import { type Precondition, requireVersion } from '../version.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import { DeleteParameter } from './parameter-contracts.ts';
-import { deedOnParameter, findParameter, parameterBytesAfter, parameterRemoved } from './parameter-table.ts';
+import { auditEventForParameter, findParameter, parameterBytesAfter, parameterRemoved } from './parameter-table.ts';
 
 /** Removes a parameter from its integration. Fails with not-found, version-changed, forbidden. */
 export async function deleteParameter(
   table: Table,
   caller: Caller,
   id: number,
-  expected: ExpectedVersions,
+  precondition: Precondition,
 ): Promise<void> {
   const load = () => together([findIntegration(table, integrationIdOf(id)), findParameter(table, id)]);
   await changeAs(table, caller, DeleteParameter.access, load, ([integration, parameter]) => {
     if (!integration || !parameter) throw new Failure('not-found');
-    demandVersion(parameter, expected);
+    requireVersion(parameter, precondition);
     const parameterCount = integration.parameterCount - 1;
     const parameterBytes = parameterBytesAfter(integration, parameter, undefined);
     return {
@@ -29,7 +29,7 @@ export async function deleteParameter(
         changeTotal('CONF', -1),
       ],
       result: undefined,
-      deed: deedOnParameter('parameter.deleted', parameter),
+      event: auditEventForParameter('parameter.deleted', parameter),
     };
   });
 }

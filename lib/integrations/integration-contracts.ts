@@ -4,7 +4,7 @@ import { description, idInPath, name, noId, updatedId } from '../fields.ts';
 import { listQuery } from '../list-query.ts';
 import { INTEGRATION_TYPES } from './integration.ts';
 
-const about = 'utmIntegration';
+const entityName = 'utmIntegration';
 
 /** Who may change integrations, and read and change their parameters. */
 export const integrators: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
@@ -22,40 +22,40 @@ export type NewIntegration = v.InferOutput<typeof newIntegration>;
 const integrationChange = v.object({ id: updatedId, ...common, active: v.boolean('TypeMismatch') });
 export type IntegrationChange = v.InferOutput<typeof integrationChange>;
 
-export const moduleAnswer = v.nullable(v.strictObject({ needsRestart: v.boolean(), changes: v.number() }));
+export const moduleResponse = v.nullable(v.strictObject({ needsRestart: v.boolean(), changes: v.number() }));
 
-const integrationAnswer = v.strictObject({
+const integrationResponse = v.strictObject({
   id: v.number(),
   name: v.string(),
   shortName: v.string(),
   description: v.nullable(v.string()),
   integrationType: v.picklist(INTEGRATION_TYPES),
   active: v.boolean(),
-  module: moduleAnswer,
+  module: moduleResponse,
 });
 
 /** POST /api/utm-integrations */
 export const CreateIntegration = {
   access: integrators,
-  about,
+  entityName,
   body: newIntegration,
-  answer: integrationAnswer,
+  response: integrationResponse,
   failures: ['id-not-wanted'],
 } satisfies Contract;
 
 /** PUT /api/utm-integrations */
 export const UpdateIntegration = {
   access: integrators,
-  about,
+  entityName,
   body: integrationChange,
-  answer: integrationAnswer,
+  response: integrationResponse,
   failures: ['no-id', 'unknown-id', 'version-changed'],
 } satisfies Contract;
 
 /** DELETE /api/utm-integrations/{id} */
 export const DeleteIntegration = {
   access: integrators,
-  about,
+  entityName,
   path: idInPath,
   failures: ['not-found', 'version-changed'],
 } satisfies Contract;
@@ -63,19 +63,19 @@ export const DeleteIntegration = {
 /** POST /api/utm-integrations/{id}/module/restarted. A module object as it was read will do. */
 export const ReportRestart = {
   access: integrators,
-  about,
+  entityName,
   path: idInPath,
   body: v.object({ changes: v.pipe(v.number('TypeMismatch'), v.safeInteger('TypeMismatch'), v.minValue(0, 'Size')) }),
-  answer: integrationAnswer,
+  response: integrationResponse,
   failures: ['not-found'],
 } satisfies Contract;
 
 /** GET /api/utm-integrations/{id} */
 export const GetIntegration = {
   access: 'authenticated',
-  about,
+  entityName,
   path: idInPath,
-  answer: integrationAnswer,
+  response: integrationResponse,
   failures: ['not-found'],
 } satisfies Contract;
 
@@ -91,17 +91,17 @@ const query = listQuery({
 /** GET /api/utm-integrations/count */
 export const CountIntegrations = {
   access: 'authenticated',
-  about,
+  entityName,
   query,
-  answer: v.number(),
+  response: v.number(),
   failures: ['read-budget-spent', 'list-too-long'],
 } satisfies Contract;
 
 /** GET /api/utm-integrations */
 export const ListIntegrations = {
   access: 'authenticated',
-  about,
+  entityName,
   query,
-  answer: v.array(integrationAnswer),
+  response: v.array(integrationResponse),
   failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;

@@ -1,4 +1,4 @@
-import type { Deed } from '../audit/audit-entry.ts';
+import type { AuditEvent } from '../audit/audit-entry.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Condition, set, type Write } from '../table/write.ts';
@@ -16,11 +16,11 @@ export async function findIntegration(table: Table, id: number): Promise<Integra
 }
 
 /** What is done to an integration, for the audit trail. */
-export const deedOnIntegration = (
-  action: Deed['action'],
+export const auditEventForIntegration = (
+  action: AuditEvent['action'],
   { id, name }: Integration,
   fields: readonly string[] = [],
-): Deed => ({
+): AuditEvent => ({
   action,
   target: `integration/${id}`,
   targetName: name,

@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import type { Contract } from '../contract.ts';
 import { bodyId, description, idInPath, name, noId, text, updatedId } from '../fields.ts';
 import { listQuery } from '../list-query.ts';
-import { integrators, moduleAnswer } from './integration-contracts.ts';
+import { integrators, moduleResponse } from './integration-contracts.ts';
 
-const about = 'utmIntegrationConf';
+const entityName = 'utmIntegrationConf';
 
 /** The largest value, in bytes of UTF-8. */
 const LARGEST_VALUE = 16_384;
@@ -36,9 +36,9 @@ export type NewParameter = v.InferOutput<typeof newParameter>;
 const parameterChange = v.object({ id: updatedId, ...common });
 export type ParameterChange = v.InferOutput<typeof parameterChange>;
 
-const parameterAnswer = v.strictObject({
+const parameterResponse = v.strictObject({
   id: v.number(),
-  integration: v.strictObject({ id: v.number(), name: v.string(), module: moduleAnswer }),
+  integration: v.strictObject({ id: v.number(), name: v.string(), module: moduleResponse }),
   confName: v.string(),
   confValue: v.string(),
   confDescription: v.nullable(v.string()),
@@ -47,25 +47,25 @@ const parameterAnswer = v.strictObject({
 /** POST /api/utm-integration-confs */
 export const CreateParameter = {
   access: integrators,
-  about,
+  entityName,
   body: newParameter,
-  answer: parameterAnswer,
+  response: parameterResponse,
   failures: ['id-not-wanted', 'unknown-id', 'too-many-parameters', 'parameters-too-large', 'parameter-ids-used-up'],
 } satisfies Contract;
 
 /** PUT /api/utm-integration-confs */
 export const UpdateParameter = {
   access: integrators,
-  about,
+  entityName,
   body: parameterChange,
-  answer: parameterAnswer,
+  response: parameterResponse,
   failures: ['no-id', 'unknown-id', 'version-changed', 'parameters-too-large'],
 } satisfies Contract;
 
 /** DELETE /api/utm-integration-confs/{id} */
 export const DeleteParameter = {
   access: integrators,
-  about,
+  entityName,
   path: idInPath,
   failures: ['not-found', 'version-changed'],
 } satisfies Contract;
@@ -73,9 +73,9 @@ export const DeleteParameter = {
 /** GET /api/utm-integration-confs/{id} */
 export const GetParameter = {
   access: integrators,
-  about,
+  entityName,
   path: idInPath,
-  answer: parameterAnswer,
+  response: parameterResponse,
   failures: ['not-found'],
 } satisfies Contract;
 
@@ -88,17 +88,17 @@ const query = listQuery(
 /** GET /api/utm-integration-confs/count */
 export const CountParameters = {
   access: integrators,
-  about,
+  entityName,
   query,
-  answer: v.number(),
+  response: v.number(),
   failures: ['read-budget-spent', 'parameter-list-too-long'],
 } satisfies Contract;
 
 /** GET /api/utm-integration-confs */
 export const ListParameters = {
   access: integrators,
-  about,
+  entityName,
   query,
-  answer: v.array(parameterAnswer),
+  response: v.array(parameterResponse),
   failures: ['read-budget-spent', 'parameter-list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;

@@ -1,4 +1,4 @@
-import type { Deed } from '../audit/audit-entry.ts';
+import type { AuditEvent } from '../audit/audit-entry.ts';
 import { Failure } from '../failure.ts';
 import { entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -61,11 +61,11 @@ export async function parametersOf(table: Table, integrationId: number): Promise
 }
 
 /** What is done to a parameter, for the audit trail. */
-export const deedOnParameter = (
-  action: Deed['action'],
+export const auditEventForParameter = (
+  action: AuditEvent['action'],
   { id, confName }: StoredParameter,
   fields: readonly string[] = [],
-): Deed => ({ action, target: `parameter/${id}`, targetName: confName, fields });
+): AuditEvent => ({ action, target: `parameter/${id}`, targetName: confName, fields });
 
 /** A parameter goes. */
 export function parameterRemoved(parameter: Parameter): Write {

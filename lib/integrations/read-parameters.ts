@@ -5,7 +5,7 @@ import { countEntities, listPage, type Page } from '../table/list.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
 import { together } from '../together.ts';
-import { type Caller, demandEntitled } from '../users/caller.ts';
+import { type Caller, requireAuthorized } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationOf } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
@@ -16,7 +16,7 @@ import { unseal } from './sealed-value.ts';
 /** One parameter in the clear. Fails with forbidden, not-found. */
 export async function readParameter(table: Table, caller: Caller, id: number): Promise<OpenParameter> {
   const [, parameter, integration] = await together([
-    demandEntitled(table, caller, GetParameter.access),
+    requireAuthorized(table, caller, GetParameter.access),
     findParameter(table, id),
     findIntegration(table, integrationIdOf(id)),
   ]);
@@ -26,7 +26,7 @@ export async function readParameter(table: Table, caller: Caller, id: number): P
 
 /** A page of parameters in the clear. Fails with forbidden, read-budget-spent, parameter-list-too-long, page-too-deep. */
 export async function readParameters(table: Table, caller: Caller, query: ListQuery): Promise<Page<OpenParameter>> {
-  const authorized = demandEntitled(table, caller, ListParameters.access);
+  const authorized = requireAuthorized(table, caller, ListParameters.access);
   const spend = readBudget(table, caller.id, authorized);
   // Each value on the page costs a decryption besides.
   const spendWithDecryptions = (units: number) => spend(units + query.size);
@@ -44,7 +44,7 @@ export async function readParameters(table: Table, caller: Caller, query: ListQu
 
 /** How many parameters a list has. Fails with forbidden, parameter-list-too-long. */
 export async function countParameters(table: Table, caller: Caller, query: ListQuery): Promise<number> {
-  const authorized = demandEntitled(table, caller, CountParameters.access);
+  const authorized = requireAuthorized(table, caller, CountParameters.access);
   const spend = readBudget(table, caller.id, authorized);
   const [, count] = await together([authorized, countEntities(table, 'CONF', query, parameterOf, spend)]);
   return count;

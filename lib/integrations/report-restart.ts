@@ -4,7 +4,7 @@ import { type Caller, changeAs } from '../users/caller.ts';
 import { nextVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { ReportRestart } from './integration-contracts.ts';
-import { deedOnIntegration, findIntegration, integrationChanged } from './integration-table.ts';
+import { auditEventForIntegration, findIntegration, integrationChanged } from './integration-table.ts';
 
 /**
  * A module says that it has restarted with the parameters of change n. It need not restart again, unless a parameter has
@@ -22,14 +22,14 @@ export function reportRestart(table: Table, caller: Caller, id: number, changes:
       const { module } = before;
       if (changes > (module?.changes ?? 0))
         throw new Failure('invalid', { fieldErrors: [{ field: 'changes', message: 'Size' }] });
-      const deed = deedOnIntegration('integration.restarted', before);
-      if (!module?.needsRestart || changes < module.changes) return { writes: [], result: before, deed };
+      const event = auditEventForIntegration('integration.restarted', before);
+      if (!module?.needsRestart || changes < module.changes) return { writes: [], result: before, event };
       const after: Integration = {
         ...before,
         module: { ...module, needsRestart: false },
         version: nextVersion(before.version),
       };
-      return { writes: [integrationChanged(before, after)], result: after, deed };
+      return { writes: [integrationChanged(before, after)], result: after, event };
     },
   );
 }

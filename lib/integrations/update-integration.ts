@@ -2,10 +2,10 @@ import { changedFields } from '../audit/audit-entry.ts';
 import { Failure } from '../failure.ts';
 import type { Table } from '../table/table.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
-import { demandVersion, type ExpectedVersions, nextVersion } from '../version.ts';
+import { nextVersion, type Precondition, requireVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { type IntegrationChange, UpdateIntegration } from './integration-contracts.ts';
-import { deedOnIntegration, findIntegration, integrationChanged } from './integration-table.ts';
+import { auditEventForIntegration, findIntegration, integrationChanged } from './integration-table.ts';
 
 /** What a request can change of an integration. */
 const SHOWN = ['name', 'shortName', 'description', 'integrationType', 'active'] as const;
@@ -15,7 +15,7 @@ export function updateIntegration(
   table: Table,
   caller: Caller,
   wanted: IntegrationChange,
-  expected: ExpectedVersions,
+  precondition: Precondition,
 ): Promise<Integration> {
   return changeAs(
     table,
@@ -24,7 +24,7 @@ export function updateIntegration(
     () => findIntegration(table, wanted.id),
     (before) => {
       if (!before) throw new Failure('unknown-id');
-      demandVersion(before, expected);
+      requireVersion(before, precondition);
       const after: Integration = {
         ...before,
         name: wanted.name,
@@ -34,8 +34,8 @@ export function updateIntegration(
         active: wanted.active,
         version: nextVersion(before.version),
       };
-      const deed = deedOnIntegration('integration.updated', before, changedFields(before, after, SHOWN));
-      return { writes: [integrationChanged(before, after)], result: after, deed };
+      const event = auditEventForIntegration('integration.updated', before, changedFields(before, after, SHOWN));
+      return { writes: [integrationChanged(before, after)], result: after, event };
     },
   );
 }

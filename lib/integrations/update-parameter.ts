@@ -6,14 +6,14 @@ import { set, versionIs } from '../table/write.ts';
 import { together } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
-import { demandVersion, type ExpectedVersions, nextVersion } from '../version.ts';
+import { nextVersion, type Precondition, requireVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
 import { type ParameterChange, UpdateParameter } from './parameter-contracts.ts';
 import {
+  auditEventForParameter,
   bytesOf,
-  deedOnParameter,
   findParameter,
   parameterBytesAfter,
   type StoredParameter,
@@ -29,19 +29,23 @@ export async function updateParameter(
   table: Table,
   caller: Caller,
   wanted: ParameterChange,
-  expected: ExpectedVersions,
+  precondition: Precondition,
 ): Promise<OpenParameter> {
   const { id, integration: owner, confName, confValue } = wanted;
   let opened: Seal | undefined;
-  const load = async (self: Promise<User>) => {
-    const [integration, parameter] = await together([findIntegration(table, owner.id), findParameter(table, id), self]);
+  const load = async (callerUser: Promise<User>) => {
+    const [integration, parameter] = await together([
+      findIntegration(table, owner.id),
+      findParameter(table, id),
+      callerUser,
+    ]);
     // Whoever is rejected causes no call to KMS, and a further try none either.
     if (integration && parameter) opened ??= await openSeal(owner.id);
     return { integration, parameter, seal: opened };
   };
   return changeAs(table, caller, UpdateParameter.access, load, ({ integration, parameter, seal }) => {
     if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
-    demandVersion(parameter, expected);
+    requireVersion(parameter, precondition);
     const confDescription =
       wanted.confDescription === undefined ? parameter.confDescription : (wanted.confDescription ?? undefined);
     const after: StoredParameter = {
@@ -69,7 +73,7 @@ export async function updateParameter(
       writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), changes, versionIs(parameter))],
       result: { id, integration: flagged, confName, confValue, confDescription, version: after.version },
       // Whether the value is another one, nobody can tell who may not read it.
-      deed: deedOnParameter('parameter.updated', parameter, [
+      event: auditEventForParameter('parameter.updated', parameter, [
         ...changedFields<StoredParameter>(parameter, after, ['confName', 'confDescription']),
         'confValue',
       ]),

@@ -4,8 +4,8 @@ import type { Contract } from '../contract.ts';
 /** GET /.well-known/jwks.json: RFC 7517. */
 export const PublishKeys = {
   access: 'public',
-  about: 'userManagement',
-  answer: v.strictObject({
+  entityName: 'userManagement',
+  response: v.strictObject({
     keys: v.array(
       v.strictObject({
         kty: v.literal('EC'),

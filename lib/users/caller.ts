@@ -1,4 +1,4 @@
-import { auditEntry, type Deed } from '../audit/audit-entry.ts';
+import { type AuditEvent, auditEntry } from '../audit/audit-entry.ts';
 import { RESERVE } from '../aws.ts';
 import type { Access, Role } from '../contract.ts';
 import { Failure, type FailureCode } from '../failure.ts';
@@ -29,20 +29,20 @@ export interface Caller {
 }
 
 /** Why the caller, as the table knows it, may not do this; undefined when it may. */
-function refusal(user: User | undefined, caller: Caller, access: Access): FailureCode | undefined {
+function denialReason(user: User | undefined, caller: Caller, access: Access): FailureCode | undefined {
   if (!user || user.accountStamp !== caller.accountStamp)
     return access === 'authenticated' ? 'unauthorized' : 'forbidden';
   const stale = user.passwordChanges !== caller.passwordChanges && user.tokenExcepted !== caller.jti;
   const roles = rolesOf(access);
-  const entitled = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
-  return user.activated && !stale && entitled ? undefined : 'forbidden';
+  const isAuthorized = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
+  return user.activated && !stale && isAuthorized ? undefined : 'forbidden';
 }
 
 /**
  * The same rule as a condition on the caller's item, to hold at the moment of the change. The login must be the same too:
  * it goes into the audit fields, and by then it may be another user's.
  */
-function stillEntitled({ login }: User, caller: Caller, access: Access): Condition {
+function callerStillAuthorized({ login }: User, caller: Caller, access: Access): Condition {
   const roles = rolesOf(access).map((role, index) => ({ name: `:role${index}`, role }));
   const holds = roles.map(({ name }) => `contains(#callerRoles, ${name})`).join(' OR ');
   const { accountStamp } = caller;
@@ -73,14 +73,14 @@ function stillEntitled({ login }: User, caller: Caller, access: Access): Conditi
 }
 
 /** Lets pass who may read this by what the table says now. Fails with forbidden. */
-export async function demandEntitled(table: Table, caller: Caller, access: Access): Promise<void> {
-  await findEntitled(table, caller, access);
+export async function requireAuthorized(table: Table, caller: Caller, access: Access): Promise<void> {
+  await findAuthorizedUser(table, caller, access);
 }
 
 /** The account of a caller who may do this by what the table says now. Fails with forbidden or unauthorized. */
-async function findEntitled(table: Table, caller: Caller, access: Access): Promise<User> {
+async function findAuthorizedUser(table: Table, caller: Caller, access: Access): Promise<User> {
   const user = await findUser(table, caller.id);
-  const refused = refusal(user, caller, access);
+  const refused = denialReason(user, caller, access);
   if (refused || !user) throw new Failure(refused ?? 'forbidden');
   return user;
 }
@@ -110,19 +110,19 @@ export function changeAs<L, R>(
   table: Table,
   caller: Caller,
   access: Access,
-  load: (self: Promise<User>) => Promise<L>,
-  decide: (loaded: L, self: User) => Decision<R> & { readonly deed: Deed; readonly target?: User },
+  load: (callerUser: Promise<User>) => Promise<L>,
+  decide: (loaded: L, callerUser: User) => Decision<R> & { readonly event: AuditEvent; readonly target?: User },
 ): Promise<R> {
   let target: User | undefined;
   return change(
     table,
     () => loadInTurn(table, caller, access, load),
-    ([self, loaded]) => {
-      const { writes, result, deed, ...decision } = decide(loaded, self);
+    ([callerUser, loaded]) => {
+      const { writes, result, event, ...decision } = decide(loaded, callerUser);
       target = decision.target;
       // What changes nothing leaves no trace.
       if (writes.length === 0) return { writes, result };
-      return { writes: [...underCaller(writes, self, caller, access), auditEntry(self, deed)], result };
+      return { writes: [...underCaller(writes, callerUser, caller, access), auditEntry(callerUser, event)], result };
     },
     async () => {
       if (target && target.id !== caller.id) await takePrecedence(table, target.id);
@@ -135,12 +135,12 @@ async function loadInTurn<L>(
   table: Table,
   caller: Caller,
   access: Access,
-  load: (self: Promise<User>) => Promise<L>,
+  load: (callerUser: Promise<User>) => Promise<L>,
 ): Promise<readonly [User, L]> {
   const giveUpAt = Date.now() + Math.min(LONGEST_PRECEDENCE, timeLeft() - RESERVE);
   for (;;) {
-    const self = findEntitled(table, caller, access);
-    const [user, loaded, wait] = await together([self, load(self), precedenceWait(table, caller.id)]);
+    const callerUser = findAuthorizedUser(table, caller, access);
+    const [user, loaded, wait] = await together([callerUser, load(callerUser), precedenceWait(table, caller.id)]);
     if (wait === 0) return [user, loaded];
     if (Date.now() + wait > giveUpAt) throw new Failure('unavailable');
     await new Promise((resolve) => setTimeout(resolve, wait));
@@ -148,11 +148,11 @@ async function loadInTurn<L>(
 }
 
 /** Puts the caller's condition first; on the caller's own item it joins the write that is there. */
-function underCaller(writes: readonly Write[], self: User, caller: Caller, access: Access): Write[] {
+function underCaller(writes: readonly Write[], callerUser: User, caller: Caller, access: Access): Write[] {
   const { pk, sk } = entityKey('USER', caller.id);
-  const entitled = stillEntitled(self, caller, access);
+  const stillAuthorized = callerStillAuthorized(callerUser, caller, access);
   const own = writes.findIndex(({ key }) => key.pk === pk && key.sk === sk);
   return own < 0
-    ? [check({ pk, sk }, entitled), ...writes]
-    : writes.map((write, position) => (position === own ? withCondition(write, entitled) : write));
+    ? [check({ pk, sk }, stillAuthorized), ...writes]
+    : writes.map((write, position) => (position === own ? withCondition(write, stillAuthorized) : write));
 }

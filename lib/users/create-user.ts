@@ -7,7 +7,7 @@ import { type Caller, changeAs } from './caller.ts';
 import { newStamp, type User } from './user.ts';
 import { CreateUser } from './user-contracts.ts';
 import type { NewUser } from './user-schema.ts';
-import { creation, deedOn } from './user-table.ts';
+import { auditEventFor, creation } from './user-table.ts';
 
 /**
  * Creates an account; one without a password comes with a key by which its user can set the first one.
@@ -21,8 +21,8 @@ export async function createUser(
 ): Promise<{ user: User; key: string | undefined }> {
   const { password, id: _none, ...fields } = wanted;
   let reserved: Promise<readonly [number, string | undefined]> | undefined;
-  const load = async (self: Promise<User>) => {
-    await self;
+  const load = async (callerUser: Promise<User>) => {
+    await callerUser;
     // Whoever is rejected uses up no id and makes us compute no hash, and a further try none either.
     reserved ??= together([
       table.nextId('USER'),
@@ -30,11 +30,11 @@ export async function createUser(
     ]);
     return reserved;
   };
-  return changeAs(table, caller, CreateUser.access, load, ([id, passwordHash], self) => {
-    const user = newAccount({ ...fields, id, passwordHash }, self.login);
+  return changeAs(table, caller, CreateUser.access, load, ([id, passwordHash], callerUser) => {
+    const user = newAccount({ ...fields, id, passwordHash }, callerUser.login);
     const invitation = passwordHash === undefined && user.activated ? newResetKey(user) : undefined;
     const writes = [...creation(user), ...(invitation ? [invitation.write] : [])];
-    return { writes, result: { user, key: invitation?.key }, deed: deedOn('user.created', user) };
+    return { writes, result: { user, key: invitation?.key }, event: auditEventFor('user.created', user) };
   });
 }
 

@@ -1,16 +1,16 @@
 import { Failure } from '../failure.ts';
 import type { Table } from '../table/table.ts';
-import { demandVersion, type ExpectedVersions } from '../version.ts';
+import { type Precondition, requireVersion } from '../version.ts';
 import { type Caller, changeAs } from './caller.ts';
 import { DeleteUser } from './user-contracts.ts';
-import { deedOn, deletion, findUserByLogin } from './user-table.ts';
+import { auditEventFor, deletion, findUserByLogin } from './user-table.ts';
 
 /** Deletes an account for good. Fails with not-found, version-changed, last-administrator, forbidden. Its tokens can still read until they expire. */
 export async function deleteUser(
   table: Table,
   caller: Caller,
   login: string,
-  expected: ExpectedVersions,
+  precondition: Precondition,
 ): Promise<void> {
   await changeAs(
     table,
@@ -19,8 +19,8 @@ export async function deleteUser(
     () => findUserByLogin(table, login),
     (target) => {
       if (!target) throw new Failure('not-found');
-      demandVersion(target, expected);
-      return { writes: deletion(target), result: undefined, deed: deedOn('user.deleted', target), target };
+      requireVersion(target, precondition);
+      return { writes: deletion(target), result: undefined, event: auditEventFor('user.deleted', target), target };
     },
   );
 }

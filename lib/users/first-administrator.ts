@@ -7,7 +7,7 @@ import { type Condition, withCondition } from '../table/write.ts';
 import { together } from '../together.ts';
 import { newAccount } from './create-user.ts';
 import type { User } from './user.ts';
-import { creation, deedOn } from './user-table.ts';
+import { auditEventFor, creation } from './user-table.ts';
 
 const noAdministrators: Condition = {
   condition: 'attribute_not_exists(#ids)',
@@ -40,7 +40,7 @@ export async function createFirstAdministrator(
     const user = newAccount(fields, 'system');
     const writes = [
       ...creation(user).map((write) => (write.key === rosterKey ? withCondition(write, noAdministrators) : write)),
-      auditEntry(OPERATOR, deedOn('user.created', user)),
+      auditEntry(OPERATOR, auditEventFor('user.created', user)),
     ];
     return { writes, result: user };
   });

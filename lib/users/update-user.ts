@@ -1,15 +1,15 @@
-import { changedFields, type Deed } from '../audit/audit-entry.ts';
+import { type AuditEvent, changedFields } from '../audit/audit-entry.ts';
 import { Failure } from '../failure.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { findMailCount, type MailCount, mailCounted } from '../mail/mail-limit.ts';
 import type { Decision } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
-import { demandVersion, type ExpectedVersions, nextVersion } from '../version.ts';
+import { nextVersion, type Precondition, requireVersion } from '../version.ts';
 import { type Caller, changeAs } from './caller.ts';
 import type { User } from './user.ts';
 import { UpdateUser } from './user-contracts.ts';
 import type { UserChange } from './user-schema.ts';
-import { deedOn, findUser, modification } from './user-table.ts';
+import { auditEventFor, findUser, modification } from './user-table.ts';
 
 /** What users and administrators can change of an account. */
 const SHOWN = ['login', 'email', 'firstName', 'lastName', 'imageUrl', 'activated', 'langKey', 'authorities'] as const;
@@ -22,17 +22,23 @@ export async function updateUser(
   { table, mailer }: { table: Table; mailer: Mailer },
   caller: Caller,
   wanted: UserChange,
-  expected: ExpectedVersions,
+  precondition: Precondition,
 ): Promise<User> {
   const load = async () => {
     const target = await findUser(table, wanted.id);
     return { target, mails: target && (await findMailsOfChange(table, target, wanted)) };
   };
-  const { after, notified } = await changeAs(table, caller, UpdateUser.access, load, ({ target, mails }, self) => {
-    if (!target) throw new Failure('unknown-id');
-    demandVersion(target, expected);
-    return { ...modify('user.updated', target, wanted, { modifiedBy: self.login, mails }), target };
-  });
+  const { after, notified } = await changeAs(
+    table,
+    caller,
+    UpdateUser.access,
+    load,
+    ({ target, mails }, callerUser) => {
+      if (!target) throw new Failure('unknown-id');
+      requireVersion(target, precondition);
+      return { ...modify('user.updated', target, wanted, { modifiedBy: callerUser.login, mails }), target };
+    },
+  );
   if (notified) await mailer.notify('emailChanged', notified);
   return after;
 }
@@ -57,7 +63,7 @@ export function modify(
   target: User,
   fields: Partial<User>,
   { modifiedBy, mails }: { modifiedBy: string; mails: MailCount | undefined },
-): Decision<{ after: User; notified: User | undefined }> & { deed: Deed } {
+): Decision<{ after: User; notified: User | undefined }> & { event: AuditEvent } {
   const after: User = {
     ...target,
     ...fields,
@@ -66,11 +72,11 @@ export function modify(
     lastModifiedBy: modifiedBy,
     lastModifiedDate: new Date().toISOString(),
   };
-  const deed = deedOn(action, target, changedFields(target, after, SHOWN));
+  const event = auditEventFor(action, target, changedFields(target, after, SHOWN));
   const mail = movesTo(target, fields.email) ? mailCounted(target.id, 'emailChanged', mails, Date.now()) : undefined;
   return {
     writes: [...modification(target, after), ...(mail ? [mail] : [])],
     result: { after, notified: mail && target },
-    deed,
+    event,
   };
 }

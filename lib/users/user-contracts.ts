@@ -2,11 +2,11 @@ import * as v from 'valibot';
 import type { Access, Contract, Role } from '../contract.ts';
 import { ROLES } from '../contract.ts';
 import { listQuery } from '../list-query.ts';
-import { loginInPath, newUser, userAnswer, userChange } from './user-schema.ts';
+import { loginInPath, newUser, userChange, userResponse } from './user-schema.ts';
 
 const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
 const administrators: Access = { anyRole: ADMIN, rolesFrom: 'table' };
-const about = 'userManagement';
+const entityName = 'userManagement';
 
 /** What a list of users can be sorted and filtered by. */
 const query = listQuery({
@@ -26,25 +26,25 @@ const query = listQuery({
 /** POST /api/users */
 export const CreateUser = {
   access: administrators,
-  about,
+  entityName,
   body: newUser,
-  answer: userAnswer,
+  response: userResponse,
   failures: ['id-not-wanted', 'login-taken', 'email-taken'],
 } satisfies Contract;
 
 /** PUT /api/users */
 export const UpdateUser = {
   access: administrators,
-  about,
+  entityName,
   body: userChange,
-  answer: userAnswer,
+  response: userResponse,
   failures: ['no-id', 'unknown-id', 'login-taken', 'email-taken', 'last-administrator', 'version-changed'],
 } satisfies Contract;
 
 /** DELETE /api/users/{login} */
 export const DeleteUser = {
   access: administrators,
-  about,
+  entityName,
   path: loginInPath,
   failures: ['not-found', 'last-administrator', 'version-changed'],
 } satisfies Contract;
@@ -52,24 +52,24 @@ export const DeleteUser = {
 /** GET /api/users/{login} */
 export const GetUser = {
   access: 'authenticated',
-  about,
+  entityName,
   path: loginInPath,
-  answer: userAnswer,
+  response: userResponse,
   failures: ['not-found'],
 } satisfies Contract;
 
 /** GET /api/users */
 export const ListUsers = {
   access: 'authenticated',
-  about,
+  entityName,
   query,
-  answer: v.array(userAnswer),
+  response: v.array(userResponse),
   failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;
 
 /** GET /api/users/authorities */
 export const ListAuthorities = {
   access: { anyRole: ADMIN, rolesFrom: 'token' },
-  about,
-  answer: v.array(v.picklist(ROLES)),
+  entityName,
+  response: v.array(v.picklist(ROLES)),
 } satisfies Contract;

@@ -101,7 +101,7 @@ export const ownAccountChange = v.object({
 export type OwnAccountChange = v.InferOutput<typeof ownAccountChange>;
 
 /** A user in answers. */
-export const userAnswer = v.strictObject({
+export const userResponse = v.strictObject({
   id: v.number(),
   login: v.string(),
   firstName: v.nullable(v.string()),

@@ -1,4 +1,4 @@
-import type { Deed } from '../audit/audit-entry.ts';
+import type { AuditEvent } from '../audit/audit-entry.ts';
 import { emailGuardKey, entityKey, loginGuardKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Condition, changeTotal, check, claim, remove, set, versionIs, type Write } from '../table/write.ts';
@@ -29,7 +29,11 @@ export async function findUserByLogin(table: Table, login: string): Promise<User
 }
 
 /** What is done to a user, for the audit trail. */
-export const deedOn = (action: Deed['action'], user: User, fields: readonly string[] = []): Deed => ({
+export const auditEventFor = (
+  action: AuditEvent['action'],
+  user: User,
+  fields: readonly string[] = [],
+): AuditEvent => ({
   action,
   target: `user/${user.id}`,
   targetName: user.login,

@@ -88,8 +88,8 @@ export const moreDomain: readonly Mutant[] = [
     ['await table.get(rosterKey);', 'void table.get(rosterKey);'],
   ),
   ...planted(
-    'lib/http/answer.ts',
-    ['test/unit/answer.test.ts'],
+    'lib/http/response.ts',
+    ['test/unit/response.test.ts'],
     ['page - 1 <= (last ?? page) ? page - 1 : -1', 'page - 1'],
   ),
   ...planted(

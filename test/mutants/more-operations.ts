@@ -14,16 +14,16 @@ export const moreOperations: readonly Mutant[] = [
     ['`/api/utm-integration-confs/${parameter.id}`', '`/api/utm-integrations/${parameter.integration.id}`'],
   ]),
   ...plant('functions/delete-integration.ts', 'test/conditional.test.ts', [
-    ['path.id, expected)', 'path.id, undefined)'],
+    ['path.id, precondition)', 'path.id, undefined)'],
   ]),
   ...plant('functions/delete-parameter.ts', 'test/success-headers.test.ts', [
-    ["alert(DeleteParameter.about, 'deleted', path.id)", "alert(DeleteParameter.about, 'updated', path.id)"],
+    ["alert(DeleteParameter.entityName, 'deleted', path.id)", "alert(DeleteParameter.entityName, 'updated', path.id)"],
   ]),
   ...plant('functions/update-user.ts', 'test/success-headers.test.ts', [['ok(userView(user), {', 'ok(user, {']]),
   ...plant('functions/update-parameter.ts', 'test/success-headers.test.ts', [
     [
-      "alert(UpdateParameter.about, 'updated', parameter.id)",
-      "alert(UpdateParameter.about, 'updated', parameter.integration.id)",
+      "alert(UpdateParameter.entityName, 'updated', parameter.id)",
+      "alert(UpdateParameter.entityName, 'updated', parameter.integration.id)",
     ],
     ['etag(parameter)', 'etag(parameter.integration)'],
   ]),
@@ -266,10 +266,10 @@ export const moreOperations: readonly Mutant[] = [
   ]),
   ...plant('functions/request-reset.ts', 'test/reset.test.ts', [['  await requestReset(', '  void requestReset(']]),
   ...plant('functions/update-integration.ts', 'test/conditional.test.ts', [
-    ['caller, body, expected)', 'caller, body, undefined)'],
+    ['caller, body, precondition)', 'caller, body, undefined)'],
   ]),
   ...plant('functions/delete-user.ts', 'test/conditional.test.ts', [
-    ['path.login, expected)', 'path.login, undefined)'],
+    ['path.login, precondition)', 'path.login, undefined)'],
   ]),
   ...plant('functions/get-user.ts', 'test/users.test.ts', [
     ['findUserByLogin(table, path.login)', 'findUserByLogin(table, path.login.toLowerCase())'],

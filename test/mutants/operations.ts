@@ -326,7 +326,7 @@ export const operations: readonly Mutant[] = [
   policy('/[\\\\^$.|+()[\\]{}]/g', '/[.]/g'),
   policy(
     'StringEquals: (expected) => (value) => value === expected',
-    'StringEquals: (expected) => (value) => value.startsWith(expected)',
+    'StringEquals: (precondition) => (value) => value.startsWith(precondition)',
   ),
   policy('if (/\\$\\{/.test(text)) throw', 'if (false) throw'),
   policy("operator !== 'Null' && key", 'key'),

@@ -214,7 +214,7 @@ function keepsContract(method: string, path: string, { status, body, headers, te
   const where = `${method} ${path} answered ${status} ${text}`;
   isKeptByNobody(headers, where, status === 200 && handler === 'publish-keys');
   if (status < 300) {
-    if (contract.answer) v.parse(contract.answer, body);
+    if (contract.response) v.parse(contract.response, body);
     else assert.equal(text, '', where);
     return;
   }

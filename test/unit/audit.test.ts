@@ -22,10 +22,10 @@ const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 describe('an entry of the audit trail', () => {
   const actor = { id: 7, login: 'ada' };
-  const deed = { action: 'user.updated', target: 'user/8', targetName: 'bob', fields: ['email'] } as const;
+  const event = { action: 'user.updated', target: 'user/8', targetName: 'bob', fields: ['email'] } as const;
 
   it('says who did what to which entity when, and expires after the days that the stack says', () => {
-    const { act, key, attributes, condition, onConditionFailed } = auditEntry(actor, deed);
+    const { act, key, attributes, condition, onConditionFailed } = auditEntry(actor, event);
 
     expect(attributes).toEqual({
       id: expect.stringMatching(UUID),
@@ -42,7 +42,7 @@ describe('an entry of the audit trail', () => {
   it.each(['1', '30', '3650'])('expires %s days after the change', (days) => {
     vi.stubEnv('AUDIT_DAYS', days);
 
-    const { attributes } = auditEntry(actor, deed);
+    const { attributes } = auditEntry(actor, event);
 
     expect(attributes?.expires).toBe(Math.floor(NOW / 1000) + Number(days) * 86_400);
   });
@@ -50,7 +50,7 @@ describe('an entry of the audit trail', () => {
   it.each([undefined, ''])('never expires where the days are %j, and lies apart', (days) => {
     vi.stubEnv('AUDIT_DAYS', days);
 
-    const { key, attributes } = auditEntry(OPERATOR, deed);
+    const { key, attributes } = auditEntry(OPERATOR, event);
 
     expect(attributes).not.toHaveProperty('expires');
     expect(attributes).toMatchObject({ actor: 'system', actorId: 0 });
@@ -58,7 +58,7 @@ describe('an entry of the audit trail', () => {
   });
 
   it('has an id of its own', () => {
-    const [one, other] = [auditEntry(actor, deed), auditEntry(actor, deed)];
+    const [one, other] = [auditEntry(actor, event), auditEntry(actor, event)];
 
     expect(one.attributes?.id).not.toBe(other.attributes?.id);
   });

@@ -4,7 +4,7 @@ import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { set, versionIs, type Write } from '../../lib/table/write.ts';
 import { startClock } from '../../lib/time-left.ts';
-import { type Caller, changeAs, demandEntitled, findCallerUser } from '../../lib/users/caller.ts';
+import { type Caller, changeAs, findCallerUser, requireAuthorized } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
 import { aWhile } from '../support/a-while.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
@@ -30,9 +30,9 @@ const DEED = { action: 'integration.updated', target: 'integration/5', targetNam
 
 /** A change by the caller that makes these writes, about the account of another user if one is named. */
 function changeOf(table: Table, access: Access, writes: readonly Write[], target?: User, caller = CALLER) {
-  const load = async (self: Promise<User>) => (await self).login;
-  return changeAs(table, caller, access, load, (loaded, self) => ({
-    ...{ writes, result: `${loaded} ${self.id}`, deed: DEED },
+  const load = async (callerUser: Promise<User>) => (await callerUser).login;
+  return changeAs(table, caller, access, load, (loaded, callerUser) => ({
+    ...{ writes, result: `${loaded} ${callerUser.id}`, event: DEED },
     ...(target && { target }),
   }));
 }
@@ -72,7 +72,7 @@ describe('a caller', () => {
   it.each(accepted)('%s may read and change', async (_, fields, access) => {
     const table = tableWith(fields);
 
-    await expect(demandEntitled(table, CALLER, access)).resolves.toBeUndefined();
+    await expect(requireAuthorized(table, CALLER, access)).resolves.toBeUndefined();
     await expect(changeOf(table, access, [OTHER])).resolves.toBe('ada 7');
     expect(table.transactions).toHaveLength(1);
   });
@@ -80,7 +80,7 @@ describe('a caller', () => {
   it.each(rejected)('%s may neither read nor change', async (_, fields, access, code) => {
     const table = tableWith(fields);
 
-    await expect(demandEntitled(table, CALLER, access)).rejects.toMatchObject({ code });
+    await expect(requireAuthorized(table, CALLER, access)).rejects.toMatchObject({ code });
     await expect(changeOf(table, access, [OTHER])).rejects.toMatchObject({ code });
     expect(table.transactions).toEqual([]);
   });
@@ -89,11 +89,11 @@ describe('a caller', () => {
     const { accountStamp: _none, ...early } = STORED;
     const caller = { ...CALLER, accountStamp: undefined };
 
-    await expect(demandEntitled(memoryTable([early]), caller, INTEGRATORS)).resolves.toBeUndefined();
-    await expect(demandEntitled(memoryTable([early]), CALLER, INTEGRATORS)).rejects.toMatchObject({
+    await expect(requireAuthorized(memoryTable([early]), caller, INTEGRATORS)).resolves.toBeUndefined();
+    await expect(requireAuthorized(memoryTable([early]), CALLER, INTEGRATORS)).rejects.toMatchObject({
       code: 'forbidden',
     });
-    await expect(demandEntitled(tableWith({}), caller, INTEGRATORS)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(requireAuthorized(tableWith({}), caller, INTEGRATORS)).rejects.toMatchObject({ code: 'forbidden' });
   });
 
   it('finds the own account while it is there, deactivated or not', async () => {
@@ -107,7 +107,7 @@ describe('a caller', () => {
 });
 
 describe('a change by a caller', () => {
-  const entitled = {
+  const isAuthorized = {
     condition:
       '#callerStamp = :callerStamp AND #callerActivated = :activated AND #callerLogin = :callerLogin AND ' +
       '(#passwordChanges = :passwordChanges OR #tokenExcepted = :jti)',
@@ -122,9 +122,9 @@ describe('a change by a caller', () => {
     onConditionFailed: 'retry',
   };
   const withRoles = (holds: string, roles: Record<string, string>) => ({
-    condition: `${entitled.condition} AND (${holds})`,
-    names: { ...entitled.names, '#callerRoles': 'authorities' },
-    values: { ...entitled.values, ...roles },
+    condition: `${isAuthorized.condition} AND (${holds})`,
+    names: { ...isAuthorized.names, '#callerRoles': 'authorities' },
+    values: { ...isAuthorized.values, ...roles },
     onConditionFailed: 'retry',
   });
   const writesOf = ({ transactions }: MemoryTable) => transactions[0] ?? [];
@@ -151,7 +151,7 @@ describe('a change by a caller', () => {
 
     await changeOf(table, 'authenticated', [OTHER]);
 
-    expect(writesOf(table)[0]).toEqual({ act: 'ConditionCheck', key: entityKey('USER', 7), ...entitled });
+    expect(writesOf(table)[0]).toEqual({ act: 'ConditionCheck', key: entityKey('USER', 7), ...isAuthorized });
   });
 
   it('of an account without a stamp asks that there is none', async () => {
@@ -160,9 +160,9 @@ describe('a change by a caller', () => {
 
     await changeOf(table, 'authenticated', [OTHER], undefined, { ...CALLER, accountStamp: undefined });
 
-    const { ':callerStamp': _stamp, ...values } = entitled.values;
+    const { ':callerStamp': _stamp, ...values } = isAuthorized.values;
     expect(writesOf(table)[0]).toMatchObject({
-      condition: entitled.condition.replace('#callerStamp = :callerStamp', 'attribute_not_exists(#callerStamp)'),
+      condition: isAuthorized.condition.replace('#callerStamp = :callerStamp', 'attribute_not_exists(#callerStamp)'),
       values,
     });
     expect(writesOf(table)[0]?.values).toEqual(values);
@@ -179,9 +179,9 @@ describe('a change by a caller', () => {
       OTHER,
       {
         ...own,
-        condition: `(#version = :version) AND (${entitled.condition})`,
-        names: { ...own.names, ...entitled.names },
-        values: { ...own.values, ...entitled.values },
+        condition: `(#version = :version) AND (${isAuthorized.condition})`,
+        names: { ...own.names, ...isAuthorized.names },
+        values: { ...own.values, ...isAuthorized.values },
       },
     ]);
     expect(writes.map(({ act }) => act)).toEqual(['Put', 'Update', 'Put']);

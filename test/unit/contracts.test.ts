@@ -69,10 +69,10 @@ it('there are these rows and no others', () => {
   expect(routes.map(({ route }) => route).toSorted()).toEqual(ROWS.map(([route]) => route).toSorted());
 });
 
-it.each(ROWS)('%s is about %s, for %j, and can refuse %j', (on, about, access, failures) => {
+it.each(ROWS)('%s is about %s, for %j, and can refuse %j', (on, entityName, access, failures) => {
   const contract = contractOf(on);
 
-  expect([contract?.about, contract?.access]).toEqual([about, access]);
+  expect([contract?.entityName, contract?.access]).toEqual([entityName, access]);
   expect((contract?.failures ?? []).toSorted()).toEqual(failures.toSorted());
 });
 

@@ -6,8 +6,8 @@ import { RESERVE } from '../../lib/aws.ts';
 import { startInColdStart } from '../../lib/cold-start.ts';
 import type { Contract } from '../../lib/contract.ts';
 import { Failure, type FailureCode } from '../../lib/failure.ts';
-import { done, ok } from '../../lib/http/answer.ts';
 import { endpoint, type Request } from '../../lib/http/endpoint.ts';
+import { ok, okEmpty } from '../../lib/http/response.ts';
 import { startClock, timeLeft } from '../../lib/time-left.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { makeKey } from '../support/mint.ts';
@@ -51,7 +51,7 @@ type Handler = (event: APIGatewayProxyEventV2, context: Context) => Promise<unkn
 const call = async (handler: unknown, parts?: Parts, remaining = 10_000) =>
   (await (handler as Handler)(eventOf(parts), { getRemainingTimeInMillis: () => remaining } as Context)) as Answered;
 
-const OPEN = { access: 'public', about: 'userManagement' } as const satisfies Contract;
+const OPEN = { access: 'public', entityName: 'userManagement' } as const satisfies Contract;
 const WITH_BODY = {
   ...OPEN,
   body: v.object({ name: v.optional(v.string('TypeMismatch')) }),
@@ -85,7 +85,7 @@ describe('an answer', () => {
   });
 
   it('without a body has no type', async () => {
-    const { statusCode, headers, body } = await call(endpoint(OPEN, async () => done()));
+    const { statusCode, headers, body } = await call(endpoint(OPEN, async () => okEmpty()));
 
     expect([statusCode, body, headers]).toEqual([200, '', COMMON]);
   });
@@ -125,7 +125,7 @@ describe('a request', () => {
         query: { a: ['1', '2'], b: ['3'] },
         body: { name: 'Ada' },
         source: { address: '203.0.113.7', arrivedAt: 123_456 },
-        expected: ['1', '3'],
+        precondition: ['1', '3'],
         url: { pathname: '/api/gates' },
       },
     ]);
@@ -137,7 +137,7 @@ describe('a request', () => {
     const { statusCode } = await call(handler, { body: 'not even JSON', query: 'a=1', path: { id: '7' } });
 
     expect(statusCode).toBe(200);
-    expect(requests[0]).toMatchObject({ path: undefined, query: undefined, body: undefined, expected: undefined });
+    expect(requests[0]).toMatchObject({ path: undefined, query: undefined, body: undefined, precondition: undefined });
   });
 
   // biome-ignore format: a table is read by its columns
@@ -149,7 +149,7 @@ describe('a request', () => {
 
     await call(handler, { headers: ifMatch === undefined ? {} : { 'if-match': ifMatch } });
 
-    expect(requests[0]?.expected).toEqual(expected);
+    expect(requests[0]?.precondition).toEqual(expected);
   });
 
   it('may take what Lambda leaves it, and waits for the work of the cold start', async () => {
@@ -162,7 +162,7 @@ describe('a request', () => {
     const handler = endpoint(OPEN, async () => {
       left = timeLeft();
       over.push('request');
-      return done();
+      return okEmpty();
     });
 
     await call(handler, {}, 7000);
@@ -173,7 +173,7 @@ describe('a request', () => {
   });
 
   it('is answered when its work is over, however little time Lambda leaves it', async () => {
-    const handler = endpoint(OPEN, () => new Promise((resolve) => setTimeout(resolve, 5, done())));
+    const handler = endpoint(OPEN, () => new Promise((resolve) => setTimeout(resolve, 5, okEmpty())));
 
     expect((await call(handler, {}, 1)).statusCode).toBe(200);
   });
@@ -369,7 +369,7 @@ describe('what goes wrong', () => {
   ])('is one line in the log: %s', async (failure, status) => {
     const handler = endpoint(OPEN, async () => {
       if (failure) throw new Failure(failure);
-      return done();
+      return okEmpty();
     });
 
     await call(handler);

@@ -146,13 +146,13 @@ describe('a problem', () => {
     ['userManagement', 'user'],
     ['utmIntegration', 'utmIntegration'],
     ['utmIntegrationConf', 'utmIntegrationConf'],
-  ] as const)('of fields of %s names each by the object %s, and is no alert', (about, objectName) => {
-    const { headers, body } = problem(new Failure('invalid', { fieldErrors }), about, '/api/here');
+  ] as const)('of fields of %s names each by the object %s, and is no alert', (entityName, objectName) => {
+    const { headers, body } = problem(new Failure('invalid', { fieldErrors }), entityName, '/api/here');
 
     expect(body).toEqual({
       type: 'https://www.jhipster.tech/problem/constraint-violation',
       ...{ title: 'Method argument not valid', status: 400, path: '/api/here', message: 'error.validation' },
-      params: about,
+      params: entityName,
       fieldErrors: [
         { objectName, field: 'name', message: 'Size' },
         { objectName, field: 'id', message: 'NotNull' },

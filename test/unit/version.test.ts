@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { demandVersion, firstVersion, nextVersion } from '../../lib/version.ts';
+import { firstVersion, nextVersion, requireVersion } from '../../lib/version.ts';
 
 describe('a version', () => {
   it('is a count from 1 and 72 random bits', () => {
@@ -28,7 +28,7 @@ describe('a version', () => {
     ['3-a', ['2-b', '3-a']],
     [4, ['4']],
   ])('%j can be replaced when %j is demanded', (version, expected) => {
-    expect(() => demandVersion({ version }, expected)).not.toThrow();
+    expect(() => requireVersion({ version }, expected)).not.toThrow();
   });
 
   it.each([
@@ -37,6 +37,6 @@ describe('a version', () => {
     ['3-a', ['3-b', '2-a']],
     [4, ['3']],
   ])('%j cannot be replaced when %j is demanded', (version, expected) => {
-    expect(() => demandVersion({ version }, expected)).toThrow(expect.objectContaining({ code: 'version-changed' }));
+    expect(() => requireVersion({ version }, expected)).toThrow(expect.objectContaining({ code: 'version-changed' }));
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { alert, created, done, etag, listed, ok } from '../../lib/http/answer.ts';
+import { alert, created, etag, ok, okEmpty, pageResponse } from '../../lib/http/response.ts';
 import { cursorAfter, type ListQuery, type Parameter } from '../../lib/list-query.ts';
 import type { Page } from '../../lib/table/list.ts';
 
@@ -10,8 +10,8 @@ describe('a successful answer', () => {
   });
 
   it('without a body has status 200', () => {
-    expect(done({ A: 'b' })).toEqual({ status: 200, headers: { A: 'b' } });
-    expect(done()).toEqual({ status: 200, headers: {} });
+    expect(okEmpty({ A: 'b' })).toEqual({ status: 200, headers: { A: 'b' } });
+    expect(okEmpty()).toEqual({ status: 200, headers: {} });
   });
 
   it('to a creation has status 201 and says where the new thing is', () => {
@@ -25,8 +25,11 @@ describe('a successful answer', () => {
     ['userManagement', 'deleted', 'x', 'userManagement.deleted', 'x'],
     ['utmIntegration', 'updated', 7, 'gatehouseApp.utmIntegration.updated', '7'],
     ['utmIntegrationConf', 'deleted', 7_000_001, 'gatehouseApp.utmIntegrationConf.deleted', '7000001'],
-  ] as const)('about %s that was %s tells it in headers', (about, event, which, message, params) => {
-    expect(alert(about, event, which)).toEqual({ 'X-gatehouseApp-alert': message, 'X-gatehouseApp-params': params });
+  ] as const)('about %s that was %s tells it in headers', (entityName, event, which, message, params) => {
+    expect(alert(entityName, event, which)).toEqual({
+      'X-gatehouseApp-alert': message,
+      'X-gatehouseApp-params': params,
+    });
   });
 
   it('has the version as a strong ETag', () => {
@@ -44,7 +47,7 @@ const pageOf = (page: Partial<Page<unknown>>): Page<unknown> => ({
   ...page,
 });
 const list = (page: Partial<Page<unknown>>, query: Partial<ListQuery> = {}) =>
-  listed(pageOf(page), (entity) => entity, { query: queryOf(query), url: { pathname: '/api/things' } });
+  pageResponse(pageOf(page), (entity) => entity, { query: queryOf(query), url: { pathname: '/api/things' } });
 
 /** The links, by their relations in order: the page that each names. */
 function linksOf(page: Partial<Page<unknown>>, query: Partial<ListQuery>): string[] {
@@ -61,7 +64,7 @@ describe('a page of a list', () => {
   it('shows of each entity what the view does, and the total', () => {
     const page = pageOf({ entities: [{ id: 1, secret: 's' }], total: 12_345 });
 
-    const answer = listed(page, (entity) => ({ id: (entity as { id: number }).id }), {
+    const answer = pageResponse(page, (entity) => ({ id: (entity as { id: number }).id }), {
       query: queryOf({}),
       url: { pathname: '/p' },
     });

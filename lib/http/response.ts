@@ -1,34 +1,34 @@
-import type { Entity } from '../contract.ts';
+import type { EntityName } from '../contract.ts';
 import { Failure } from '../failure.ts';
 import type { ListQuery, Parameter } from '../list-query.ts';
 import type { Page } from '../table/list.ts';
 import type { Version } from '../version.ts';
 
 /** What a function answers; the endpoint adds the headers that every answer has. */
-export interface Answer {
+export interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
 /** A successful answer with a body. */
-export function ok(body: unknown, headers: Record<string, string> = {}): Answer {
+export function ok(body: unknown, headers: Record<string, string> = {}): Response {
   return { status: 200, headers, body };
 }
 
 /** A successful answer without a body. */
-export function done(headers: Record<string, string> = {}): Answer {
+export function okEmpty(headers: Record<string, string> = {}): Response {
   return { status: 200, headers };
 }
 
 /** The answer to a creation, and where the new thing is to be found. */
-export function created(body: unknown, location: string, headers: Record<string, string> = {}): Answer {
+export function created(body: unknown, location: string, headers: Record<string, string> = {}): Response {
   return { status: 201, headers: { ...headers, Location: location }, body };
 }
 
 /** The headers from which clients make a message: what happened to which one. */
-export function alert(about: Entity, event: 'created' | 'updated' | 'deleted', which: string | number) {
-  const key = about === 'userManagement' ? about : `gatehouseApp.${about}`;
+export function alert(entityName: EntityName, event: 'created' | 'updated' | 'deleted', which: string | number) {
+  const key = entityName === 'userManagement' ? entityName : `gatehouseApp.${entityName}`;
   return { 'X-gatehouseApp-alert': `${key}.${event}`, 'X-gatehouseApp-params': encodeURIComponent(which) };
 }
 
@@ -38,7 +38,7 @@ export function etag({ version }: { readonly version: Version }) {
 }
 
 /** A page stays well below the 6 MB that a function can answer. */
-const LARGEST_ANSWER = 5 * 1024 * 1024;
+const RESPONSE_BYTES_MAX = 5 * 1024 * 1024;
 
 /** Bytes. Node's `fetch` refuses a response with more than 16 KB of headers, and proxies often allow 8 KB for one header. */
 const LINK_BYTES_MAX = 8000;
@@ -47,14 +47,14 @@ const LINK_BYTES_MAX = 8000;
  * A page of a list: a bare array, with the total and the links to the other pages in headers. Fails with page-too-large,
  * and with invalid when the sort and the filters are too long for a link to the next page.
  */
-export function listed<E>(
+export function pageResponse<E>(
   { entities, total, more, cursor }: Page<E>,
   view: (entity: E) => unknown,
   { query, url }: { query: ListQuery; url: Pick<URL, 'pathname'> },
-): Answer {
+): Response {
   const body = entities.map(view);
   // The body travels as a string within the function's answer, where each of its quotes is escaped once more.
-  if (Buffer.byteLength(JSON.stringify(JSON.stringify(body))) > LARGEST_ANSWER) throw new Failure('page-too-large');
+  if (Buffer.byteLength(JSON.stringify(JSON.stringify(body))) > RESPONSE_BYTES_MAX) throw new Failure('page-too-large');
   const link = linkHeader(query, { total, more, cursor }, url.pathname);
   return {
     status: 200,
