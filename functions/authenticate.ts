@@ -1,5 +1,5 @@
 import { Authenticate } from '../lib/accounts/account-contracts.ts';
-import { openGuessing } from '../lib/accounts/guessing.ts';
+import { openLoginThrottle } from '../lib/accounts/guessing.ts';
 import { logIn } from '../lib/accounts/log-in.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
@@ -10,12 +10,12 @@ import { openSigner } from '../lib/tokens/signing-keys.ts';
 
 const table = openTable();
 const passwords = openPasswords();
-const guessing = openGuessing(table);
+const throttle = openLoginThrottle(table);
 const signer = openSigner(table);
 
 /** POST /api/authenticate: a token for who knows login and password of an activated account. */
 export const handler = endpoint(Authenticate, async ({ source, body }) => {
-  const user = await logIn({ table, passwords, guessing }, source, body.username, body.password);
+  const user = await logIn({ table, passwords, throttle }, source, body.username, body.password);
   const token = await issueToken(await signer(), user, body.rememberMe);
   return ok({ id_token: token }, { Authorization: `Bearer ${token}` });
 });

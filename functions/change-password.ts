@@ -1,6 +1,6 @@
 import { ChangePassword } from '../lib/accounts/account-contracts.ts';
 import { changePassword } from '../lib/accounts/change-password.ts';
-import { openGuessing } from '../lib/accounts/guessing.ts';
+import { openLoginThrottle } from '../lib/accounts/guessing.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
 import { openMailer } from '../lib/mail/mail.ts';
@@ -9,11 +9,11 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 const passwords = openPasswords();
-const guessing = openGuessing(table);
+const throttle = openLoginThrottle(table);
 const mailer = openMailer();
 
 /** POST /api/account/change-password: changes the caller's own password. */
 export const handler = endpoint(ChangePassword, async ({ caller, source, body }) => {
-  await changePassword({ table, passwords, guessing, mailer }, caller, source, body.currentPassword, body.newPassword);
+  await changePassword({ table, passwords, throttle, mailer }, caller, source, body.currentPassword, body.newPassword);
   return okEmpty();
 });

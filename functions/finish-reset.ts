@@ -1,5 +1,5 @@
 import { FinishReset } from '../lib/accounts/account-contracts.ts';
-import { openGuessing } from '../lib/accounts/guessing.ts';
+import { openLoginThrottle } from '../lib/accounts/guessing.ts';
 import { finishReset } from '../lib/accounts/password-reset.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
@@ -9,11 +9,11 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 const passwords = openPasswords();
-const guessing = openGuessing(table);
+const throttle = openLoginThrottle(table);
 const mailer = openMailer();
 
 /** POST /api/account/reset-password/finish: sets a password by a mailed key. */
 export const handler = endpoint(FinishReset, async ({ source, body }) => {
-  await finishReset({ table, passwords, guessing, mailer }, source, body.key, body.newPassword);
+  await finishReset({ table, passwords, throttle, mailer }, source, body.key, body.newPassword);
   return okEmpty();
 });

@@ -1,5 +1,5 @@
 import { RequestReset } from '../lib/accounts/account-contracts.ts';
-import { openGuessing } from '../lib/accounts/guessing.ts';
+import { openLoginThrottle } from '../lib/accounts/guessing.ts';
 import { requestReset } from '../lib/accounts/password-reset.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
@@ -8,10 +8,10 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 const mailer = openMailer();
-const guessing = openGuessing(table);
+const throttle = openLoginThrottle(table);
 
 /** POST /api/account/reset-password/init: mails a key to who has forgotten the password. */
 export const handler = endpoint(RequestReset, async ({ source, body }) => {
-  await requestReset({ table, mailer, guessing }, source, body.email);
+  await requestReset({ table, mailer, throttle }, source, body.email);
   return okEmpty();
 });

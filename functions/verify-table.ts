@@ -1,9 +1,9 @@
 import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
 import { countByKind, verifyTable } from '../lib/integrity/verify-table.ts';
 import { log } from '../lib/log.ts';
-import { openWholeTable } from '../lib/table/whole-table.ts';
+import { openTableScanner } from '../lib/table/whole-table.ts';
 
-const table = openWholeTable(VERIFIED_ATTRIBUTES);
+const table = openTableScanner(VERIFIED_ATTRIBUTES);
 
 /** Once a day, where the environment wants it: fails when the table is not intact, and so rings the alarm. */
 export async function handler(): Promise<void> {

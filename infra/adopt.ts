@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { adoptTable, NotGatehouseTable, SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
 import { openTable } from '../lib/table/table.ts';
-import { openWholeTable, patientClient } from '../lib/table/whole-table.ts';
+import { openTableScanner, patientClient } from '../lib/table/whole-table.ts';
 import { type LocalTable, openLocalTable } from './local/local-table.ts';
 
 /* `npm run adopt`: makes a table that was restored from a backup safe to put into service. docs/operating.md has the procedure. */
@@ -25,7 +25,7 @@ try {
   const table = openTable(place.tableName, place.client);
   const { sequences, resetKeys, notBefore } = await adoptTable(
     table,
-    openWholeTable([], place.tableName, place.client),
+    openTableScanner([], place.tableName, place.client),
     skip,
   );
   for (const { kind, before, after } of sequences) say(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);

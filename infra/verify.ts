@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util';
 import { Failure } from '../lib/failure.ts';
 import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
 import { repairTable } from '../lib/integrity/repair-table.ts';
-import { NoGatehouseTable } from '../lib/integrity/survey.ts';
+import { NotGatehouseTable } from '../lib/integrity/survey.ts';
 import { type Verification, verifyTable } from '../lib/integrity/verify-table.ts';
 import { openTable } from '../lib/table/table.ts';
-import { openWholeTable, patientClient } from '../lib/table/whole-table.ts';
+import { openTableScanner, patientClient } from '../lib/table/whole-table.ts';
 import { type LocalTable, openLocalTable } from './local/local-table.ts';
 
 /* `npm run verify`: whether every rule that spans items of a table holds; with --repair, mends what follows from others. */
@@ -39,7 +39,7 @@ await place.close();
 process.exit(status);
 
 async function run(): Promise<number> {
-  const whole = openWholeTable(VERIFIED_ATTRIBUTES, place.tableName, place.client);
+  const whole = openTableScanner(VERIFIED_ATTRIBUTES, place.tableName, place.client);
   say(`Verifying ${place.tableName}`);
   let verification = await verifyTable(whole, progress());
   if (repair && verification.findings.some(({ remedy }) => 'writes' in remedy)) {
@@ -96,7 +96,7 @@ function readArguments(): { table: string | undefined; repair: boolean } {
 
 /** What went wrong, in one sentence. */
 function messageOf(error: unknown): string {
-  if (error instanceof NoGatehouseTable) return `${name} is no table of Gatehouse.`;
+  if (error instanceof NotGatehouseTable) return `${name} is no table of Gatehouse.`;
   if (error instanceof Failure)
     return 'The table did not answer in time. Perhaps the last repair is made: verify again.';
   if (!(error instanceof Error)) return String(error);

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
-import { timeLeft } from './time-left.ts';
+import { remainingMs } from './time-left.ts';
 
 /** What is left to answer with when a call to AWS has used up all the rest, in milliseconds. */
 export const RESERVE = 500;
@@ -47,7 +47,7 @@ export function openConnection(service: 'dynamodb' | 'email'): void {
 
 /** The option that ends a call to AWS in time for the current request to be answered, or before; milliseconds. */
 export function inTime(longest = Number.POSITIVE_INFINITY): { abortSignal?: AbortSignal } {
-  const left = Math.min(longest, timeLeft() - RESERVE);
+  const left = Math.min(longest, remainingMs() - RESERVE);
   if (left === Number.POSITIVE_INFINITY) return {};
   return { abortSignal: left > 0 ? AbortSignal.timeout(Math.floor(left)) : AbortSignal.abort() };
 }

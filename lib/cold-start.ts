@@ -1,11 +1,11 @@
 import { RESERVE } from './aws.ts';
-import { startClock } from './time-left.ts';
+import { setDeadline } from './time-left.ts';
 
 /** How long a cold start waits for AWS; milliseconds. */
 const LONGEST = 2000;
 
 /** Ends the calls of a cold start early: what does not answer must not use up the time of the first request, which repeats them. */
-export const limitColdStart = (): void => startClock(LONGEST + RESERVE);
+export const limitColdStart = (): void => setDeadline(LONGEST + RESERVE);
 
 const started: Promise<unknown>[] = [];
 

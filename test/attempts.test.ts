@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Counts,
-  failureGivenBack,
-  forgiveness,
-  mailboxProved,
-  requestCounted,
-  reservation,
+  clearFailures,
+  type Failures,
+  mailboxProven,
+  recordAttempt,
+  recordRequest,
+  takeBackFailure,
   waitAfter,
 } from '../lib/accounts/attempts.ts';
 import { machineOf, networkOf } from '../lib/accounts/source.ts';
@@ -19,12 +19,12 @@ const keys = {
   source: { pk: 'ATTEMPTS#address', sk: 'SOURCE' },
 };
 const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000 };
-const nothing: Counts = { network: undefined, elsewhere: undefined, source: undefined };
+const nothing: Failures = { network: undefined, elsewhere: undefined, source: undefined };
 const failures = (n: number, ago = 0, known = DAY) => ({ n, last: NOW - ago, expires: (NOW + known) / 1000 });
 
-const reserve = (counts: Partial<Counts>, arrivedAt = NOW) =>
-  reservation(keys, { ...nothing, ...counts }, { now: NOW, arrivedAt, ...LIMITS });
-const writtenBy = (counts: Partial<Counts>) =>
+const reserve = (counts: Partial<Failures>, arrivedAt = NOW) =>
+  recordAttempt(keys, { ...nothing, ...counts }, { now: NOW, arrivedAt, ...LIMITS });
+const writtenBy = (counts: Partial<Failures>) =>
   reserve(counts).writes.map(({ key, attributes, values }) => ({ key, ...attributes, ...values }));
 const refused = (retryAfter: number) => expect.objectContaining({ code: 'too-many-attempts', retryAfter });
 
@@ -66,7 +66,7 @@ describe('a network that is known', () => {
   });
 
   it('is known for 30 days after a login, whenever the table forgets it', () => {
-    const [remembered] = forgiveness(keys, true, NOW);
+    const [remembered] = clearFailures(keys, true, NOW);
     expect(remembered).toMatchObject({
       key: keys.network,
       attributes: { n: 0, last: NOW, expires: (NOW + 30 * DAY) / 1000 },
@@ -78,15 +78,15 @@ describe('a network that is known', () => {
 
 describe('a right guess', () => {
   it('resets the count that it fell under, and gives back what it took from the source', () => {
-    const reset = (isKnown: boolean) => forgiveness(keys, isKnown, NOW).map(({ key }) => key);
+    const reset = (isKnown: boolean) => clearFailures(keys, isKnown, NOW).map(({ key }) => key);
 
     expect(reset(true)).toEqual([keys.network]);
     expect(reset(false)).toEqual([keys.network, keys.elsewhere]);
-    expect(failureGivenBack(keys.source, NOW)).toMatchObject({ key: keys.source, values: { ':one': 1 } });
+    expect(takeBackFailure(keys.source, NOW)).toMatchObject({ key: keys.source, values: { ':one': 1 } });
   });
 
   it('leaves a count that expires where an operator has removed it meanwhile', () => {
-    const giveBack = failureGivenBack(keys.source, NOW);
+    const giveBack = takeBackFailure(keys.source, NOW);
 
     expect(giveBack.update).toContain('#expires = if_not_exists(#expires, :expires)');
     expect(giveBack.values).toMatchObject({ ':since': NOW, ':expires': NOW / 1000 + 15 * 60 + 60 });
@@ -95,7 +95,7 @@ describe('a right guess', () => {
 
 describe('a password that was set by a mailed key', () => {
   it('forgets the failures of the login and makes the network known, and gives nothing back to the source', () => {
-    expect(mailboxProved(keys, NOW).map(({ key, attributes }) => [key, attributes])).toEqual([
+    expect(mailboxProven(keys, NOW).map(({ key, attributes }) => [key, attributes])).toEqual([
       [keys.network, { n: 0, last: NOW, expires: (NOW + 30 * DAY) / 1000 }],
       [keys.elsewhere, { n: 0, last: NOW, expires: (NOW + DAY) / 1000 }],
     ]);
@@ -105,19 +105,19 @@ describe('a password that was set by a mailed key', () => {
 describe('a source', () => {
   const flood = (n: number, ago: number, requests = n) => ({ n, requests, since: NOW - ago, expires: 0 });
 
-  const count = (source: Counts['source'], failures: 0 | 1 = 1, arrivedAt = NOW) =>
-    requestCounted(keys.source, source, failures, { now: NOW, arrivedAt, ...LIMITS });
+  const count = (source: Failures['source'], failures: 0 | 1 = 1, arrivedAt = NOW) =>
+    recordRequest(keys.source, source, failures, { now: NOW, arrivedAt, ...LIMITS });
 
   it('may fail so often in a quarter of an hour, then waits for its end', () => {
     expect(count(flood(99, HOUR / 4 - 1)).values).toMatchObject({ ':failures': 1, ':one': 1, ':failureLimit': 100 });
-    for (const act of [reserve, ({ source }: Partial<Counts>) => count(source)]) {
+    for (const act of [reserve, ({ source }: Partial<Failures>) => count(source)]) {
       expect(() => act({ source: flood(100, 60_000) })).toThrow(refused(840));
     }
   });
 
   it('may send so many requests in a quarter of an hour, however they end, then waits for its end', () => {
     expect(count(flood(0, HOUR / 4 - 1, 999), 0).values).toMatchObject({ ':failures': 0, ':requestLimit': 1000 });
-    for (const act of [reserve, ({ source }: Partial<Counts>) => count(source)]) {
+    for (const act of [reserve, ({ source }: Partial<Failures>) => count(source)]) {
       expect(() => act({ source: flood(0, 60_000, 1000) })).toThrow(refused(840));
     }
     expect(() => count(flood(0, HOUR / 4, 1000), 0, NOW - 1)).toThrow(refused(1));
@@ -134,7 +134,7 @@ describe('a source', () => {
 
   it('is counted on whatever an earlier release has left: no requests, or no time', () => {
     const { requests: _, ...withoutRequests } = flood(5, 1000);
-    const timeless = { n: -1 } as unknown as Counts['source'];
+    const timeless = { n: -1 } as unknown as Failures['source'];
 
     expect(count(withoutRequests).condition).toContain('attribute_not_exists(#requests) OR');
     expect(count(timeless)).toMatchObject({ condition: 'attribute_not_exists(#since)', values: { ':since': NOW } });

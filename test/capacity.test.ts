@@ -16,9 +16,9 @@ import {
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { meterCapacity, tokenBucket } from '../infra/local/capacity.ts';
 import { startEngine } from '../infra/local/engine.ts';
-import { startFront } from '../infra/local/front.ts';
+import { startAwsEndpoint } from '../infra/local/front.ts';
 import { bytesAfterUpdate, type Item, itemBytes, readUnits, type Value, writeUnits } from '../infra/local/item-size.ts';
-import type { ServiceAnswer } from '../infra/local/kms.ts';
+import type { AwsResponse } from '../infra/local/kms.ts';
 import { localMailbox } from '../infra/local/mailbox.ts';
 import { OPERATOR } from '../infra/local/operator.ts';
 import { openMemoryState } from '../infra/local/state.ts';
@@ -184,7 +184,7 @@ type Maximum = { Read?: number; Write?: number };
 
 /** The local AWS endpoint, metered for a table with this maximum, or not at all. */
 async function openMetered(maximum: Maximum | undefined) {
-  const front = await startFront({
+  const front = await startAwsEndpoint({
     engineUrl: engine.url,
     kms: () => ({ status: 400, body: {} }),
     identify: () => undefined,
@@ -258,7 +258,7 @@ async function useUpReads(pk: string): Promise<void> {
   await Promise.all(Array.from({ length: 15 }, () => client.send(count)));
 }
 
-const MADE: ServiceAnswer = { status: 200, body: {} };
+const MADE: AwsResponse = { status: 200, body: {} };
 const resource = `arn:aws:dynamodb:${region}:000000000000:table/${TableName}`;
 const HOT_KEY = /^Throughput exceeds the current capacity of your table or index\. .*bp-partition-key-design\.html\.$/;
 const OVER_MAXIMUM = 'Throughput exceeds the maximum OnDemandThroughput configured on table or index';

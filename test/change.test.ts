@@ -3,7 +3,7 @@ import { Failure } from '../lib/failure.ts';
 import { change, commit, unlessUnavailable } from '../lib/table/change.ts';
 import type { Table } from '../lib/table/table.ts';
 import type { OnConditionFailed, Write } from '../lib/table/write.ts';
-import { startClock } from '../lib/time-left.ts';
+import { setDeadline } from '../lib/time-left.ts';
 import { aWhile } from './support/a-while.ts';
 
 /* Load, decide, commit, against a table that answers as it is told. */
@@ -11,7 +11,7 @@ import { aWhile } from './support/a-while.ts';
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => {
   vi.useRealTimers();
-  startClock(Number.POSITIVE_INFINITY);
+  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 /** What the table answers to a transaction: nothing (it is made), or an error. */
@@ -165,7 +165,7 @@ describe('a change', () => {
       ended: 'Failure: unavailable',
     });
     const patient = Date.now() - started;
-    startClock(3000);
+    setDeadline(3000);
     await run(tableThatReplies(cancelled('TransactionConflict')).table, 'retry');
     const hurried = Date.now() - started - patient;
 

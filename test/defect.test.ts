@@ -1,5 +1,5 @@
 import { beforeAll, expect, it, vi } from 'vitest';
-import type { ServiceAnswer } from '../infra/local/kms.ts';
+import type { AwsResponse } from '../infra/local/kms.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 import { isKeptByNobody } from './support/launch.ts';
 
@@ -7,7 +7,7 @@ const SECRET = 'quoted-5ecret';
 const QUOTED = JSON.stringify({ Item: { pk: { S: 'USER' }, passwordHash: { S: SECRET } } });
 
 /** What the table answers to the next function that reads a user. */
-let instead: ServiceAnswer | undefined;
+let instead: AwsResponse | undefined;
 const gatehouse = useGatehouse({
   async around({ operation, by }, make) {
     return instead && by && operation === 'GetItem' ? instead : make();
@@ -19,7 +19,7 @@ beforeAll(async () => {
   token = await gatehouse.logIn('admin');
 });
 
-it.each<[string, ServiceAnswer]>([
+it.each<[string, AwsResponse]>([
   ['refuses what is asked', { status: 400, body: { __type: 'ValidationException', message: `Not valid: ${QUOTED}` } }],
   ['gives no right', { status: 400, body: { __type: 'AccessDeniedException', message: `No right to ${QUOTED}` } }],
   ['answers what is no JSON', { status: 200, body: `${SECRET} ${QUOTED}` }],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FAULTS, openFaults, type Rule } from '../infra/local/faults.ts';
-import type { Call } from '../infra/local/front.ts';
+import type { AwsCall } from '../infra/local/front.ts';
 import { entityKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
@@ -72,7 +72,7 @@ describe('a fault', () => {
 });
 
 describe('a rule', () => {
-  const read: Call = {
+  const read: AwsCall = {
     service: 'DynamoDB',
     operation: 'GetItem',
     input: { Key: { pk: { S: 'USER' }, sk: { S: '0000000000000001' } } },

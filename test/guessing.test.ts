@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openFaults, type Rule } from '../infra/local/faults.ts';
-import type { Around } from '../infra/local/front.ts';
+import type { Interceptor } from '../infra/local/front.ts';
 import type { Item } from '../lib/table/table.ts';
 import { put, remove } from '../lib/table/write.ts';
 import { type Gatehouse, type Received, startGatehouse, useGatehouse } from './support/gatehouse.ts';
@@ -25,7 +25,7 @@ let beforeForgiving: (() => Promise<void>) | undefined;
 /** A password's hash is the one thing of 32 bytes that a MAC is made of. */
 const isHash = (operation: string, input: Record<string, unknown>): boolean =>
   operation === 'GenerateMac' && Buffer.from(String(input.Message), 'base64').length === 32;
-const around: Around = (call, make) => {
+const around: Interceptor = (call, make) => {
   const { operation, input, by } = call;
   if (beforeForgiving && JSON.stringify(input).includes('if_not_exists(#n')) {
     const prepare = beforeForgiving;

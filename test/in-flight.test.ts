@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { transactionsInFlight } from '../infra/local/in-flight.ts';
-import type { ServiceAnswer } from '../infra/local/kms.ts';
+import type { AwsResponse } from '../infra/local/kms.ts';
 
-const OK: ServiceAnswer = { status: 200, body: {} };
+const OK: AwsResponse = { status: 200, body: {} };
 const passed = async () => OK;
 
 const item = (pk: string) => ({ TableName: 'house', Key: { pk: { S: pk }, sk: { S: '1' } } });
@@ -11,18 +11,18 @@ const put = (pk: string) => ({ TableName: 'house', Item: { pk: { S: pk }, sk: { 
 const transaction = (token: string, ...actions: object[]) => ({ ClientRequestToken: token, TransactItems: actions });
 
 /** What the SDK would throw. */
-function errorOf({ status, body }: ServiceAnswer) {
+function errorOf({ status, body }: AwsResponse) {
   const { __type, CancellationReasons } = body as { __type?: string; CancellationReasons?: { Code: string }[] };
   return { status, name: __type?.split('#')[1], codes: CancellationReasons?.map(({ Code }) => Code) };
 }
 
 let pass: ReturnType<typeof transactionsInFlight>;
-let finish: (answer: ServiceAnswer | Error) => Promise<unknown>;
+let finish: (answer: AwsResponse | Error) => Promise<unknown>;
 
 /** A transaction on A (a check), B (an update), C (a deletion) and D (a put) is under way. */
 beforeEach(() => {
   pass = transactionsInFlight();
-  const { promise, resolve, reject } = Promise.withResolvers<ServiceAnswer>();
+  const { promise, resolve, reject } = Promise.withResolvers<AwsResponse>();
   const actions = [{ ConditionCheck: item('A') }, { Update: item('B') }, { Delete: item('C') }, { Put: put('D') }];
   const first = pass('TransactWriteItems', transaction('first', ...actions), () => promise);
   finish = (answer) => {

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Call } from '../infra/local/front.ts';
+import type { AwsCall } from '../infra/local/front.ts';
 import { entityKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
-const calls: Call[] = [];
+const calls: AwsCall[] = [];
 const gatehouse = useGatehouse({
   around(call, make) {
     calls.push(call);

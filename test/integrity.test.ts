@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { BatchWriteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Call } from '../infra/local/front.ts';
+import type { AwsCall } from '../infra/local/front.ts';
 import { OPERATOR } from '../infra/local/operator.ts';
 import type { Finding, FindingKind } from '../lib/integrity/finding.ts';
 import { verifyGuards } from '../lib/integrity/guards.ts';
@@ -15,12 +15,12 @@ import { survey } from '../lib/integrity/survey.ts';
 import { verifyTable } from '../lib/integrity/verify-table.ts';
 import * as keys from '../lib/table/keys.ts';
 import type { Item } from '../lib/table/table.ts';
-import { openWholeTable, patientClient, type WholeTable } from '../lib/table/whole-table.ts';
+import { openTableScanner, patientClient, type TableScanner } from '../lib/table/whole-table.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
 const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey, signingKeyKey } = keys;
 
-const calls: Call[] = [];
+const calls: AwsCall[] = [];
 let conflicts = 0;
 /** Happens once, after the next read of a verification. */
 let meanwhile: (() => Promise<unknown>) | undefined;
@@ -44,7 +44,7 @@ const gatehouse = useGatehouse({
 });
 
 let documents: DynamoDBDocumentClient;
-let whole: WholeTable;
+let whole: TableScanner;
 let intact: Item[];
 let admin: string;
 
@@ -66,7 +66,7 @@ beforeAll(async () => {
         next(commandName === 'ScanCommand' ? { ...args, input: { ...args.input, Limit: pageSize } } : args),
     { step: 'initialize' },
   );
-  whole = openWholeTable(VERIFIED_ATTRIBUTES, tableName, client);
+  whole = openTableScanner(VERIFIED_ATTRIBUTES, tableName, client);
 
   admin = await gatehouse.logIn('admin');
   await gatehouse.makeUser('alice', { email: 'Älice@Example.com', password: undefined });
@@ -346,7 +346,7 @@ describe('a verification', () => {
       'TransactGetItems',
     ]);
     const reads = calls.flatMap(({ input }) =>
-      input.TransactItems ? (input.TransactItems as { Get: Call['input'] }[]).map(({ Get }) => Get) : [input],
+      input.TransactItems ? (input.TransactItems as { Get: AwsCall['input'] }[]).map(({ Get }) => Get) : [input],
     );
     for (const read of reads) {
       expect(read.ProjectionExpression).toMatch(/^#/);
@@ -459,7 +459,7 @@ describe('a verification', () => {
     });
 
     /** A table whose total stands still, and whose queries see so many items, one after the other. */
-    function tableThatCounts(...counts: number[]): WholeTable {
+    function tableThatCounts(...counts: number[]): TableScanner {
       const total = { ...totalKey('INTEGRATION'), n: 3, changes: 7 };
       return {
         snapshot: async () => [total],

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { entityKey } from '../lib/table/keys.ts';
 import { changeTotal, claim } from '../lib/table/write.ts';
-import { together } from '../lib/together.ts';
+import { settleAll } from '../lib/together.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
 /* Lambda freezes what goes on after the answer, and thaws it inside of the next request. */
@@ -21,19 +21,19 @@ describe('work side by side', () => {
       over = true;
     });
 
-    await expect(together([later(1, new Error('quick')), slow])).rejects.toThrow('quick');
+    await expect(settleAll([later(1, new Error('quick')), slow])).rejects.toThrow('quick');
 
     expect(over).toBe(true);
   });
 
   it('fails as the first in order, and not as the quickest', async () => {
-    const both = together([later(20, new Error('first')), later(1, new Error('second'))]);
+    const both = settleAll([later(20, new Error('first')), later(1, new Error('second'))]);
 
     await expect(both).rejects.toThrow('first');
   });
 
   it('answers what each part has answered', async () => {
-    expect(await together([later(5, 'a'), Promise.resolve(7)])).toEqual(['a', 7]);
+    expect(await settleAll([later(5, 'a'), Promise.resolve(7)])).toEqual(['a', 7]);
   });
 });
 

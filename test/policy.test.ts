@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: policy variables are written so
 import { describe, expect, it } from 'vitest';
-import { type Ask, readPolicy } from '../infra/local/policy.ts';
+import { type AccessRequest, readPolicy } from '../infra/local/policy.ts';
 
 /* The documented semantics of IAM, page by page of its user guide (docs.aws.amazon.com/IAM/latest/UserGuide/…). */
 
@@ -9,8 +9,14 @@ const KEYS = 'dynamodb:LeadingKeys';
 const GET = { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: TABLE };
 
 const policy = (...Statement: object[]) => readPolicy([{ Version: '2012-10-17', Statement }]);
-const ask = (asked: Partial<Ask> = {}): Ask => ({ action: 'dynamodb:GetItem', resource: TABLE, context: {}, ...asked });
-const allows = (statements: object[], asked?: Partial<Ask>) => policy(...statements).allows(ask(asked)) !== undefined;
+const ask = (asked: Partial<AccessRequest> = {}): AccessRequest => ({
+  action: 'dynamodb:GetItem',
+  resource: TABLE,
+  context: {},
+  ...asked,
+});
+const allows = (statements: object[], asked?: Partial<AccessRequest>) =>
+  policy(...statements).allows(ask(asked)) !== undefined;
 
 describe('what allows and what denies (reference_policies_evaluation-logic)', () => {
   it.each([
@@ -116,7 +122,7 @@ describe('resources (reference_policies_elements_resource)', () => {
 describe('conditions (reference_policies_condition-logic-multiple-context-keys-or-values, …_elements_condition_operators)', () => {
   const VIA = 'kms:ViaService';
   const FROM = 'ses:FromAddress';
-  it.each<[string, object, Ask['context'], boolean]>([
+  it.each<[string, object, AccessRequest['context'], boolean]>([
     ['a value is the same in every letter', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['a'] }, true],
     ['and not another', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['A'] }, false],
     ['nor one that begins with it', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['ab'] }, false],
@@ -132,7 +138,7 @@ describe('conditions (reference_policies_condition-logic-multiple-context-keys-o
     ['from its beginning on', { StringLike: { [VIA]: 'b' } }, { [VIA]: ['ab'] }, false],
     ['case counts in a pattern', { StringLike: { [VIA]: 'A*' } }, { [VIA]: ['ab'] }, false],
     ...['^', '$', '|', '+', '(', ')', '[', ']', '{', '}', '\\', '.'].map(
-      (sign): [string, object, Ask['context'], boolean] => [
+      (sign): [string, object, AccessRequest['context'], boolean] => [
         `${sign} is itself`,
         { StringLike: { [VIA]: `a${sign}*` } },
         { [VIA]: [`a${sign}b`] },

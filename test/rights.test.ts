@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openAuthorization, readPolicies } from '../infra/local/authorization.ts';
-import type { Call } from '../infra/local/front.ts';
+import type { AwsCall } from '../infra/local/front.ts';
 import { readPolicy } from '../infra/local/policy.ts';
 import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
 
@@ -156,16 +156,19 @@ describe('a call', () => {
   const ARN = 'arn:aws:dynamodb:eu-central-1:000000000000:table/';
   const KEY = 'arn:aws:kms:eu-central-1:000000000000:key/1';
   /** What a function without any right lacks first, and one with all of them nothing. */
-  function lacks({ service, operation, input }: Pick<Call, 'service' | 'operation' | 'input'>, ...allowed: object[]) {
+  function lacks(
+    { service, operation, input }: Pick<AwsCall, 'service' | 'operation' | 'input'>,
+    ...allowed: object[]
+  ) {
     const policy = readPolicy([{ Version: '2012-10-17', Statement: allowed }]);
     const place = { region: 'eu-central-1', tableKey: undefined, nameOf: (arn: string) => arn.replace(ARN, '') };
     return openAuthorization(new Map([['f', policy]]), place).refuses('f', { service, operation, input });
   }
   const key = (pk: string) => ({ TableName: 'Table', Key: { pk: { S: pk }, sk: { S: '1' } } });
-  const dynamo = (operation: string, input: object): Call =>
-    ({ service: 'DynamoDB', operation, input }) as unknown as Call;
+  const dynamo = (operation: string, input: object): AwsCall =>
+    ({ service: 'DynamoDB', operation, input }) as unknown as AwsCall;
 
-  it.each<[string, Call, string]>([
+  it.each<[string, AwsCall, string]>([
     ['UpdateItem', dynamo('UpdateItem', key('A')), 'dynamodb:UpdateItem on Table for A'],
     [
       'TransactGetItems',
@@ -190,7 +193,7 @@ describe('a call', () => {
     ],
     [
       'a key by its id',
-      { service: 'KMS', operation: 'Sign', input: { KeyId: '1' } } as unknown as Call,
+      { service: 'KMS', operation: 'Sign', input: { KeyId: '1' } } as unknown as AwsCall,
       `kms:Sign on ${KEY}`,
     ],
   ])('%s needs the right to what it does', (_, call, right) => {

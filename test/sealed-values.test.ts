@@ -1,11 +1,11 @@
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, expect, it } from 'vitest';
-import type { Call } from '../infra/local/front.ts';
+import type { AwsCall } from '../infra/local/front.ts';
 import { OPERATOR } from '../infra/local/operator.ts';
 import { entityKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
-const keyCalls: Call[] = [];
+const keyCalls: AwsCall[] = [];
 const gatehouse = useGatehouse({
   around(call, make) {
     if (call.service === 'KMS') keyCalls.push(call);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Call } from '../infra/local/front.ts';
+import type { AwsCall } from '../infra/local/front.ts';
 import type { Mailer } from '../lib/mail/mail.ts';
 import { commit } from '../lib/table/change.ts';
 import { entityKey } from '../lib/table/keys.ts';
@@ -18,7 +18,7 @@ import { useGatehouse } from './support/gatehouse.ts';
  * while its caller loses the right to make it, and then goes on.
  */
 
-let held: { concerns: (call: Call) => boolean; meanwhile: () => Promise<unknown> } | undefined;
+let held: { concerns: (call: AwsCall) => boolean; meanwhile: () => Promise<unknown> } | undefined;
 const gatehouse = useGatehouse({
   async around(call, make) {
     if (held?.concerns(call)) {

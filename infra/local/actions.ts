@@ -1,4 +1,4 @@
-import type { Call } from './front.ts';
+import type { AwsCall } from './front.ts';
 
 /** What a call does to one item, as IAM names it; a query has a partition and no sort key. */
 export interface Action {
@@ -20,7 +20,7 @@ const MEMBERS: Record<string, string> = {
 };
 
 /** What a call to the table does, item by item: a transaction and a batch do several things. Nothing for a call that names no item. */
-export function actionsOf({ operation, input }: Pick<Call, 'operation' | 'input'>): Action[] {
+export function actionsOf({ operation, input }: Pick<AwsCall, 'operation' | 'input'>): Action[] {
   const one = (action: string, { TableName, Key, Item }: Input): Action => {
     const { pk, sk } = (Key ?? Item) as Attributes;
     return { action, table: String(TableName), pk: pk?.S ?? '', sk: sk?.S };

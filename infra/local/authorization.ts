@@ -1,7 +1,7 @@
 import { actionsOf } from './actions.ts';
-import type { Call } from './front.ts';
+import type { AwsCall } from './front.ts';
 import { keyArn } from './kms.ts';
-import { type Ask, type Policy, type PolicyDocument, type Right, readPolicy } from './policy.ts';
+import { type AccessRequest, type Grant, type Policy, type PolicyDocument, readPolicy } from './policy.ts';
 import { ACCOUNT, type Template } from './template.ts';
 
 /* Who may do what, by the synthesized policies alone, and which of it was ever done. */
@@ -9,7 +9,7 @@ import { ACCOUNT, type Template } from './template.ts';
 /** What the template says about the rights of its functions. */
 export interface Authorization {
   /** What the function lacks for this call, in one sentence; undefined when it may do all of it. */
-  refuses(by: string, call: Pick<Call, 'service' | 'operation' | 'input'>): string | undefined;
+  refuses(by: string, call: Pick<AwsCall, 'service' | 'operation' | 'input'>): string | undefined;
   /** The rights that no call has needed so far, one sentence for each. Those to write logs are used by AWS itself. */
   unused(): string[];
 }
@@ -24,8 +24,8 @@ export interface Place {
 
 /** By the policies of each function. */
 export function openAuthorization(policies: ReadonlyMap<string, Policy>, place: Place): Authorization {
-  const used = new Set<Right>();
-  const say = (by: string, may: string, { action, resource }: Right | Ask, key?: string) =>
+  const used = new Set<Grant>();
+  const say = (by: string, may: string, { action, resource }: Grant | AccessRequest, key?: string) =>
     `${by} ${may} ${action} on ${place.nameOf(resource)}${key === undefined ? '' : ` for ${key}`}`;
   return {
     refuses(by, call) {
@@ -50,23 +50,23 @@ export function openAuthorization(policies: ReadonlyMap<string, Policy>, place: 
 const LEADING_KEYS = 'dynamodb:LeadingKeys';
 
 /** No request uses up such a right: it allows more kinds of things than one. `LOGIN#*` is one kind of item. */
-function isBoundless({ action, resource, leadingKey }: Right): boolean {
+function isBoundless({ action, resource, leadingKey }: Grant): boolean {
   const anyKey = leadingKey === undefined ? action.startsWith('dynamodb:') : !/^[A-Z]+(#\*)?$/.test(leadingKey);
   return /[*?]/.test(action + resource) || anyKey;
 }
 
 /** Everything that AWS asks the policies before it makes a call; undefined where that is not known. */
 function asksOf(
-  { service, operation, input }: Pick<Call, 'service' | 'operation' | 'input'>,
+  { service, operation, input }: Pick<AwsCall, 'service' | 'operation' | 'input'>,
   place: Place,
-): Ask[] | undefined {
+): AccessRequest[] | undefined {
   const arn = (of: string, name: string) => `arn:aws:${of}:${place.region}:${ACCOUNT}:${name}`;
   switch (service) {
     case 'DynamoDB': {
       const table = (name: unknown) => arn('dynamodb', `table/${name}`);
       const actions = actionsOf({ operation, input });
       // Of a transaction and of a batch DynamoDB asks item by item, or for all keys, which comes to the same.
-      const asks: Ask[] = actions.map(({ action, table: name, pk }) => ({
+      const asks: AccessRequest[] = actions.map(({ action, table: name, pk }) => ({
         action,
         resource: table(name),
         context: {

@@ -1,7 +1,7 @@
 import type { Action } from './actions.ts';
-import type { Call } from './front.ts';
+import type { AwsCall } from './front.ts';
 import type { Item, Update } from './item-size.ts';
-import type { ServiceAnswer } from './kms.ts';
+import type { AwsResponse } from './kms.ts';
 
 /* The items that a call to DynamoDB writes, has read, or leaves for later. */
 
@@ -22,11 +22,11 @@ export type Requests = Record<string, { readonly Keys: unknown[]; readonly Consi
 /** Tells items apart. */
 export const nameOf = ({ table, pk, sk }: Key): string => JSON.stringify([table, pk, sk]);
 
-export const parsed = ({ body }: ServiceAnswer): Record<string, unknown> =>
+export const parsed = ({ body }: AwsResponse): Record<string, unknown> =>
   typeof body === 'string' ? JSON.parse(body) : body;
 
 /** The writes of a call in its order; a check of a transaction is one of them. */
-export function writesOf({ operation, input }: Pick<Call, 'operation' | 'input'>): ItemWrite[] {
+export function writesOf({ operation, input }: Pick<AwsCall, 'operation' | 'input'>): ItemWrite[] {
   const one = (act: string, parts: Input): ItemWrite => {
     const item = (act === 'Put' ? parts.Item : parts.Key) as Item;
     return {
@@ -56,7 +56,7 @@ export function writesOf({ operation, input }: Pick<Call, 'operation' | 'input'>
 /** The items at these keys as they are stored, by their names; those that do not exist are left out. */
 export async function storedItems(
   keys: readonly Key[],
-  batchGetItem: (input: Input) => Promise<ServiceAnswer>,
+  batchGetItem: (input: Input) => Promise<AwsResponse>,
 ): Promise<Map<string, Item>> {
   const found = new Map<string, Item>();
   let wanted: Requests | undefined = Object.fromEntries(

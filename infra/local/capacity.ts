@@ -1,9 +1,9 @@
 import { actionsOf } from './actions.ts';
 import { itemsIn, nameOf, parsed, partOf, type Requests, storedItems, together, writesOf } from './call-items.ts';
-import type { Call } from './front.ts';
+import type { AwsCall } from './front.ts';
 import { transactionCanceled } from './in-flight.ts';
 import { bytesAfterUpdate, type Item, itemBytes, type ReadMode, readUnits, writeUnits } from './item-size.ts';
-import type { ServiceAnswer } from './kms.ts';
+import type { AwsResponse } from './kms.ts';
 import { ACCOUNT } from './template.ts';
 
 /*
@@ -21,11 +21,11 @@ export interface CapacityOptions {
 
 /** Makes a call to the engine, unless DynamoDB would throttle it. */
 export type Meter = (
-  call: Pick<Call, 'operation' | 'input'>,
-  make: (input: Input) => Promise<ServiceAnswer>,
+  call: Pick<AwsCall, 'operation' | 'input'>,
+  make: (input: Input) => Promise<AwsResponse>,
   /** Reads stored items, to learn their sizes. */
-  batchGetItem: (input: Input) => Promise<ServiceAnswer>,
-) => Promise<ServiceAnswer>;
+  batchGetItem: (input: Input) => Promise<AwsResponse>,
+) => Promise<AwsResponse>;
 
 type Input = Record<string, unknown>;
 type Kind = 'Read' | 'Write';
@@ -131,7 +131,7 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     return exceeded;
   }
 
-  function throttled(operation: string, demands: readonly Demand[], exceeded: readonly Limit[][]): ServiceAnswer {
+  function throttled(operation: string, demands: readonly Demand[], exceeded: readonly Limit[][]): AwsResponse {
     const [first = 'KeyRangeThroughputExceeded'] = exceeded.flat();
     if (operation.startsWith('Transact')) {
       return transactionCanceled(
@@ -156,8 +156,8 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
   async function makeUnlessThrottled(
     { operation, input }: Parameters<Meter>[0],
     demands: readonly Demand[],
-    make: (input: Input) => Promise<ServiceAnswer>,
-  ): Promise<ServiceAnswer> {
+    make: (input: Input) => Promise<AwsResponse>,
+  ): Promise<AwsResponse> {
     const isBatch = operation.startsWith('Batch');
     const exceeded = isBatch ? takeEach(demands) : takeAll(demands);
     if (!exceeded.some(isExceeded)) return make(input);
@@ -171,7 +171,7 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     return { ...answer, body: { ...body, [name]: together(body[name] as Requests | undefined, RequestItems) } };
   }
 
-  async function meterWrite(...[call, make, batchGetItem]: Parameters<Meter>): Promise<ServiceAnswer> {
+  async function meterWrite(...[call, make, batchGetItem]: Parameters<Meter>): Promise<AwsResponse> {
     const { operation, input } = call;
     const writes = writesOf(call);
     const stored = await storedItems(writes, batchGetItem);
@@ -199,7 +199,7 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
   }
 
   /** DynamoDB learns what a read costs by reading: it is admitted for the least that it can cost, and charged the rest. */
-  async function meterKeyRead(...[call, make, batchGetItem]: Parameters<Meter>): Promise<ServiceAnswer> {
+  async function meterKeyRead(...[call, make, batchGetItem]: Parameters<Meter>): Promise<AwsResponse> {
     const { operation, input } = call;
     const reads = actionsOf(call);
     const modeOf = (table: string): ReadMode => {
@@ -229,7 +229,7 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
   }
 
   /** A Query reads one partition key; a page of a Scan reads those that it returns, the first where the last page ended. */
-  async function meterPage(...[call, make]: Parameters<Meter>): Promise<ServiceAnswer> {
+  async function meterPage(...[call, make]: Parameters<Meter>): Promise<AwsResponse> {
     const { operation, input } = call;
     const table = String(input.TableName);
     const lastKey = input.ExclusiveStartKey as Record<string, { S?: string }> | undefined;
@@ -295,7 +295,7 @@ const BATCH_MESSAGE =
   'The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning ' +
   'level with the UpdateTable API.';
 
-const refusal = (name: string, message: string, reasons: Record<string, unknown>): ServiceAnswer => ({
+const refusal = (name: string, message: string, reasons: Record<string, unknown>): AwsResponse => ({
   status: 400,
   body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message, ...reasons },
 });

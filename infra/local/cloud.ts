@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type Authorization, openAuthorization, readPolicies } from './authorization.ts';
 import { startEngine } from './engine.ts';
-import { type Around, startFront } from './front.ts';
+import { type Interceptor, startAwsEndpoint } from './front.ts';
 import { type FunctionConfig, type Functions, runFunctions } from './functions.ts';
 import { type Api, type Cors, startGateway } from './gateway.ts';
 import { keyArn, localKms, makeKey, type StoredKey } from './kms.ts';
@@ -22,7 +22,7 @@ export interface CloudOptions {
   /** The engine has ended by itself. */
   readonly onEnd: (reason: string) => void;
   /** Stands around every call to AWS. */
-  readonly around?: Around;
+  readonly around?: Interceptor;
   readonly holdTransactions?: number;
   /** Whether calls to the table are throttled as DynamoDB would throttle them, whoever makes them. */
   readonly meterCapacity?: boolean;
@@ -80,7 +80,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     const refusedCalls: string[] = [];
     const mailbox = localMailbox(state);
     let functions: Functions | undefined;
-    const front = await startFront({
+    const front = await startAwsEndpoint({
       engineUrl: engine.url,
       kms: (operation, input) => deployed.kms(operation, input),
       identify: (accessKey) => functions?.identify(accessKey),
@@ -88,7 +88,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       mailbox,
       refuses: (by, call) => deployed.authorization.refuses(by, call),
       tableTags: () => deployed.table.Tags ?? [],
-      around: options.around,
+      intercept: options.around,
       onLateCall(name, operation) {
         lateCalls.push(`${name} ${operation}`);
         onLine(`${name} called ${operation} after it had answered: Lambda would have frozen it`);

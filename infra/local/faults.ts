@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { actionsOf, isWrite } from './actions.ts';
-import type { Around, Call } from './front.ts';
+import type { AwsCall, Interceptor } from './front.ts';
 import { CONFLICT, cancelled } from './in-flight.ts';
-import type { ServiceAnswer } from './kms.ts';
+import type { AwsResponse } from './kms.ts';
 
 /* What AWS does on a bad day, on purpose: between a function and the local cloud, and nowhere in the functions. */
 
@@ -52,7 +52,7 @@ export type Rule = v.InferInput<typeof rule>;
 /** The faults that are at work. They strike calls of functions only: whoever looks from outside sees what is. */
 export interface Faults {
   /** Goes around the calls of a local cloud. */
-  readonly around: Around;
+  readonly around: Interceptor;
   /** These rules from now on, and none of those before; the first that strikes decides. Fails with a sentence on a rule that is none. */
   inject(rules: readonly unknown[]): void;
 }
@@ -70,12 +70,12 @@ export function openFaults(): Faults {
       const fitting = active.filter((entry) => fits(entry.rule, call));
       for (const entry of fitting) entry.seen++;
       const struck = fitting.find(({ rule: { nth }, seen }) => nth === undefined || nth === seen);
-      return struck ? strike(struck.rule, call, make) : make();
+      return struck ? applyFault(struck.rule, call, make) : make();
     },
   };
 }
 
-function fits({ service, function: by, operation, item, fault }: v.InferOutput<typeof rule>, call: Call): boolean {
+function fits({ service, function: by, operation, item, fault }: v.InferOutput<typeof rule>, call: AwsCall): boolean {
   const named = actionsOf(call).map(({ pk, sk }) => `${pk}/${sk ?? ''}`);
   return (
     (service === undefined || service === call.service) &&
@@ -89,13 +89,13 @@ function fits({ service, function: by, operation, item, fault }: v.InferOutput<t
 const matches = (pattern: string, name: string): boolean =>
   pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 
-async function strike(
+async function applyFault(
   { fault, item, milliseconds }: v.InferOutput<typeof rule>,
-  call: Call,
-  make: () => Promise<ServiceAnswer>,
-): Promise<ServiceAnswer> {
+  call: AwsCall,
+  make: () => Promise<AwsResponse>,
+): Promise<AwsResponse> {
   // Nobody waits for the end of a wait: the cloud may stop in the middle of it.
-  const tarry = () => wait(milliseconds, undefined, { ref: false });
+  const delay = () => wait(milliseconds, undefined, { ref: false });
   switch (fault) {
     case 'conflict': {
       if (call.operation !== 'TransactWriteItems') return CONFLICT;
@@ -117,11 +117,11 @@ async function strike(
       return { ...(await make()), cut: 'middle' };
     case 'late': {
       const answer = await make();
-      await tarry();
+      await delay();
       return answer;
     }
     case 'slow':
-      await tarry();
+      await delay();
       return make();
     case 'kill': {
       const answer = await make();
@@ -131,12 +131,12 @@ async function strike(
   }
 }
 
-const FAILED: ServiceAnswer = {
+const FAILED: AwsResponse = {
   status: 500,
   body: { __type: 'InternalServerError', message: 'The local cloud was told to fail here' },
 };
 
-const THROTTLED: Record<Call['service'], ServiceAnswer> = {
+const THROTTLED: Record<AwsCall['service'], AwsResponse> = {
   DynamoDB: {
     status: 400,
     body: {

@@ -12,11 +12,11 @@ import type { Authorization } from './authorization.ts';
 import { type CapacityOptions, type Meter, meterCapacity } from './capacity.ts';
 import type { Identity } from './functions.ts';
 import { transactionsInFlight } from './in-flight.ts';
-import type { ServiceAnswer } from './kms.ts';
+import type { AwsResponse } from './kms.ts';
 import type { localMailbox } from './mailbox.ts';
 
 /** A call to AWS, before it is made. */
-export interface Call {
+export interface AwsCall {
   readonly service: 'DynamoDB' | 'KMS' | 'SES';
   readonly operation: string;
   readonly input: Record<string, unknown>;
@@ -26,11 +26,11 @@ export interface Call {
   kill(): void;
 }
 
-export type Around = (call: Call, make: () => Promise<ServiceAnswer>) => Promise<ServiceAnswer>;
+export type Interceptor = (call: AwsCall, make: () => Promise<AwsResponse>) => Promise<AwsResponse>;
 
-export interface FrontOptions {
+export interface AwsEndpointOptions {
   readonly engineUrl: string;
-  readonly kms: (operation: string, input: Record<string, unknown>) => ServiceAnswer;
+  readonly kms: (operation: string, input: Record<string, unknown>) => AwsResponse;
   readonly identify: (accessKey: string) => Identity | undefined;
   /** Ends the instance that holds this access key. */
   readonly kill: (accessKey: string) => void;
@@ -40,7 +40,7 @@ export interface FrontOptions {
   /** The tags of the table: the engine keeps none. */
   readonly tableTags: () => { Key: string; Value: string }[];
   /** Stands around every call: may hold it up, count it, or answer in its place. */
-  readonly around?: Around | undefined;
+  readonly intercept?: Interceptor | undefined;
   /** A function has called after it had answered: Lambda would have frozen it. */
   readonly onLateCall: (name: string, operation: string) => void;
   /** A function has tried what its policies do not allow. */
@@ -51,16 +51,16 @@ export interface FrontOptions {
   readonly capacity?: CapacityOptions | undefined;
 }
 
-const SERVICES: Record<string, Call['service']> = { DynamoDB_20120810: 'DynamoDB', TrentService: 'KMS', SES: 'SES' };
+const SERVICES: Record<string, AwsCall['service']> = { DynamoDB_20120810: 'DynamoDB', TrentService: 'KMS', SES: 'SES' };
 const SEND_MAIL = '/v2/email/outbound-emails';
 
 /** AWS on loopback: one address for DynamoDB, KMS and SES, told apart as the SDK tells them apart, and the mail that was sent. */
-export async function startFront(options: FrontOptions) {
+export async function startAwsEndpoint(options: AwsEndpointOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const pass = transactionsInFlight(options.holdTransactions);
   const meter: Meter = options.capacity ? meterCapacity(options.capacity) : ({ input }, make) => make(input);
 
-  async function answer(req: IncomingMessage): Promise<ServiceAnswer> {
+  async function answer(req: IncomingMessage): Promise<AwsResponse> {
     const target = req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target'] ?? '');
     const [prefix = '', operation = ''] = target.split('.');
     const service = SERVICES[prefix];
@@ -83,7 +83,7 @@ export async function startFront(options: FrontOptions) {
       options.onRefusal(refusal);
       return { status: service === 'SES' ? 403 : 400, body: { __type: 'AccessDeniedException', message: refusal } };
     }
-    const make = async (): Promise<ServiceAnswer> => {
+    const make = async (): Promise<AwsResponse> => {
       if (service === 'KMS') return options.kms(operation, input);
       if (service === 'SES') return options.mailbox.send(input);
       if (operation === 'ListTagsOfResource') return { status: 200, body: { Tags: options.tableTags() } };
@@ -96,7 +96,9 @@ export async function startFront(options: FrontOptions) {
       );
     };
     const kill = () => options.kill(accessKey);
-    return options.around ? options.around({ service, operation, input, by: identity?.name, kill }, make) : make();
+    return options.intercept
+      ? options.intercept({ service, operation, input, by: identity?.name, kill }, make)
+      : make();
   }
 
   const server = createServer(async (req, res) => {
@@ -120,12 +122,12 @@ export async function startFront(options: FrontOptions) {
   };
 }
 
-const unknown = (message: string): ServiceAnswer => ({
+const unknown = (message: string): AwsResponse => ({
   status: 400,
   body: { __type: 'UnknownOperationException', message },
 });
 
-function send(res: ServerResponse, { status, body, cut }: ServiceAnswer): void {
+function send(res: ServerResponse, { status, body, cut }: AwsResponse): void {
   if (cut === 'before') return void res.destroy();
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   res.writeHead(status, { 'Content-Type': 'application/x-amz-json-1.0', 'Content-Length': bytes.length });
@@ -133,7 +135,7 @@ function send(res: ServerResponse, { status, body, cut }: ServiceAnswer): void {
   else res.end(bytes);
 }
 
-function show(req: IncomingMessage, res: ServerResponse, mailbox: FrontOptions['mailbox']): void {
+function show(req: IncomingMessage, res: ServerResponse, mailbox: AwsEndpointOptions['mailbox']): void {
   if (req.url === '/mailbox.json') {
     res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' }).end(JSON.stringify(mailbox.mails));
   } else if (req.url === '/mailbox') {
@@ -155,7 +157,7 @@ function forward(
   { authorization, 'x-amz-date': date }: IncomingHttpHeaders,
   operation: string,
   body: string,
-): Promise<ServiceAnswer> {
+): Promise<AwsResponse> {
   return new Promise((resolve, reject) => {
     const headers = {
       'Content-Type': 'application/x-amz-json-1.0',

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { actionsOf, isWrite } from './actions.ts';
-import type { ServiceAnswer } from './kms.ts';
+import type { AwsResponse } from './kms.ts';
 
 /*
  * The embedded engine makes one transaction after the other and so never cancels one for meeting another. DynamoDB
@@ -14,8 +14,8 @@ export function transactionsInFlight(holdFor = 0) {
   return async function pass(
     operation: string,
     input: Record<string, unknown>,
-    forward: () => Promise<ServiceAnswer>,
-  ): Promise<ServiceAnswer> {
+    forward: () => Promise<AwsResponse>,
+  ): Promise<AwsResponse> {
     if (!isWrite(operation)) return forward();
     const items = actionsOf({ operation, input }).map(({ table, pk, sk }) => JSON.stringify([table, pk, sk]));
     const meets = items.map((item) => held.has(item));
@@ -44,13 +44,13 @@ const IN_PROGRESS = {
   },
 };
 /** How a single write is refused that meets a transaction under way. */
-export const CONFLICT: ServiceAnswer = {
+export const CONFLICT: AwsResponse = {
   status: 400,
   body: { __type: `${TYPE}TransactionConflictException`, message: 'Transaction is ongoing for the item' },
 };
 
 /** How a transaction is refused whose members at these positions meet another one. */
-export const cancelled = (meets: readonly boolean[]): ServiceAnswer =>
+export const cancelled = (meets: readonly boolean[]): AwsResponse =>
   transactionCanceled(
     meets.map((conflict) =>
       conflict ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } : { Code: 'None' },
@@ -58,7 +58,7 @@ export const cancelled = (meets: readonly boolean[]): ServiceAnswer =>
   );
 
 /** How a transaction is refused for these reasons, one for each of its members. */
-export function transactionCanceled(reasons: readonly { Code: string; Message?: string }[]): ServiceAnswer {
+export function transactionCanceled(reasons: readonly { Code: string; Message?: string }[]): AwsResponse {
   const codes = reasons.map(({ Code }) => Code).join(', ');
   return {
     status: 400,

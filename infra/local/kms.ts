@@ -19,7 +19,7 @@ export interface StoredKey {
 }
 
 /** An answer of an AWS service: its status, and its body as an object or as the text that it already is. */
-export interface ServiceAnswer {
+export interface AwsResponse {
   readonly status: number;
   readonly body: Record<string, unknown> | string;
   /** Where the connection breaks instead of carrying all of it. */
@@ -46,7 +46,7 @@ export const keyArn = (region: string, id: string): string => `arn:aws:kms:${reg
 
 /** KMS, as far as the functions use it. An operation that it does not know is answered as AWS answers unknown ones. */
 export function localKms(region: string, keys: readonly StoredKey[]) {
-  return (operation: string, input: Input): ServiceAnswer => {
+  return (operation: string, input: Input): AwsResponse => {
     const perform = OPERATIONS[operation];
     if (!perform) return refusal('UnknownOperationException', `The local cloud does not know KMS ${operation}`);
     const wanted = String(input.KeyId).split('/').at(-1);
@@ -62,7 +62,7 @@ export function localKms(region: string, keys: readonly StoredKey[]) {
   };
 }
 
-const refusal = (type: string, message: string): ServiceAnswer => ({ status: 400, body: { __type: type, message } });
+const refusal = (type: string, message: string): AwsResponse => ({ status: 400, body: { __type: type, message } });
 
 const bytes = (base64: unknown): Buffer => Buffer.from(String(base64), 'base64');
 const secret = (key: StoredKey): Buffer => bytes(key.material);

@@ -1,4 +1,4 @@
-import type { ServiceAnswer } from './kms.ts';
+import type { AwsResponse } from './kms.ts';
 import type { State } from './state.ts';
 
 /** A mail as SES was asked to send it. */
@@ -29,7 +29,7 @@ export function localMailbox(state: State) {
   const mails: Mail[] = JSON.parse(state.read(FILE) ?? '[]');
   return {
     mails,
-    send(input: Record<string, unknown>): ServiceAnswer {
+    send(input: Record<string, unknown>): AwsResponse {
       const { FromEmailAddress: from, Destination, Content } = input as unknown as Simple;
       const { Subject, Body } = Content.Simple;
       mails.push({

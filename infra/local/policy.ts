@@ -10,7 +10,7 @@ export interface PolicyDocument {
 }
 
 /** One thing that somebody wants to do. */
-export interface Ask {
+export interface AccessRequest {
   readonly action: string;
   /** Its ARN. */
   readonly resource: string;
@@ -19,7 +19,7 @@ export interface Ask {
 }
 
 /** The smallest part of an allowing statement: one of its actions on one of its resources, for one of its partition keys. */
-export interface Right {
+export interface Grant {
   readonly action: string;
   readonly resource: string;
   readonly leadingKey?: string | undefined;
@@ -27,15 +27,15 @@ export interface Right {
 
 /** All policies of a role. */
 export interface Policy {
-  readonly rights: readonly Right[];
+  readonly rights: readonly Grant[];
   /** The rights that allow it; undefined when it is denied, or when none allows it. */
-  allows(ask: Ask): readonly Right[] | undefined;
+  allows(ask: AccessRequest): readonly Grant[] | undefined;
 }
 
 interface Statement {
   readonly denies: boolean;
-  readonly rights: readonly (Right & { covers(ask: Ask): boolean })[];
-  fits(ask: Ask): boolean;
+  readonly rights: readonly (Grant & { covers(ask: AccessRequest): boolean })[];
+  fits(ask: AccessRequest): boolean;
 }
 
 type Test = (value: string) => boolean;
@@ -82,7 +82,7 @@ function readStatement(statement: Record<string, unknown>): Statement {
   const resources = texts(Resource).map((resource) => ({ resource, matches: matchArn(resource) }));
   if (actions.length === 0 || resources.length === 0) throw unknown('a statement without action or resource');
 
-  const conditions: ((ask: Ask) => boolean)[] = [];
+  const conditions: ((ask: AccessRequest) => boolean)[] = [];
   let leadingKeys: { leadingKey?: string; matches: Test }[] = [{ matches: () => true }];
   for (const [operator, keys] of Object.entries(Condition as object)) {
     for (const [key, expected] of Object.entries(keys)) {
@@ -106,7 +106,7 @@ function readStatement(statement: Record<string, unknown>): Statement {
           action: one.action,
           resource: on.resource,
           leadingKey,
-          covers: ({ action, resource, context }: Ask) =>
+          covers: ({ action, resource, context }: AccessRequest) =>
             one.matches(action) &&
             on.matches(resource) &&
             (leadingKey === undefined || valuesOf(context, LEADING_KEYS).some(matches)),
@@ -139,7 +139,7 @@ function readCondition(operator: string, key: string, expected: Values): (values
 const isNull = (values: Values): boolean => values.every((value) => value === '');
 
 /** The names of condition keys do not depend on their case. */
-function valuesOf(context: Ask['context'], key: string): Values {
+function valuesOf(context: AccessRequest['context'], key: string): Values {
   const same = context[key];
   if (same) return same;
   const wanted = key.toLowerCase();

@@ -22,7 +22,7 @@ const WINDOW = 15 * 60;
 const MARGIN = 60;
 
 /** The failures of a login. */
-export interface Failures {
+export interface LoginFailures {
   readonly n: number;
   /** When the last one was counted; milliseconds since 1970. */
   readonly last: number;
@@ -31,7 +31,7 @@ export interface Failures {
 }
 
 /** The failures and requests of a source. */
-export interface SourceCount {
+export interface SourceFailures {
   /** Failures. */
   readonly n: number;
   /** Requests, successful ones included; absent in counts that an earlier release has begun. */
@@ -41,14 +41,14 @@ export interface SourceCount {
 }
 
 /** What a guess is judged by; undefined where nothing is stored. */
-export interface Counts {
-  readonly network: Failures | undefined;
-  readonly elsewhere: Failures | undefined;
-  readonly source: SourceCount | undefined;
+export interface Failures {
+  readonly network: LoginFailures | undefined;
+  readonly elsewhere: LoginFailures | undefined;
+  readonly source: SourceFailures | undefined;
 }
 
 /** Where the counts are stored. */
-export type CountKeys = Readonly<Record<keyof Counts, Key>>;
+export type FailureKeys = Readonly<Record<keyof Failures, Key>>;
 
 /** Seconds to wait after so many failures of a login. */
 export function waitAfter(failures: number): number {
@@ -71,9 +71,9 @@ interface Times {
  * Counts a guess as a failure before it is made, and tells whether its network is known. Fails with too-many-attempts
  * while there is a wait: whoever came before its end has not waited, even if the request was in line for so long.
  */
-export function reservation(
-  keys: CountKeys,
-  counts: Counts,
+export function recordAttempt(
+  keys: FailureKeys,
+  counts: Failures,
   { now, arrivedAt, ...limits }: Times & SourceLimits,
 ): Decision<boolean> {
   const { network, elsewhere, source } = counts;
@@ -100,9 +100,9 @@ export function reservation(
  * at one source must not wait for each other, as transactions on one item would. Fails with too-many-attempts when the
  * source has had its share of the window.
  */
-export function requestCounted(
+export function recordRequest(
   key: Key,
-  source: SourceCount | undefined,
+  source: SourceFailures | undefined,
   failures: 0 | 1,
   { now, arrivedAt, ...limits }: Times & SourceLimits,
 ): Write {
@@ -138,7 +138,7 @@ export function requestCounted(
 }
 
 /** When a source that has had its share may go on; 0 when it may now. */
-function freeAt(source: SourceCount | undefined, { failuresPerSource, requestsPerSource }: SourceLimits): number {
+function freeAt(source: SourceFailures | undefined, { failuresPerSource, requestsPerSource }: SourceLimits): number {
   if (!source) return 0;
   const { n, requests = 0, since } = source;
   return n >= failuresPerSource || requests >= requestsPerSource ? since + WINDOW * 1000 : 0;
@@ -151,7 +151,7 @@ const tooManyAttempts = (free: number, now: number): Failure =>
  * The guess was right: its own count begins anew, and its network is known from now on. Without conditions: a wrong guess
  * at the same login and moment is forgiven with it, or counted after it.
  */
-export function forgiveness(keys: CountKeys, isKnown: boolean, now: number): Write[] {
+export function clearFailures(keys: FailureKeys, isKnown: boolean, now: number): Write[] {
   const none = { n: 0, last: now };
   return [
     put(keys.network, { ...none, expires: seconds(now) + KNOWN }),
@@ -163,13 +163,13 @@ export function forgiveness(keys: CountKeys, isKnown: boolean, now: number): Wri
  * Whoever reads the mailbox of the account has set a new password: the failures are forgotten, and the network is known
  * from now on. So nobody who guesses elsewhere can keep the owner of the mailbox out.
  */
-export const mailboxProved = (keys: CountKeys, now: number): Write[] => forgiveness(keys, false, now);
+export const mailboxProven = (keys: FailureKeys, now: number): Write[] => clearFailures(keys, false, now);
 
 /**
  * Gives back the failure that was counted in advance for a right guess. Whoever has removed the count meanwhile gets a new
  * one, which expires too.
  */
-export function failureGivenBack(key: Key, now: number): Write {
+export function takeBackFailure(key: Key, now: number): Write {
   const { since, expires } = newWindow(now);
   return {
     act: 'Update',
@@ -186,7 +186,7 @@ const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000
 const newWindow = (now: number) => ({ since: now, expires: seconds(now) + WINDOW + MARGIN });
 
 /** No other guess was counted meanwhile. */
-function asRead(count: Failures | undefined): Condition {
+function asRead(count: LoginFailures | undefined): Condition {
   if (!count) return { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' };
   return {
     condition: '#n = :n AND #last = :last',

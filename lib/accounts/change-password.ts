@@ -3,12 +3,12 @@ import type { Mailer } from '../mail/mail.ts';
 import { findMailCount, mailCounted } from '../mail/mail-limit.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { Table } from '../table/table.ts';
-import { together } from '../together.ts';
+import { settleAll } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, passwordChange } from '../users/user-table.ts';
 import { ChangePassword } from './account-contracts.ts';
-import type { Attempt, Guessing } from './guessing.ts';
+import type { Attempt, LoginThrottle } from './guessing.ts';
 import type { Source } from './source.ts';
 
 /**
@@ -17,7 +17,12 @@ import type { Source } from './source.ts';
  * login does, and wrong-password.
  */
 export async function changePassword(
-  { table, passwords, guessing, mailer }: { table: Table; passwords: Passwords; guessing: Guessing; mailer: Mailer },
+  {
+    table,
+    passwords,
+    throttle,
+    mailer,
+  }: { table: Table; passwords: Passwords; throttle: LoginThrottle; mailer: Mailer },
   caller: Caller,
   source: Source,
   current: string,
@@ -27,9 +32,9 @@ export async function changePassword(
   const load = async (callerUser: Promise<User>) => {
     // Whoever is rejected guesses nothing.
     const user = await callerUser;
-    attempt ??= await guessing.reserve(user.login, source);
+    attempt ??= await throttle.recordAttempt(user.login, source);
     if (!(await passwords.matches(current, user.passwordHash))) return undefined;
-    const [passwordHash, mails] = await together([
+    const [passwordHash, mails] = await settleAll([
       passwords.hash(wanted),
       findMailCount(table, user.id, 'passwordChanged'),
     ]);
@@ -45,8 +50,8 @@ export async function changePassword(
       event: auditEventFor('password.changed', callerUser),
     };
   });
-  await together([
-    Promise.resolve(attempt?.forgive()),
+  await settleAll([
+    Promise.resolve(attempt?.clearFailures()),
     Promise.resolve(notified && mailer.notify('passwordChanged', notified)),
   ]);
 }

@@ -4,22 +4,22 @@ import { inTime, openConnection } from '../aws.ts';
 import { startInColdStart } from '../cold-start.ts';
 import { Failure } from '../failure.ts';
 import { sharedKms } from '../kms.ts';
-import { setting } from '../setting.ts';
+import { requireEnv } from '../setting.ts';
 import { change, unlessUnavailable } from '../table/change.ts';
 import { elsewhereAttemptsKey, type Key, networkAttemptsKey, sourceAttemptsKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
-import { together } from '../together.ts';
+import { settleAll } from '../together.ts';
 import {
-  type CountKeys,
-  type Counts,
-  failureGivenBack,
-  forgiveness,
-  mailboxProved,
-  requestCounted,
-  reservation,
-  type SourceCount,
+  clearFailures,
+  type FailureKeys,
+  type Failures,
+  mailboxProven,
+  recordAttempt,
+  recordRequest,
+  type SourceFailures,
   type SourceLimits,
+  takeBackFailure,
 } from './attempts.ts';
 import { machineOf, networkOf, type Source } from './source.ts';
 
@@ -30,40 +30,40 @@ const LABEL = Buffer.from('gatehouse: who guesses at which login');
 const TRIES = 5;
 
 /** Bounds how fast passwords can be guessed. */
-export interface Guessing {
+export interface LoginThrottle {
   /**
    * Counts a guess before it is made, so that no hash is computed of what is not counted. Fails with too-many-attempts
    * while there is a wait, and with unavailable when it could not be counted.
    */
-  reserve(login: string, source: Source): Promise<Attempt>;
+  recordAttempt(login: string, source: Source): Promise<Attempt>;
   /**
    * Counts a request that is no guess against its source, before any work is done for it. Fails with too-many-attempts,
    * and with unavailable when it could not be counted.
    */
   countRequest(source: Source): Promise<void>;
   /** The writes for a password that was set by a mailed key: they end every wait of this login in this network. */
-  mailboxProved(login: string, source: Source): Promise<Write[]>;
+  mailboxProven(login: string, source: Source): Promise<Write[]>;
 }
 
 /** A guess that stays counted as a failure until it is forgiven. */
 export interface Attempt {
   /** The password was right. An outage leaves it counted. */
-  forgive(): Promise<void>;
+  clearFailures(): Promise<void>;
 }
 
 /**
  * Counts in the table, by the name that is tried whether an account has it or not, so that a count tells nothing about
  * which names there are. Names and addresses are hidden under the key of the passwords.
  */
-export function openGuessing(
+export function openLoginThrottle(
   table: Table,
   limits: SourceLimits = {
-    failuresPerSource: Number(setting('FAILURES_PER_SOURCE')),
-    requestsPerSource: Number(setting('REQUESTS_PER_SOURCE')),
+    failuresPerSource: Number(requireEnv('FAILURES_PER_SOURCE')),
+    requestsPerSource: Number(requireEnv('REQUESTS_PER_SOURCE')),
   },
-  pepperKey = setting('PEPPER_KEY'),
+  pepperKey = requireEnv('PEPPER_KEY'),
   kms = sharedKms(),
-): Guessing {
+): LoginThrottle {
   let secret: Promise<Buffer> | undefined;
   // So that no request of a flood causes a call to KMS, and none has to wait for handshakes.
   startInColdStart(derived);
@@ -89,7 +89,7 @@ export function openGuessing(
     return (text) => createHmac('sha256', key).update(text).digest('base64url');
   }
 
-  async function keysOf(login: string, address: string): Promise<CountKeys> {
+  async function keysOf(login: string, address: string): Promise<FailureKeys> {
     const hidden = await hiding();
     return {
       network: networkAttemptsKey(hidden(login), hidden(`${networkOf(address)} ${login}`)),
@@ -98,46 +98,51 @@ export function openGuessing(
     };
   }
 
-  async function load(keys: CountKeys): Promise<Counts> {
+  async function load(keys: FailureKeys): Promise<Failures> {
     const items = await table.getAll(Object.values(keys));
     const find = <T>({ pk, sk }: Key) => items.find((item) => item.pk === pk && item.sk === sk) as T | undefined;
     return { network: find(keys.network), elsewhere: find(keys.elsewhere), source: find(keys.source) };
   }
 
-  const readCount = async (key: Key) => (await table.getAll([key]))[0] as SourceCount | undefined;
+  const readCount = async (key: Key) => (await table.getAll([key]))[0] as SourceFailures | undefined;
 
   /** Counts a request of a source by what was read of it, and again by what others have made of it meanwhile. */
-  async function count(key: Key, source: SourceCount | undefined, failures: 0 | 1, arrivedAt: number): Promise<void> {
+  async function count(
+    key: Key,
+    source: SourceFailures | undefined,
+    failures: 0 | 1,
+    arrivedAt: number,
+  ): Promise<void> {
     let known = source;
     for (let tries = 0; tries < TRIES; tries++) {
-      if (await table.update(requestCounted(key, known, failures, { now: Date.now(), arrivedAt, ...limits }))) return;
+      if (await table.update(recordRequest(key, known, failures, { now: Date.now(), arrivedAt, ...limits }))) return;
       known = await readCount(key);
     }
     throw new Failure('unavailable');
   }
 
   return {
-    async reserve(login, { address, arrivedAt }) {
+    async recordAttempt(login, { address, arrivedAt }) {
       const keys = await keysOf(login, address);
-      let source: SourceCount | undefined;
+      let source: SourceFailures | undefined;
       const isKnown = await change(
         table,
         () => load(keys),
         (counts) => {
           source = counts.source;
-          return reservation(keys, counts, { now: Date.now(), arrivedAt, ...limits });
+          return recordAttempt(keys, counts, { now: Date.now(), arrivedAt, ...limits });
         },
       );
       await count(keys.source, source, 1, arrivedAt);
       return {
-        async forgive() {
+        async clearFailures() {
           const cleared = change(
             table,
             async () => undefined,
-            () => ({ writes: forgiveness(keys, isKnown, Date.now()), result: undefined }),
+            () => ({ writes: clearFailures(keys, isKnown, Date.now()), result: undefined }),
           );
-          const givenBack = table.update(failureGivenBack(keys.source, Date.now()));
-          await unlessUnavailable(together([cleared, givenBack]));
+          const givenBack = table.update(takeBackFailure(keys.source, Date.now()));
+          await unlessUnavailable(settleAll([cleared, givenBack]));
         },
       };
     },
@@ -148,6 +153,6 @@ export function openGuessing(
       await count(key, await readCount(key), 0, arrivedAt);
     },
 
-    mailboxProved: async (login, { address }) => mailboxProved(await keysOf(login, address), Date.now()),
+    mailboxProven: async (login, { address }) => mailboxProven(await keysOf(login, address), Date.now()),
   };
 }

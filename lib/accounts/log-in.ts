@@ -6,7 +6,7 @@ import type { Table } from '../table/table.ts';
 import type { User } from '../users/user.ts';
 import { isLogin } from '../users/user-schema.ts';
 import { rehash, userOf } from '../users/user-table.ts';
-import type { Guessing } from './guessing.ts';
+import type { LoginThrottle } from './guessing.ts';
 import type { Source } from './source.ts';
 
 /**
@@ -14,16 +14,16 @@ import type { Source } from './source.ts';
  * a deactivated account alike, after the same work; before any of it with too-many-attempts.
  */
 export async function logIn(
-  { table, passwords, guessing }: { table: Table; passwords: Passwords; guessing: Guessing },
+  { table, passwords, throttle }: { table: Table; passwords: Passwords; throttle: LoginThrottle },
   source: Source,
   login: string,
   password: string,
 ): Promise<User> {
-  const attempt = await guessing.reserve(login, source);
+  const attempt = await throttle.recordAttempt(login, source);
   const user = await lookUp(table, login);
   const matches = await passwords.matches(password, user?.passwordHash);
   if (!user?.passwordHash || !matches || !user.activated) throw new Failure('bad-credentials');
-  await attempt.forgive();
+  await attempt.clearFailures();
   if (passwords.isOutdated(user.passwordHash)) await renewHash(table, passwords, user, password);
   return user;
 }

@@ -10,12 +10,12 @@ import { change, type Decision } from '../table/change.ts';
 import { emailGuardKey, resetKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { claim, remove, versionIs, type Write, withCondition } from '../table/write.ts';
-import { startClock } from '../time-left.ts';
-import { together } from '../together.ts';
+import { setDeadline } from '../time-left.ts';
+import { settleAll } from '../together.ts';
 import { emailKey, formerEmailKey, heldEmailKey } from '../users/email-key.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, findUser, passwordChange } from '../users/user-table.ts';
-import type { Guessing } from './guessing.ts';
+import type { LoginThrottle } from './guessing.ts';
 import type { Source } from './source.ts';
 
 /** How long a key can be used, in seconds. */
@@ -55,14 +55,14 @@ export function newResetKey(user: User): { key: string; write: Write } {
  * source sends too many requests, and with unavailable when they cannot be counted, whatever the address.
  */
 export async function requestReset(
-  { table, mailer, guessing }: { table: Table; mailer: Mailer; guessing: Guessing },
+  { table, mailer, throttle }: { table: Table; mailer: Mailer; throttle: LoginThrottle },
   source: Source,
   address: string,
 ): Promise<void> {
-  await guessing.countRequest(source);
+  await throttle.countRequest(source);
   const over = new Promise((resolve) => setTimeout(resolve, DURATION));
   // Calls to AWS end RESERVE before the clock does: here that is just before the duration is over.
-  startClock(DURATION - MARGIN + RESERVE);
+  setDeadline(DURATION - MARGIN + RESERVE);
   try {
     const load = async () => {
       const user = await findUserByEmail(table, address);
@@ -99,12 +99,17 @@ async function findUserByEmail(table: Table, address: string): Promise<User | un
  * too-many-attempts when the source sends too many requests.
  */
 export async function finishReset(
-  { table, passwords, guessing, mailer }: { table: Table; passwords: Passwords; guessing: Guessing; mailer: Mailer },
+  {
+    table,
+    passwords,
+    throttle,
+    mailer,
+  }: { table: Table; passwords: Passwords; throttle: LoginThrottle; mailer: Mailer },
   source: Source,
   key: string,
   wanted: string,
 ): Promise<void> {
-  await guessing.countRequest(source);
+  await throttle.countRequest(source);
   const at = resetKey(hashOf(key));
   let hashing: Promise<string> | undefined;
   const load = async () => {
@@ -112,10 +117,10 @@ export async function finishReset(
     const user = reset && (await findUser(table, reset.userId));
     if (!reset || !user || !isGood(reset, user)) return undefined;
     hashing ??= passwords.hash(wanted);
-    const [passwordHash, mails, proved] = await together([
+    const [passwordHash, mails, proved] = await settleAll([
       hashing,
       findMailCount(table, user.id, 'passwordChanged'),
-      guessing.mailboxProved(user.login, source),
+      throttle.mailboxProven(user.login, source),
     ]);
     return { user, passwordHash, mails, proved };
   };

@@ -1,11 +1,11 @@
 import { Failure } from '../failure.ts';
 import { type Filter, fulfils, type ListQuery } from '../list-query.ts';
-import { setting } from '../setting.ts';
+import { requireEnv } from '../setting.ts';
 import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
 import { readBudget, type Spend } from '../table/read-budget.ts';
 import { type Item, LONGEST_READ, type Table } from '../table/table.ts';
-import { together } from '../together.ts';
+import { settleAll } from '../together.ts';
 import { type Caller, requireAuthorized } from '../users/caller.ts';
 import { ListAudits } from './audit-contracts.ts';
 import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
@@ -24,7 +24,7 @@ const CHUNK = 1000;
 export async function readAudits(table: Table, caller: Caller, query: ListQuery): Promise<Page<AuditEntry>> {
   const authorized = requireAuthorized(table, caller, ListAudits.access);
   const spend = readBudget(table, caller.id, authorized);
-  const [, page] = await together([authorized, pageOf(table, query, spend)]);
+  const [, page] = await settleAll([authorized, pageOf(table, query, spend)]);
   return page;
 }
 
@@ -79,7 +79,7 @@ async function* entriesOfMonths(
   backwards: boolean,
   limit: number,
 ): AsyncGenerator<Item[]> {
-  const oldest = new Date(Date.now() - Number(setting('AUDIT_DAYS')) * MILLISECONDS_PER_DAY).toISOString();
+  const oldest = new Date(Date.now() - Number(requireEnv('AUDIT_DAYS')) * MILLISECONDS_PER_DAY).toISOString();
   const stretch = stretchOf(filters, oldest);
   if (stretch.from > stretch.to) return;
   const months = monthsOf(stretch);

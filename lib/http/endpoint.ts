@@ -7,7 +7,7 @@ import { coldStartEnded, limitColdStart } from '../cold-start.ts';
 import type { BodyOf, Contract, PathOf, QueryOf } from '../contract.ts';
 import { Failure } from '../failure.ts';
 import { openTable } from '../table/table.ts';
-import { startClock } from '../time-left.ts';
+import { setDeadline } from '../time-left.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
 import type { Caller } from '../users/caller.ts';
 import type { Precondition } from '../version.ts';
@@ -71,7 +71,7 @@ function responding(contract: Contract): MiddlewareObj<Event, Result> {
   return {
     async before({ context }) {
       started = Date.now();
-      startClock(context.getRemainingTimeInMillis());
+      setDeadline(context.getRemainingTimeInMillis());
       await coldStartEnded();
     },
     after({ event, response }) {

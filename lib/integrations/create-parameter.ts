@@ -2,7 +2,7 @@ import { Failure } from '../failure.ts';
 import { entityKey, PARAMETERS_PER_INTEGRATION_EVER, parameterId } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { changeTotal, claim } from '../table/write.ts';
-import { together } from '../together.ts';
+import { settleAll } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
 import { firstVersion } from '../version.ts';
@@ -19,7 +19,7 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
   const confDescription = wanted.confDescription ?? undefined;
   let opened: Seal | undefined;
   const load = async (callerUser: Promise<User>) => {
-    const [integration] = await together([findIntegration(table, owner.id), callerUser]);
+    const [integration] = await settleAll([findIntegration(table, owner.id), callerUser]);
     // Whoever is rejected causes no call to KMS, and a further try none either.
     if (integration) opened ??= await openSeal(owner.id);
     return { integration, seal: opened };

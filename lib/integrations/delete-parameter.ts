@@ -2,7 +2,7 @@ import { Failure } from '../failure.ts';
 import { integrationIdOf } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { changeTotal } from '../table/write.ts';
-import { together } from '../together.ts';
+import { settleAll } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import { type Precondition, requireVersion } from '../version.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
@@ -16,7 +16,7 @@ export async function deleteParameter(
   id: number,
   precondition: Precondition,
 ): Promise<void> {
-  const load = () => together([findIntegration(table, integrationIdOf(id)), findParameter(table, id)]);
+  const load = () => settleAll([findIntegration(table, integrationIdOf(id)), findParameter(table, id)]);
   await changeAs(table, caller, DeleteParameter.access, load, ([integration, parameter]) => {
     if (!integration || !parameter) throw new Failure('not-found');
     requireVersion(parameter, precondition);

@@ -4,7 +4,7 @@ import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { countEntities, listPage, type Page } from '../table/list.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
-import { together } from '../together.ts';
+import { settleAll } from '../together.ts';
 import { type Caller, requireAuthorized } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationOf } from './integration-table.ts';
@@ -15,7 +15,7 @@ import { unseal } from './sealed-value.ts';
 
 /** One parameter in the clear. Fails with forbidden, not-found. */
 export async function readParameter(table: Table, caller: Caller, id: number): Promise<OpenParameter> {
-  const [, parameter, integration] = await together([
+  const [, parameter, integration] = await settleAll([
     requireAuthorized(table, caller, GetParameter.access),
     findParameter(table, id),
     findIntegration(table, integrationIdOf(id)),
@@ -30,7 +30,7 @@ export async function readParameters(table: Table, caller: Caller, query: ListQu
   const spend = readBudget(table, caller.id, authorized);
   // Each value on the page costs a decryption besides.
   const spendWithDecryptions = (units: number) => spend(units + query.size);
-  const [, page] = await together([authorized, listPage(table, 'CONF', query, parameterOf, spendWithDecryptions)]);
+  const [, page] = await settleAll([authorized, listPage(table, 'CONF', query, parameterOf, spendWithDecryptions)]);
   const owners = [...new Set(page.entities.map(({ integrationId }) => integrationId))];
   const items = await table.getAll(owners.map((id) => entityKey('INTEGRATION', id)));
   const integrations = new Map(items.map(integrationOf).map((integration) => [integration.id, integration]));
@@ -39,14 +39,14 @@ export async function readParameters(table: Table, caller: Caller, query: ListQu
     const integration = integrations.get(parameter.integrationId);
     return integration ? [open(parameter, integration)] : [];
   });
-  return { ...page, entities: await together(present) };
+  return { ...page, entities: await settleAll(present) };
 }
 
 /** How many parameters a list has. Fails with forbidden, parameter-list-too-long. */
 export async function countParameters(table: Table, caller: Caller, query: ListQuery): Promise<number> {
   const authorized = requireAuthorized(table, caller, CountParameters.access);
   const spend = readBudget(table, caller.id, authorized);
-  const [, count] = await together([authorized, countEntities(table, 'CONF', query, parameterOf, spend)]);
+  const [, count] = await settleAll([authorized, countEntities(table, 'CONF', query, parameterOf, spend)]);
   return count;
 }
 

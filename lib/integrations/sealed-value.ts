@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { DecryptCommand, GenerateDataKeyCommand } from '@aws-sdk/client-kms';
 import { inTime } from '../aws.ts';
 import { sharedKms } from '../kms.ts';
-import { setting } from '../setting.ts';
+import { requireEnv } from '../setting.ts';
 import { integrationIdOf } from '../table/keys.ts';
 
 /*
@@ -33,7 +33,7 @@ export type Seal = (value: string, parameterId: number) => Uint8Array;
 export async function openSeal(integrationId: number): Promise<Seal> {
   const { Plaintext, CiphertextBlob } = await sharedKms().send(
     new GenerateDataKeyCommand({
-      KeyId: setting('VALUES_KEY'),
+      KeyId: requireEnv('VALUES_KEY'),
       KeySpec: 'AES_256',
       EncryptionContext: context(integrationId),
     }),
@@ -64,7 +64,7 @@ export async function unseal(sealed: Uint8Array, parameterId: number): Promise<s
   const tag = next(TAG_BYTES);
   const { Plaintext } = await sharedKms().send(
     new DecryptCommand({
-      KeyId: setting('VALUES_KEY'),
+      KeyId: requireEnv('VALUES_KEY'),
       CiphertextBlob: wrapped,
       EncryptionContext: context(integrationIdOf(parameterId)),
     }),

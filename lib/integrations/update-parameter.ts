@@ -3,7 +3,7 @@ import { Failure } from '../failure.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { set, versionIs } from '../table/write.ts';
-import { together } from '../together.ts';
+import { settleAll } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
 import { nextVersion, type Precondition, requireVersion } from '../version.ts';
@@ -34,7 +34,7 @@ export async function updateParameter(
   const { id, integration: owner, confName, confValue } = wanted;
   let opened: Seal | undefined;
   const load = async (callerUser: Promise<User>) => {
-    const [integration, parameter] = await together([
+    const [integration, parameter] = await settleAll([
       findIntegration(table, owner.id),
       findParameter(table, id),
       callerUser,

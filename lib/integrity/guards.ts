@@ -1,10 +1,10 @@
 import { emailGuardKey, entityKey, type Key, loginGuardKey } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
-import type { WholeTable } from '../table/whole-table.ts';
+import type { TableScanner } from '../table/whole-table.ts';
 import { type Condition, check, claim, remove, set, versionIs, type Write } from '../table/write.ts';
 import { heldEmailKey } from '../users/email-key.ts';
 import { type Finding, nameOf } from './finding.ts';
-import { flawOf } from './item-kinds.ts';
+import { findDefect } from './item-kinds.ts';
 import { type Survey, userIn, type VerifiedUser } from './survey.ts';
 
 /** What is unique among users, and the key of its guard. */
@@ -15,7 +15,7 @@ const UNIQUE = {
 type Unique = keyof typeof UNIQUE;
 
 /** Users and the guards of their logins and e-mail addresses, one to one. */
-export async function verifyGuards(table: WholeTable, seen: Survey): Promise<Finding[]> {
+export async function verifyGuards(table: TableScanner, seen: Survey): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [pk, { unique, holders }] of unfit(seen)) {
     findings.push(...judge(unique, await readTogether(table, { pk, sk: 'GUARD' }, holders)));
@@ -55,12 +55,12 @@ interface Together {
 /** As many users with one login are told apart; more are as wrong. */
 const MOST_HOLDERS = 50;
 
-async function readTogether(table: WholeTable, key: Key, holders: ReadonlySet<number>): Promise<Together> {
+async function readTogether(table: TableScanner, key: Key, holders: ReadonlySet<number>): Promise<Together> {
   const ids = new Set([...holders].slice(0, MOST_HOLDERS));
   for (;;) {
     const [guard, ...items] = await table.snapshot([key, ...[...ids].map((id) => entityKey('USER', id))]);
     // Whom the guard names is known only once it has been read, and may be another the next time.
-    if (!guard || flawOf(guard) || ids.has(guard.id as number)) {
+    if (!guard || findDefect(guard) || ids.has(guard.id as number)) {
       return { key, guard, users: new Map([...ids].map((id, index) => [id, items[index]])) };
     }
     ids.add(guard.id as number);
@@ -69,7 +69,7 @@ async function readTogether(table: WholeTable, key: Key, holders: ReadonlySet<nu
 
 function judge(unique: Unique, { key, guard, users }: Together): Finding[] {
   const { noun, guardKey } = UNIQUE[unique];
-  const sound = [...users.values()].filter((item) => item !== undefined && !flawOf(item)) as Item[];
+  const sound = [...users.values()].filter((item) => item !== undefined && !findDefect(item)) as Item[];
   const [holder, ...others] = sound.map(userIn).filter((user) => guardKey(user).pk === key.pk);
   const found = (kind: Finding['kind'], says: string, remedy: Finding['remedy']): Finding[] => [
     { kind, keys: [key, ...(holder ? [entityKey('USER', holder.id)] : [])], says, remedy },
@@ -77,7 +77,7 @@ function judge(unique: Unique, { key, guard, users }: Together): Finding[] {
 
   // A finding of their own: until they are right, nobody knows whose the guard is.
   const named = guard && users.get(guard.id as number);
-  if ((guard && flawOf(guard)) || (named && flawOf(named))) return [];
+  if ((guard && findDefect(guard)) || (named && findDefect(named))) return [];
 
   if (holder && others.length > 0) {
     const ids = [holder, ...others].map(({ id }) => id).join(' and ');

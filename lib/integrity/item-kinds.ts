@@ -93,7 +93,7 @@ export function collectionOf({ pk }: Key): Kind | undefined {
 const BACKUP = 'compare the item with a backup of the table and put it right by hand';
 
 /** What is wrong with an item by itself; undefined when nothing is. Whoever reads it as its kind must ask this first. */
-export function flawOf(item: Item): Finding | undefined {
+export function findDefect(item: Item): Finding | undefined {
   const flaw = (kind: Finding['kind'], says: string, advice: string): Finding => ({
     kind,
     keys: [{ pk: item.pk, sk: item.sk }],

@@ -11,10 +11,10 @@ import {
   totalKey,
 } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
-import type { WholeTable } from '../table/whole-table.ts';
+import type { TableScanner } from '../table/whole-table.ts';
 import { type Condition, changeTotal, set, withCondition } from '../table/write.ts';
 import { type Finding, nameOf } from './finding.ts';
-import { flawOf } from './item-kinds.ts';
+import { findDefect } from './item-kinds.ts';
 import { countedBytes, NO_PARAMETERS, type Survey } from './survey.ts';
 
 /** What a rule found; undecided where the table did not stand still for long enough. */
@@ -44,7 +44,7 @@ const isSame = (one: Total, other: Total): boolean => one.n === other.n && one.c
  * The total of a kind is the number of its items. A count that lies between two reads of the same `changes` is of one
  * moment. A query may still see one write of a transaction and not yet another, so a wrong count must be seen again.
  */
-export async function verifyTotal(table: WholeTable, seen: Survey, kind: Kind): Promise<Verdict> {
+export async function verifyTotal(table: TableScanner, seen: Survey, kind: Kind): Promise<Verdict> {
   if (seen.totals[kind] === seen.counts[kind]) return NONE;
   const key = totalKey(kind);
   let wrong: { total: Total; count: number; times: number } | undefined;
@@ -52,7 +52,7 @@ export async function verifyTotal(table: WholeTable, seen: Survey, kind: Kind): 
     const [before] = await table.snapshot([key]);
     const count = (await table.range(kind)).length;
     const [after] = await table.snapshot([key]);
-    if (after && flawOf(after)) return NONE;
+    if (after && findDefect(after)) return NONE;
     const total = totalIn(after);
     if (!isSame(totalIn(before), total)) wrong = undefined;
     else if ((total.n ?? 0) === count) return NONE;
@@ -90,11 +90,15 @@ function isAsRead({ n, changes }: Total): Condition {
 }
 
 /** The sequence of a kind has given every id that there is. Read after the scan, because it moves before an item comes to be. */
-export async function verifySequence(table: WholeTable, seen: Survey, kind: 'USER' | 'INTEGRATION'): Promise<Verdict> {
+export async function verifySequence(
+  table: TableScanner,
+  seen: Survey,
+  kind: 'USER' | 'INTEGRATION',
+): Promise<Verdict> {
   const key = sequenceKey(kind);
   const highest = seen.highestIds[kind];
   const [item] = await table.snapshot([key]);
-  if ((item && flawOf(item)) || ((item?.n as number | undefined) ?? 0) >= highest) return NONE;
+  if ((item && findDefect(item)) || ((item?.n as number | undefined) ?? 0) >= highest) return NONE;
   const behind = {
     condition: 'attribute_not_exists(#n) OR #n < :highest',
     names: { '#n': 'n' },
@@ -111,7 +115,7 @@ export async function verifySequence(table: WholeTable, seen: Survey, kind: 'USE
 }
 
 /** Each parameter belongs to an integration that exists, and each integration counts its own. */
-export async function verifyParameters(table: WholeTable, seen: Survey): Promise<Verdict> {
+export async function verifyParameters(table: TableScanner, seen: Survey): Promise<Verdict> {
   const findings: Finding[] = [];
   const undecided: string[] = [];
   for (const id of new Set([...seen.integrations.keys(), ...seen.parameters.keys()])) {
@@ -127,14 +131,14 @@ export async function verifyParameters(table: WholeTable, seen: Survey): Promise
 }
 
 /** Every change of an integration or its parameters moves the revision: between two reads of the same, nothing has changed. */
-async function verifyParametersOf(table: WholeTable, id: number): Promise<Verdict> {
+async function verifyParametersOf(table: TableScanner, id: number): Promise<Verdict> {
   const key = entityKey('INTEGRATION', id);
   const canHaveParameters = Number.isSafeInteger(parameterId(id, 0));
   for (let tries = 0; tries < TRIES; tries++) {
     const [before] = await table.snapshot([key]);
     const parameters = canHaveParameters ? await table.range('CONF', parametersRange(id)) : [];
     const [after] = await table.snapshot([key]);
-    if (after && flawOf(after)) return NONE;
+    if (after && findDefect(after)) return NONE;
     if (before?.revision === after?.revision) {
       const findings = after
         ? wrongCounters(after as unknown as Integration, parameters)

@@ -1,14 +1,14 @@
 import { entityKey, rosterKey } from '../table/keys.ts';
-import type { WholeTable } from '../table/whole-table.ts';
+import type { TableScanner } from '../table/whole-table.ts';
 import { check, versionIs, type Write } from '../table/write.ts';
 import { administers, joinRoster, leaveRoster } from '../users/administrators.ts';
 import type { Finding } from './finding.ts';
 import { stillAs } from './guards.ts';
-import { flawOf } from './item-kinds.ts';
+import { findDefect } from './item-kinds.ts';
 import { rosterIn, type Survey, userIn } from './survey.ts';
 
 /** The roster is the set of those who administer, and somebody does. */
-export async function verifyRoster(table: WholeTable, seen: Survey): Promise<Finding[]> {
+export async function verifyRoster(table: TableScanner, seen: Survey): Promise<Finding[]> {
   const administrators = [...seen.users.values()].filter(administers).map(({ id }) => id);
   const unlisted = administrators.filter((id) => !seen.roster.has(id));
   const excess = [...seen.roster].filter((id) => !administers(seen.users.get(id)));
@@ -29,21 +29,21 @@ export async function verifyRoster(table: WholeTable, seen: Survey): Promise<Fin
 }
 
 /** Whether none of those on the roster administers. Whoever has started to since the scan is on it. */
-async function nobodyAdministers(table: WholeTable): Promise<boolean> {
+async function nobodyAdministers(table: TableScanner): Promise<boolean> {
   const [roster] = await table.snapshot([rosterKey]);
-  if (roster && flawOf(roster)) return false;
+  if (roster && findDefect(roster)) return false;
   for (const id of rosterIn(roster)) {
     const [user] = await table.snapshot([entityKey('USER', id)]);
-    if (user && !flawOf(user) && administers(userIn(user))) return false;
+    if (user && !findDefect(user) && administers(userIn(user))) return false;
   }
   return true;
 }
 
-async function verifyMembership(table: WholeTable, id: number, nobody: boolean): Promise<Finding[]> {
+async function verifyMembership(table: TableScanner, id: number, nobody: boolean): Promise<Finding[]> {
   const key = entityKey('USER', id);
   const [roster, item] = await table.snapshot([rosterKey, key]);
   // A finding of its own: until it is right, nobody knows who should be on the roster.
-  if ((roster && flawOf(roster)) || (item && flawOf(item))) return [];
+  if ((roster && findDefect(roster)) || (item && findDefect(item))) return [];
   const user = item && userIn(item);
   const listed = rosterIn(roster).has(id);
   if (user && administers(user) && !listed) {

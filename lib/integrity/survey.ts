@@ -1,9 +1,9 @@
 import type { Integration } from '../integrations/integration.ts';
 import { integrationIdOf, type Key, type Kind, PARAMETERS_PER_INTEGRATION_EVER } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
-import type { WholeTable } from '../table/whole-table.ts';
+import type { TableScanner } from '../table/whole-table.ts';
 import type { User } from '../users/user.ts';
-import { collectionOf, flawOf } from './item-kinds.ts';
+import { collectionOf, findDefect } from './item-kinds.ts';
 
 /** The part of a user that the verification reads. */
 export type VerifiedUser = Pick<
@@ -45,7 +45,7 @@ export const NO_PARAMETERS: SeenParameters = { count: 0, highest: 0, bytes: 0 };
 export const countedBytes = ({ bytes }: Item): number => (bytes as number | undefined) ?? 0;
 
 /** Reads the whole table; `onProgress` is told how many items have been read. */
-export async function survey(table: WholeTable, onProgress: (items: number) => void): Promise<Survey> {
+export async function survey(table: TableScanner, onProgress: (items: number) => void): Promise<Survey> {
   const seen: Survey = {
     items: 0,
     counts: { USER: 0, INTEGRATION: 0, CONF: 0 },
@@ -60,7 +60,7 @@ export async function survey(table: WholeTable, onProgress: (items: number) => v
   };
   for await (const page of table.scan()) {
     for (const item of page) {
-      if (typeof item.pk !== 'string' || typeof item.sk !== 'string') throw new NoGatehouseTable();
+      if (typeof item.pk !== 'string' || typeof item.sk !== 'string') throw new NotGatehouseTable();
       note(seen, item);
     }
     onProgress(seen.items);
@@ -69,7 +69,7 @@ export async function survey(table: WholeTable, onProgress: (items: number) => v
 }
 
 /** The table is of another design. */
-export class NoGatehouseTable extends Error {}
+export class NotGatehouseTable extends Error {}
 
 function note(seen: Survey, item: Item): void {
   seen.items++;
@@ -79,7 +79,7 @@ function note(seen: Survey, item: Item): void {
     const id = Number(item.sk);
     if (Number.isSafeInteger(id)) seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);
   }
-  if (flawOf(item)) {
+  if (findDefect(item)) {
     seen.flawed.push({ pk: item.pk, sk: item.sk });
     return;
   }

@@ -1,7 +1,7 @@
-import type { WholeTable } from '../table/whole-table.ts';
+import type { TableScanner } from '../table/whole-table.ts';
 import type { Finding, FindingKind } from './finding.ts';
 import { verifyGuards } from './guards.ts';
-import { flawOf } from './item-kinds.ts';
+import { findDefect } from './item-kinds.ts';
 import { type Verdict, verifyParameters, verifySequence, verifyTotal } from './numbers.ts';
 import { verifyRoster } from './roster.ts';
 import { type Survey, survey } from './survey.ts';
@@ -23,7 +23,7 @@ export interface Verification {
  * `onProgress` is told how many items have been read. Fails with NoGatehouseTable, or with what the SDK throws.
  */
 export async function verifyTable(
-  table: WholeTable,
+  table: TableScanner,
   onProgress = (_items: number): void => undefined,
 ): Promise<Verification> {
   const seen = await survey(table, onProgress);
@@ -48,11 +48,11 @@ export async function verifyTable(
   };
 }
 
-async function verifyItems(table: WholeTable, { flawed }: Survey): Promise<Finding[]> {
+async function verifyItems(table: TableScanner, { flawed }: Survey): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const key of flawed) {
     const [item] = await table.snapshot([key]);
-    const flaw = item && flawOf(item);
+    const flaw = item && findDefect(item);
     if (flaw) findings.push(flaw);
   }
   return findings;

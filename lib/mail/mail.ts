@@ -1,7 +1,7 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2';
 import { clientSettings, inTime, openConnection } from '../aws.ts';
 import { logError } from '../log.ts';
-import { setting } from '../setting.ts';
+import { requireEnv } from '../setting.ts';
 import type { User } from '../users/user.ts';
 import type { LinkOccasion, NoticeOccasion, Occasion } from './occasion.ts';
 
@@ -34,9 +34,9 @@ const patientSettings = {
 
 /** Mail by the sender, the links and the templates that the stack names. */
 export function openMailer(ses = new SESv2Client(patientSettings)): Mailer {
-  const sender = setting('MAIL_SENDER');
-  const linkBase = setting('MAIL_LINK_BASE');
-  const templates: Templates = JSON.parse(setting('MAIL_TEMPLATES'));
+  const sender = requireEnv('MAIL_SENDER');
+  const linkBase = requireEnv('MAIL_LINK_BASE');
+  const templates: Templates = JSON.parse(requireEnv('MAIL_TEMPLATES'));
   const { MAIL_CONFIGURATION_SET: configurationSet } = process.env;
   // In the cold start, so that the first mail does not have to wait for it.
   openConnection('email');

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { GenerateMacCommand } from '@aws-sdk/client-kms';
 import { inTime } from '../aws.ts';
 import { sharedKms } from '../kms.ts';
-import { setting } from '../setting.ts';
+import { requireEnv } from '../setting.ts';
 
 /*
  * argon2id, then an HMAC under a key that never leaves KMS: passwords may have four characters, so a hash alone would
@@ -53,7 +53,7 @@ export interface Passwords {
 }
 
 /** Passwords under the HMAC key that the stack names, or under another one. */
-export function openPasswords(pepperKey = setting('PEPPER_KEY'), kms = sharedKms()): Passwords {
+export function openPasswords(pepperKey = requireEnv('PEPPER_KEY'), kms = sharedKms()): Passwords {
   const keyId = pepperKey.slice(pepperKey.lastIndexOf('/') + 1);
   const parameters = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism},keyid=${keyId}$`;
   const nobodys = `${parameters}${base64(Buffer.alloc(SALT_BYTES))}$${base64(Buffer.alloc(HASH_BYTES))}`;

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { change, commit } from '../table/change.ts';
 import { notBeforeKey, rosterKey, sequenceKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import type { WholeTable } from '../table/whole-table.ts';
+import type { TableScanner } from '../table/whole-table.ts';
 import { put, remove, set } from '../table/write.ts';
 
 /**
@@ -26,7 +26,7 @@ export interface Adoption {
  * learn of it within five minutes, because they keep the key set for that long.
  * Fails with NotGatehouseTable before it changes anything, with unavailable, and as the SDK does.
  */
-export async function adoptTable(table: Table, whole: WholeTable, skippedIds = SKIPPED_IDS): Promise<Adoption> {
+export async function adoptTable(table: Table, whole: TableScanner, skippedIds = SKIPPED_IDS): Promise<Adoption> {
   if (!(await table.get(rosterKey))) throw new NotGatehouseTable();
   const sequences = [
     await advanceSequence(table, 'USER', skippedIds),
@@ -69,7 +69,7 @@ async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skipp
   );
 }
 
-async function deleteResetKeys(table: Table, whole: WholeTable): Promise<number> {
+async function deleteResetKeys(table: Table, whole: TableScanner): Promise<number> {
   let deleted = 0;
   for await (const items of whole.scan()) {
     for (const { pk, sk } of items.filter((item) => item.pk.startsWith('RESET#'))) {

@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { isOutage } from '../aws.ts';
 import { Failure } from '../failure.ts';
-import { timeLeft } from '../time-left.ts';
+import { remainingMs } from '../time-left.ts';
 import type { Table } from './table.ts';
 import type { Write } from './write.ts';
 
@@ -54,7 +54,7 @@ export async function unlessUnavailable(change: Promise<unknown>): Promise<void>
   });
 }
 
-const giveUpAt = (): number => Date.now() + Math.min(PATIENCE, timeLeft() - RESERVE);
+const giveUpAt = (): number => Date.now() + Math.min(PATIENCE, remainingMs() - RESERVE);
 
 /** Waits a little, and longer each time. */
 function pauses(): () => Promise<void> {

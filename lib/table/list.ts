@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts';
 import { cursorAfter, fulfils, type ListQuery, type Order } from '../list-query.ts';
-import { together } from '../together.ts';
+import { settleAll } from '../together.ts';
 import { canOwnParameters, idText, type Kind, parametersRange } from './keys.ts';
 import { FREE_UNITS, type Spend } from './read-budget.ts';
 import { type Item, LONGEST_READ, type Range, type Table } from './table.ts';
@@ -83,7 +83,7 @@ async function pageById<E extends Entity>(
     if (counted !== undefined) await pay(Math.min(size + 1, counted));
     // One more than wanted tells whether there are more, whatever the total is by now.
     const reading = table.query(kind, { ...range, backwards, limit: size + 1 });
-    const [total, items] = await together([
+    const [total, items] = await settleAll([
       counted === undefined ? table.total(kind) : Promise.resolve(counted),
       reading,
     ]);

@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { clientSettings, inTime, isOutage } from '../aws.ts';
 import { Failure, type TooLong } from '../failure.ts';
-import { setting } from '../setting.ts';
+import { requireEnv } from '../setting.ts';
 import { type Key, type Kind, sequenceKey, totalKey } from './keys.ts';
 import type { Write } from './write.ts';
 
@@ -64,7 +64,7 @@ function sharedClient(): DynamoDBClient {
 }
 
 /** The table that the stack names, or another one of that design. */
-export function openTable(name = setting('TABLE_NAME'), client = sharedClient()): Table {
+export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient()): Table {
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 
   const table: Table = {

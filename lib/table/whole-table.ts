@@ -7,7 +7,7 @@ import {
   ScanCommand,
   TransactGetCommand,
 } from '@aws-sdk/lib-dynamodb';
-import { setting } from '../setting.ts';
+import { requireEnv } from '../setting.ts';
 import type { Key } from './keys.ts';
 import type { Item } from './table.ts';
 
@@ -17,7 +17,7 @@ import type { Item } from './table.ts';
  */
 
 /** The one table as a whole. Every read is strongly consistent, and of the chosen attributes only. */
-export interface WholeTable {
+export interface TableScanner {
   /** All items, page by page, in no particular order. Items that are written meanwhile may be missing or as they were. */
   scan(): AsyncGenerator<Item[]>;
   /** Up to 100 items as they were at one moment, in the order of their keys; undefined where there is none. */
@@ -44,11 +44,11 @@ export function patientClient(
 }
 
 /** The table that the stack names, or another one of that design; of all items only these attributes and the keys. */
-export function openWholeTable(
+export function openTableScanner(
   attributes: readonly string[],
-  name = setting('TABLE_NAME'),
+  name = requireEnv('TABLE_NAME'),
   client = patientClient(),
-): WholeTable {
+): TableScanner {
   const documents = DynamoDBDocumentClient.from(client);
   const projected = ['pk', 'sk', ...attributes];
   const projection = {

@@ -3,12 +3,12 @@ import { GetPublicKeyCommand, SignCommand } from '@aws-sdk/client-kms';
 import { inTime } from '../aws.ts';
 import { sharedKms } from '../kms.ts';
 import { logError } from '../log.ts';
-import { setting } from '../setting.ts';
+import { requireEnv } from '../setting.ts';
 import { change } from '../table/change.ts';
 import { notBeforeKey, signingKeyKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
-import { together } from '../together.ts';
+import { settleAll } from '../together.ts';
 import { thumbprint } from './thumbprint.ts';
 import { ALGORITHM } from './token.ts';
 
@@ -51,13 +51,13 @@ export interface Signer {
  * whoever verifies can know it. The others are published too, unless they are out of use by now: a key that is to follow,
  * or that has been followed, keeps nobody from logging in. Asked for at the first login; what failed is tried again at the next.
  */
-export function openSigner(table: Table, keyIds = setting('SIGNING_KEYS').split(',')): () => Promise<Signer> {
+export function openSigner(table: Table, keyIds = requireEnv('SIGNING_KEYS').split(',')): () => Promise<Signer> {
   const kms = sharedKms();
   let signer: Promise<Signer> | undefined;
 
   async function publish(): Promise<Signer> {
     const [first = '', ...others] = keyIds;
-    const [kid] = await together([
+    const [kid] = await settleAll([
       publishKey(first),
       ...others.map((id) => publishKey(id).catch((error) => logError('keyNotPublished', error))),
     ]);

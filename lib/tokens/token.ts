@@ -1,4 +1,4 @@
-import { setting } from '../setting.ts';
+import { requireEnv } from '../setting.ts';
 
 /** What a token says of itself beyond its claims (RFC 9068). */
 export const TOKEN_TYPE = 'at+jwt';
@@ -7,10 +7,10 @@ export const ALGORITHM = 'ES256';
 export const AUDIENCE = 'gatehouse';
 
 /** Who issues the tokens of this environment. */
-export const issuer = (): string => setting('TOKEN_ISSUER');
+export const issuer = (): string => requireEnv('TOKEN_ISSUER');
 
 /** How long tokens live, in seconds: as usual, and for who asks to be remembered. */
 export const tokenLife = () => ({
-  usual: Number(setting('TOKEN_SECONDS')),
-  remembered: Number(setting('REMEMBERED_TOKEN_SECONDS')),
+  usual: Number(requireEnv('TOKEN_SECONDS')),
+  remembered: Number(requireEnv('REMEMBERED_TOKEN_SECONDS')),
 });

@@ -6,8 +6,8 @@ import { change, type Decision } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Condition, check, type Write, withCondition } from '../table/write.ts';
-import { timeLeft } from '../time-left.ts';
-import { together } from '../together.ts';
+import { remainingMs } from '../time-left.ts';
+import { settleAll } from '../together.ts';
 import { precedenceWait, takePrecedence } from './precedence.ts';
 import type { User } from './user.ts';
 import { findUser } from './user-table.ts';
@@ -137,10 +137,10 @@ async function loadInTurn<L>(
   access: Access,
   load: (callerUser: Promise<User>) => Promise<L>,
 ): Promise<readonly [User, L]> {
-  const giveUpAt = Date.now() + Math.min(LONGEST_PRECEDENCE, timeLeft() - RESERVE);
+  const giveUpAt = Date.now() + Math.min(LONGEST_PRECEDENCE, remainingMs() - RESERVE);
   for (;;) {
     const callerUser = findAuthorizedUser(table, caller, access);
-    const [user, loaded, wait] = await together([callerUser, load(callerUser), precedenceWait(table, caller.id)]);
+    const [user, loaded, wait] = await settleAll([callerUser, load(callerUser), precedenceWait(table, caller.id)]);
     if (wait === 0) return [user, loaded];
     if (Date.now() + wait > giveUpAt) throw new Failure('unavailable');
     await new Promise((resolve) => setTimeout(resolve, wait));

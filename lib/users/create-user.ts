@@ -1,7 +1,7 @@
 import { newResetKey } from '../accounts/password-reset.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { Table } from '../table/table.ts';
-import { together } from '../together.ts';
+import { settleAll } from '../together.ts';
 import { firstVersion } from '../version.ts';
 import { type Caller, changeAs } from './caller.ts';
 import { newStamp, type User } from './user.ts';
@@ -24,7 +24,7 @@ export async function createUser(
   const load = async (callerUser: Promise<User>) => {
     await callerUser;
     // Whoever is rejected uses up no id and makes us compute no hash, and a further try none either.
-    reserved ??= together([
+    reserved ??= settleAll([
       table.nextId('USER'),
       password === undefined ? Promise.resolve(undefined) : passwords.hash(password),
     ]);

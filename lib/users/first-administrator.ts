@@ -4,7 +4,7 @@ import { change } from '../table/change.ts';
 import { rosterKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Condition, withCondition } from '../table/write.ts';
-import { together } from '../together.ts';
+import { settleAll } from '../together.ts';
 import { newAccount } from './create-user.ts';
 import type { User } from './user.ts';
 import { auditEventFor, creation } from './user-table.ts';
@@ -29,7 +29,7 @@ export async function createFirstAdministrator(
     const roster = await table.get(rosterKey);
     if (roster?.ids) return undefined;
     // Whoever is refused uses up no id, and a further try none either.
-    reserved ??= together([table.nextId('USER'), passwords.hash(password)]);
+    reserved ??= settleAll([table.nextId('USER'), passwords.hash(password)]);
     return reserved;
   };
   return change(table, load, (loaded) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { actionsOf } from '../../infra/local/actions.ts';
 import { FAULTS, type Fault, openFaults } from '../../infra/local/faults.ts';
-import type { Call } from '../../infra/local/front.ts';
+import type { AwsCall } from '../../infra/local/front.ts';
 import { type Route, routes } from '../../routes.ts';
 import {
   CHANGES,
@@ -34,13 +34,17 @@ interface Trial {
   readonly struck: string;
   readonly strike: Strike;
   readonly change: Change;
-  readonly concerns: (call: Call, prepared: Prepared) => boolean;
+  readonly concerns: (call: AwsCall, prepared: Prepared) => boolean;
   /** Trials whose calls cannot be told apart take turns. */
   readonly turn?: string | undefined;
 }
 
 /** The trials that are under way. */
-const active = new Set<{ faults: ReturnType<typeof openFaults>; concerns: (call: Call) => boolean; calls: number }>();
+const active = new Set<{
+  faults: ReturnType<typeof openFaults>;
+  concerns: (call: AwsCall) => boolean;
+  calls: number;
+}>();
 
 let gatehouse: Gatehouse;
 let stage: Stage;
@@ -78,7 +82,7 @@ async function attempt({ struck, strike, change, concerns }: Trial): Promise<voi
   const prepared = await change.prepare(stage);
   const faults = openFaults();
   faults.inject([{ fault, ...(strike.once && { nth: 1 }) }]);
-  const trial = { faults, concerns: (call: Call) => call.by === change.on && concerns(call, prepared), calls: 0 };
+  const trial = { faults, concerns: (call: AwsCall) => call.by === change.on && concerns(call, prepared), calls: 0 };
   active.add(trial);
   const { status, headers, text } = await prepared.send().finally(() => active.delete(trial));
   const seconds = takenBy(headers['apigw-requestid']);
@@ -123,7 +127,7 @@ async function attemptAll(trials: readonly Trial[]): Promise<void> {
 const product = (strikes: readonly Strike[], rows: readonly Change[], rest: Pick<Trial, 'struck' | 'concerns'>) =>
   strikes.flatMap((strike) => rows.map((change): Trial => ({ ...rest, strike, change })));
 
-const names = (call: Call, item: string): boolean =>
+const names = (call: AwsCall, item: string): boolean =>
   actionsOf(call).some(({ pk, sk }) =>
     item.endsWith('*') ? pk.startsWith(item.slice(0, -1)) : `${pk}/${sk}` === item,
   );
@@ -146,7 +150,7 @@ const reads = product([...always('late', 'error-before'), ...once('reset', 'half
 });
 
 /** All that a row asks of a service. */
-const everything = (struck: string, service: Call['service'], rows: readonly Change[]) =>
+const everything = (struck: string, service: AwsCall['service'], rows: readonly Change[]) =>
   product([...always('late', 'throttle', 'error-before'), ...once('reset')], rows, {
     struck,
     concerns: (call) => call.service === service,

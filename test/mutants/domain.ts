@@ -315,7 +315,7 @@ export const domain: readonly Mutant[] = [
   ...planted(
     'lib/audit/read-audits.ts',
     AUDIT,
-    ["Number(setting('AUDIT_DAYS'))", '30'],
+    ["Number(requireEnv('AUDIT_DAYS'))", '30'],
     ['UNITS_PER_ENTRY = 0.11', 'UNITS_PER_ENTRY = 0.2'],
     ['CHUNK = 1000', 'CHUNK = 500'],
     ['Math.min(CHUNK, end + 1)', 'Math.min(CHUNK, end)'],
@@ -398,7 +398,7 @@ export const domain: readonly Mutant[] = [
     ['if (target && target.id !== caller.id)', 'if (target)'],
     ['      if (target && target.id !== caller.id) await takePrecedence(table, target.id);\n', ''],
     ['Date.now() + wait > giveUpAt', 'Date.now() + wait >= giveUpAt'],
-    ['timeLeft() - RESERVE', 'timeLeft()'],
+    ['remainingMs() - RESERVE', 'remainingMs()'],
     ['LONGEST_PRECEDENCE = 5000', 'LONGEST_PRECEDENCE = 3000'],
     ['if (wait === 0) return [user, loaded];', 'if (wait < 500) return [user, loaded];'],
     ['[check({ pk, sk }, stillAuthorized), ...writes]', '[...writes, check({ pk, sk }, stillAuthorized)]'],
@@ -409,8 +409,8 @@ export const domain: readonly Mutant[] = [
       '    const callerUser = findCallerUser(table, caller);\n',
     ],
     [
-      'await together([callerUser, load(callerUser), precedenceWait(table, caller.id)])',
-      'await together([callerUser, load(callerUser), Promise.resolve(0)])',
+      'await settleAll([callerUser, load(callerUser), precedenceWait(table, caller.id)])',
+      'await settleAll([callerUser, load(callerUser), Promise.resolve(0)])',
     ],
   ),
   ...planted('lib/users/precedence.ts', CALLER),
@@ -491,7 +491,7 @@ export const domain: readonly Mutant[] = [
     ['passwordChanges: 0,', 'passwordChanges: 1,'],
     ['    accountStamp: newStamp(),\n', ''],
     ['    lastModifiedBy: createdBy,', "    lastModifiedBy: 'system',"],
-    ['reserved ??= together', 'reserved = together'],
+    ['reserved ??= settleAll', 'reserved = together'],
     ['...(invitation ? [invitation.write] : [])', ''],
     ["'user.created', user)", "'user.updated', user)"],
   ),
@@ -625,8 +625,8 @@ export const domain: readonly Mutant[] = [
     ["changeTotal('CONF', 1)", "changeTotal('CONF', 2)"],
     ['seal(confValue, id)', 'seal(confValue, owner.id)'],
     [
-      '    const [integration] = await together([findIntegration(table, owner.id), callerUser]);',
-      '    const [integration] = await together([findIntegration(table, owner.id)]);',
+      '    const [integration] = await settleAll([findIntegration(table, owner.id), callerUser]);',
+      '    const [integration] = await settleAll([findIntegration(table, owner.id)]);',
     ],
   ),
   ...planted(

@@ -135,7 +135,7 @@ export const moreOperations: readonly Mutant[] = [
       "writes: [claim(key, { id: holder.id }, 'retry')],",
     ],
     ['const MOST_HOLDERS = 50;', 'const MOST_HOLDERS = 100;'],
-    ['(named && flawOf(named))', '(holder && named && flawOf(named))'],
+    ['(named && findDefect(named))', '(holder && named && findDefect(named))'],
     [
       'set(key, { id: holder.id }, stillNamed), as(holder), stillAs(id, named)',
       'set(key, { id: holder.id }, stillNamed), stillAs(id, named)',
@@ -169,14 +169,14 @@ export const moreOperations: readonly Mutant[] = [
   ]),
   ...plant('lib/integrity/roster.ts', 'test/unit/findings.test.ts', [
     [
-      'if (user && !flawOf(user) && administers(userIn(user))) return false;',
+      'if (user && !findDefect(user) && administers(userIn(user))) return false;',
       'if (user && administers(userIn(user))) return false;',
     ],
     ["if (!nobody) return { ...leaveRoster(id), onConditionFailed: 'retry' };", 'if (!nobody) return leaveRoster(id);'],
   ]),
   ...plant('lib/integrity/verify-table.ts', 'test/unit/findings.test.ts', [
     ['counts[kind] = (counts[kind] ?? 0) + 1', 'counts[kind] = 1'],
-    ['const flaw = item && flawOf(item);', 'const flaw = flawOf(item ?? { ...key });'],
+    ['const flaw = item && findDefect(item);', 'const flaw = findDefect(item ?? { ...key });'],
   ]),
   ...plant('lib/integrity/repair-table.ts', 'test/unit/moving-table.test.ts', [
     ["=== 'busy' && tries < TRIES", "=== 'busy' && tries > TRIES"],
@@ -243,7 +243,7 @@ export const moreOperations: readonly Mutant[] = [
       'if (Number.isSafeInteger(id)) seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);',
       'seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);',
     ],
-    ['  if (kind) {\n    seen.counts[kind]++;', '  if (kind && !flawOf(item)) {\n    seen.counts[kind]++;'],
+    ['  if (kind) {\n    seen.counts[kind]++;', '  if (kind && !findDefect(item)) {\n    seen.counts[kind]++;'],
     ['seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);', 'seen.highestIds[kind] = id;'],
     ['highest: Math.max(highest, number)', 'highest: number'],
   ]),
@@ -295,7 +295,7 @@ export const moreOperations: readonly Mutant[] = [
   ...plant('lib/aws.ts', 'test/unit/aws.test.ts', [
     ["'ETIMEDOUT'].includes", "'TIMEDOUT'].includes"],
     ['keepAlive: true, maxSockets: 50 }),\n  httpsAgent', 'maxSockets: 50 }),\n  httpsAgent'],
-    ['Math.min(longest, timeLeft() - RESERVE)', 'Math.min(longest, timeLeft()) - RESERVE'],
+    ['Math.min(longest, remainingMs() - RESERVE)', 'Math.min(longest, remainingMs()) - RESERVE'],
   ]),
   ...plant('lib/kms.ts', 'test/unit/aws.test.ts', [['shared ??= new', 'shared = new']]),
   ...plant('lib/fields.ts', 'test/unit/schemas.test.ts', [

@@ -1,9 +1,9 @@
-import type { Around } from '../../infra/local/front.ts';
+import type { Interceptor } from '../../infra/local/front.ts';
 
 /** Stands between load and commit: holds the functions' transactions until so many have arrived, each decided on what it read. */
 export interface Barrier {
   /** Goes around the calls of a local cloud. */
-  readonly around: Around;
+  readonly around: Interceptor;
   /** The next so many transactions wait for one another. In turn, each is made when the one before it has been. */
   raise(count: number, inTurn: boolean): void;
   /** Nobody waits any more: a request that ended without a transaction would be waited for in vain. */

@@ -1,5 +1,5 @@
 import { type Faults, openFaults } from '../../infra/local/faults.ts';
-import type { Around } from '../../infra/local/front.ts';
+import type { Interceptor } from '../../infra/local/front.ts';
 import { findUser } from '../../lib/users/user-table.ts';
 import { type Barrier, barrier } from './barrier.ts';
 import { itemsOf, putBack } from './items.ts';
@@ -25,7 +25,7 @@ export async function openBench(options: Omit<Launch, 'around'>): Promise<Bench>
   const faults = openFaults();
   const gate = barrier();
   let wait: () => Promise<unknown> = async () => undefined;
-  const delayed: Around = async (call, make) => {
+  const delayed: Interceptor = async (call, make) => {
     if (call.operation === 'TransactWriteItems' && call.by !== undefined) await wait();
     return make();
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Call } from '../../infra/local/front.ts';
-import type { ServiceAnswer } from '../../infra/local/kms.ts';
+import type { AwsCall } from '../../infra/local/front.ts';
+import type { AwsResponse } from '../../infra/local/kms.ts';
 import type { Received, Sent } from './launch.ts';
 
 /* Every secret that passes through a test is a canary: it may show up in no log line, no error and no header. */
@@ -17,7 +17,7 @@ export interface Canaries {
   /** Takes note of a request and its answer. */
   exchanged(method: string, path: string, sent: Sent, received: Received): void;
   /** Takes note of a call to AWS and its answer. */
-  called(call: Call, answer: ServiceAnswer): void;
+  called(call: AwsCall, answer: AwsResponse): void;
   /** Fails when something secret is in these lines, or in what was seen since the last time. */
   check(lines: readonly string[]): void;
 }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
-import type { Around } from '../../infra/local/front.ts';
+import type { Interceptor } from '../../infra/local/front.ts';
 import { commit } from '../../lib/table/change.ts';
 import { claim } from '../../lib/table/write.ts';
 import { type Items, itemsOf, putBack } from './items.ts';
@@ -24,7 +24,7 @@ interface Shared {
   /** The table before the first test. */
   readonly start: Items;
   /** What the file that it serves wants around its calls. */
-  around: Around | undefined;
+  around: Interceptor | undefined;
 }
 const worker = globalThis as { shared?: Promise<Shared> };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { OPERATOR } from '../../infra/local/operator.ts';
 import { VERIFIED_ATTRIBUTES } from '../../lib/integrity/item-kinds.ts';
 import { type Verification, verifyTable } from '../../lib/integrity/verify-table.ts';
-import { openWholeTable, patientClient } from '../../lib/table/whole-table.ts';
+import { openTableScanner, patientClient } from '../../lib/table/whole-table.ts';
 import type { Gatehouse } from './launch.ts';
 
 /** What `npm run verify` finds in the table of a Gatehouse. */
@@ -11,7 +11,7 @@ export async function verify({
 }: Pick<Gatehouse, 'cloud'>): Promise<Verification> {
   const client = patientClient({ endpoint, region, credentials: OPERATOR });
   try {
-    return await verifyTable(openWholeTable(VERIFIED_ATTRIBUTES, tableName, client));
+    return await verifyTable(openTableScanner(VERIFIED_ATTRIBUTES, tableName, client));
   } finally {
     client.destroy();
   }

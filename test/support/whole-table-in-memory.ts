@@ -1,11 +1,11 @@
 import type { Key } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import type { WholeTable } from '../../lib/table/whole-table.ts';
+import type { TableScanner } from '../../lib/table/whole-table.ts';
 
 /** A read of a table in memory: the keys of a snapshot, or the partition of a range. */
 export type Read = { readonly keys: readonly Key[] } | { readonly pk: string; readonly from?: string | undefined };
 
-export interface WholeTableInMemory extends WholeTable {
+export interface WholeTableInMemory extends TableScanner {
   /** What is stored: tests change it, also while it is read. */
   items: Item[];
   /** Every read but those of the scan, in order. */

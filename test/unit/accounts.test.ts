@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { changePassword } from '../../lib/accounts/change-password.ts';
-import type { Guessing } from '../../lib/accounts/guessing.ts';
+import type { LoginThrottle } from '../../lib/accounts/guessing.ts';
 import { logIn } from '../../lib/accounts/log-in.ts';
 import { finishReset, newResetKey, requestReset } from '../../lib/accounts/password-reset.ts';
 import { Failure } from '../../lib/failure.ts';
@@ -16,7 +16,7 @@ import {
   resetKey,
 } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
-import { startClock, timeLeft } from '../../lib/time-left.ts';
+import { remainingMs, setDeadline } from '../../lib/time-left.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
 import { aWhile } from '../support/a-while.ts';
@@ -38,7 +38,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
-  startClock(Number.POSITIVE_INFINITY);
+  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 /** What happened around the table, in the order in which it was over. */
@@ -56,11 +56,11 @@ const passwords: Passwords = {
   },
   isOutdated: () => outdated,
 };
-const guessing: Guessing = {
-  async reserve(login, source) {
+const throttle: LoginThrottle = {
+  async recordAttempt(login, source) {
     events.push(`reserve ${login} ${source.address} ${source.arrivedAt}`);
     return {
-      async forgive() {
+      async clearFailures() {
         await aWhile();
         events.push('forgive');
       },
@@ -69,7 +69,7 @@ const guessing: Guessing = {
   async countRequest(source) {
     events.push(`count ${source.address} ${source.arrivedAt}`);
   },
-  async mailboxProved(login, source) {
+  async mailboxProven(login, source) {
     await aWhile();
     events.push(`proved ${login} ${source.address}`);
     return [PROVED];
@@ -117,7 +117,7 @@ const reserved = 'reserve ada 203.0.113.7 1893456000700';
 const counted = 'count 203.0.113.7 1893456000700';
 
 describe('a login', () => {
-  const services = (table: RecordedTable) => ({ table, passwords, guessing });
+  const services = (table: RecordedTable) => ({ table, passwords, throttle });
 
   it('is counted, compared, and forgiven, in this order, and changes nothing', async () => {
     const table = tableOf(ada);
@@ -159,7 +159,12 @@ describe('a login', () => {
   it('that must wait does no work', async () => {
     const table = tableOf(ada);
 
-    const answer = logIn({ ...services(table), guessing: { ...guessing, reserve: refused } }, SOURCE, 'ada', 'old');
+    const answer = logIn(
+      { ...services(table), throttle: { ...throttle, recordAttempt: refused } },
+      SOURCE,
+      'ada',
+      'old',
+    );
 
     await expect(answer).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
     expect([events, table.reads]).toEqual([[], []]);
@@ -201,7 +206,7 @@ describe('a login', () => {
 });
 
 describe('a request for a reset key', () => {
-  const services = (table: RecordedTable) => ({ table, mailer, guessing });
+  const services = (table: RecordedTable) => ({ table, mailer, throttle });
   /** How long it takes, milliseconds, once all is done that it does. */
   async function timed(asking: Promise<void>): Promise<number> {
     const over = asking.then(() => Date.now() - NOW);
@@ -288,7 +293,7 @@ describe('a request for a reset key', () => {
     const left: number[] = [];
     const { get } = table;
     table.get = (key) => {
-      left.push(timeLeft());
+      left.push(remainingMs());
       return get(key);
     };
 
@@ -301,7 +306,7 @@ describe('a request for a reset key', () => {
   it('of a source that asks too often fails at once, without a look at the address', async () => {
     const table = tableOf(ada);
 
-    const asking = requestReset({ ...services(table), guessing: { ...guessing, countRequest: refused } }, SOURCE, 'x');
+    const asking = requestReset({ ...services(table), throttle: { ...throttle, countRequest: refused } }, SOURCE, 'x');
 
     await expect(asking).rejects.toMatchObject({ code: 'too-many-attempts' });
     expect([Date.now() - NOW, table.reads, events]).toEqual([0, [], []]);
@@ -309,7 +314,7 @@ describe('a request for a reset key', () => {
 });
 
 describe('a password that is set by a mailed key', () => {
-  const services = (table: RecordedTable) => ({ table, passwords, guessing, mailer });
+  const services = (table: RecordedTable) => ({ table, passwords, throttle, mailer });
   const KEY = 'k3y';
   const at = resetKey(createHash('sha256').update(KEY).digest('hex'));
   const stored = { ...at, userId: 7, resetStamp: 'reset', expires: SECONDS + 1 };
@@ -408,7 +413,7 @@ describe('a password that is set by a mailed key', () => {
     const table = tableWithKey();
 
     const finished = finishReset(
-      { ...services(table), guessing: { ...guessing, countRequest: refused } },
+      { ...services(table), throttle: { ...throttle, countRequest: refused } },
       SOURCE,
       KEY,
       'new',
@@ -420,7 +425,7 @@ describe('a password that is set by a mailed key', () => {
 });
 
 describe('a change of the own password', () => {
-  const services = (table: RecordedTable) => ({ table, passwords, guessing, mailer });
+  const services = (table: RecordedTable) => ({ table, passwords, throttle, mailer });
   const caller: Caller = { id: 7, roles: [], accountStamp: 'account', jti: 'this token', passwordChanges: 3 };
   const change = (table: RecordedTable, current = 'old', by = caller) =>
     changePassword(services(table), by, SOURCE, current, 'new');
@@ -493,7 +498,7 @@ describe('a change of the own password', () => {
     const table = tableOf(ada);
 
     const changing = changePassword(
-      { ...services(table), guessing: { ...guessing, reserve: refused } },
+      { ...services(table), throttle: { ...throttle, recordAttempt: refused } },
       caller,
       SOURCE,
       'old',

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Counts,
-  failureGivenBack,
-  forgiveness,
-  requestCounted,
-  reservation,
-  type SourceCount,
+  clearFailures,
+  type Failures,
+  recordAttempt,
+  recordRequest,
+  type SourceFailures,
+  takeBackFailure,
 } from '../../lib/accounts/attempts.ts';
 import { machineOf, networkOf } from '../../lib/accounts/source.ts';
 
@@ -20,14 +20,14 @@ const keys = {
 };
 const LIMITS = { failuresPerSource: 70, requestsPerSource: 700 };
 
-const reserve = (counts: Partial<Counts>, { arrivedAt = NOW, now = NOW } = {}) =>
-  reservation(
+const reserve = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW } = {}) =>
+  recordAttempt(
     keys,
     { network: undefined, elsewhere: undefined, source: undefined, ...counts },
     { now, arrivedAt, ...LIMITS },
   );
-const count = (source: SourceCount | undefined, failures: 0 | 1 = 1, { arrivedAt = NOW, now = NOW } = {}) =>
-  requestCounted(keys.source, source, failures, { now, arrivedAt, ...LIMITS });
+const count = (source: SourceFailures | undefined, failures: 0 | 1 = 1, { arrivedAt = NOW, now = NOW } = {}) =>
+  recordRequest(keys.source, source, failures, { now, arrivedAt, ...LIMITS });
 const refused = (retryAfter: number) => expect.objectContaining({ code: 'too-many-attempts', retryAfter });
 const asRead = ({ n, last }: { n: number; last: number }) => ({
   condition: '#n = :n AND #last = :last',
@@ -133,12 +133,12 @@ describe('a right guess', () => {
     const known = [{ act: 'Put', key: keys.network, attributes: { n: 0, last: NOW, expires: SECOND + 30 * DAY } }];
     const elsewhere = { act: 'Put', key: keys.elsewhere, attributes: { n: 0, last: NOW, expires: SECOND + DAY } };
 
-    expect(forgiveness(keys, true, NOW)).toEqual(known);
-    expect(forgiveness(keys, false, NOW)).toEqual([...known, elsewhere]);
+    expect(clearFailures(keys, true, NOW)).toEqual(known);
+    expect(clearFailures(keys, false, NOW)).toEqual([...known, elsewhere]);
   });
 
   it('gets its failure back, also where the count has been removed', () => {
-    expect(failureGivenBack(keys.source, NOW)).toEqual({
+    expect(takeBackFailure(keys.source, NOW)).toEqual({
       act: 'Update',
       key: keys.source,
       update:
@@ -198,8 +198,8 @@ describe('a source', () => {
       const since = NOW - 1000;
       const end = since + 900_000;
       const acts = [
-        (source: SourceCount, times?: object) => count(source, 0, times),
-        (source: SourceCount, times?: object) => reserve({ source }, times).writes[0],
+        (source: SourceFailures, times?: object) => count(source, 0, times),
+        (source: SourceFailures, times?: object) => reserve({ source }, times).writes[0],
       ];
 
       for (const act of acts) {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { actionsOf, isWrite } from '../../infra/local/actions.ts';
 import { openAuthorization, readPolicies } from '../../infra/local/authorization.ts';
-import type { Call } from '../../infra/local/front.ts';
-import { type Ask, type Policy, readPolicy } from '../../infra/local/policy.ts';
+import type { AwsCall } from '../../infra/local/front.ts';
+import { type AccessRequest, type Policy, readPolicy } from '../../infra/local/policy.ts';
 import { ACCOUNT, type Template } from '../../infra/local/template.ts';
 
-type Asked = Pick<Call, 'service' | 'operation' | 'input'>;
+type Asked = Pick<AwsCall, 'service' | 'operation' | 'input'>;
 
 const KEYS = 'dynamodb:LeadingKeys';
 const REGION = 'eu-north-1';
@@ -95,8 +95,8 @@ describe('what a call does to items', () => {
 });
 
 /** All that AWS asks the policies before it makes a call, of a policy that allows everything or nothing. */
-function asksOf(call: Asked, tableKey: string | undefined = undefined, allowed = true): Ask[] {
-  const asks: Ask[] = [];
+function asksOf(call: Asked, tableKey: string | undefined = undefined, allowed = true): AccessRequest[] {
+  const asks: AccessRequest[] = [];
   const policy: Policy = {
     rights: [],
     allows(ask) {

@@ -8,17 +8,17 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { clientSettings, inTime, isOutage, openConnection } from '../../lib/aws.ts';
 import { coldStartEnded, startInColdStart } from '../../lib/cold-start.ts';
 import { sharedKms } from '../../lib/kms.ts';
-import { setting } from '../../lib/setting.ts';
+import { requireEnv } from '../../lib/setting.ts';
 import { openTable } from '../../lib/table/table.ts';
 import { patientClient } from '../../lib/table/whole-table.ts';
-import { startClock, timeLeft } from '../../lib/time-left.ts';
-import { together } from '../../lib/together.ts';
+import { remainingMs, setDeadline } from '../../lib/time-left.ts';
+import { settleAll } from '../../lib/together.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
   vi.unstubAllEnvs();
-  startClock(Number.POSITIVE_INFINITY);
+  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 const error = (name: string, more: object = {}): Error => Object.assign(new Error(name), { name, ...more });
@@ -79,12 +79,12 @@ describe('a call to AWS', () => {
   const limits = (...clock: number[]) => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const timeout = vi.spyOn(AbortSignal, 'timeout');
-    for (const milliseconds of clock) startClock(milliseconds);
+    for (const milliseconds of clock) setDeadline(milliseconds);
     return timeout;
   };
 
   it('has no limit outside of a request', () => {
-    expect(timeLeft()).toBe(Number.POSITIVE_INFINITY);
+    expect(remainingMs()).toBe(Number.POSITIVE_INFINITY);
     expect(inTime()).toEqual({});
   });
 
@@ -103,7 +103,7 @@ describe('a call to AWS', () => {
 
     inTime();
 
-    expect(timeLeft()).toBe(5000);
+    expect(remainingMs()).toBe(5000);
     expect(timeout.mock.calls).toEqual([[4500]]);
   });
 
@@ -112,7 +112,7 @@ describe('a call to AWS', () => {
 
     inTime(2000);
     inTime(9000);
-    startClock(Number.POSITIVE_INFINITY);
+    setDeadline(Number.POSITIVE_INFINITY);
     inTime(2000.7);
 
     expect(timeout.mock.calls).toEqual([[2000], [7500], [2000]]);
@@ -254,7 +254,7 @@ describe('work of a cold start', () => {
 
     startInColdStart(() => later('fails', 1).then(() => Promise.reject(new Error('lost'))));
     startInColdStart(() => later('works', 5));
-    const limit = timeLeft();
+    const limit = remainingMs();
     await coldStartEnded();
 
     expect(over).toEqual(['fails', 'works']);
@@ -266,13 +266,13 @@ describe('a setting', () => {
   it('is read from the environment', () => {
     vi.stubEnv('SOME_SETTING', 'value');
 
-    expect(setting('SOME_SETTING')).toBe('value');
+    expect(requireEnv('SOME_SETTING')).toBe('value');
   });
 
   it.each([undefined, ''])('that is %j ends the start in one sentence', (value) => {
     vi.stubEnv('SOME_SETTING', value);
 
-    expect(() => setting('SOME_SETTING')).toThrow(
+    expect(() => requireEnv('SOME_SETTING')).toThrow(
       new Error('The setting SOME_SETTING is missing from the environment'),
     );
   });
@@ -287,7 +287,7 @@ describe('work side by side', () => {
       throw new Error(name);
     };
 
-    const both = together([fails('first', 20), fails('second', 1), fails('third', 30)]);
+    const both = settleAll([fails('first', 20), fails('second', 1), fails('third', 30)]);
 
     await expect(both).rejects.toThrow('first');
     expect(over).toEqual(['second', 'first', 'third']);
@@ -296,6 +296,6 @@ describe('work side by side', () => {
   it('returns what each part has returned, in order', async () => {
     const late = new Promise<string>((resolve) => setImmediate(() => resolve('late')));
 
-    expect(await together([late, Promise.resolve(7)])).toEqual(['late', 7]);
+    expect(await settleAll([late, Promise.resolve(7)])).toEqual(['late', 7]);
   });
 });

@@ -3,7 +3,7 @@ import type { Access } from '../../lib/contract.ts';
 import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { set, versionIs, type Write } from '../../lib/table/write.ts';
-import { startClock } from '../../lib/time-left.ts';
+import { setDeadline } from '../../lib/time-left.ts';
 import { type Caller, changeAs, findCallerUser, requireAuthorized } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
 import { aWhile } from '../support/a-while.ts';
@@ -11,7 +11,7 @@ import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
 
 afterEach(() => {
   vi.useRealTimers();
-  startClock(Number.POSITIVE_INFINITY);
+  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 const CALLER: Caller = { id: 7, roles: [], accountStamp: 'stamp', jti: 'token', passwordChanges: 2 };
@@ -295,7 +295,7 @@ describe('precedence', () => {
     vi.useFakeTimers({ now: 1_000_000_000_000 });
     const table = tableWith({}, [{ ...precedenceKey(7), until: 2_000_000_000_000 }]);
     const ended: [string, number][] = [];
-    startClock(left);
+    setDeadline(left);
 
     void changeOf(table, INTEGRATORS, [OTHER]).catch(({ code }) => ended.push([code, Date.now() - 1_000_000_000_000]));
     await vi.advanceTimersByTimeAsync(10_000);

@@ -8,7 +8,7 @@ import type { Contract } from '../../lib/contract.ts';
 import { Failure, type FailureCode } from '../../lib/failure.ts';
 import { endpoint, type Request } from '../../lib/http/endpoint.ts';
 import { ok, okEmpty } from '../../lib/http/response.ts';
-import { startClock, timeLeft } from '../../lib/time-left.ts';
+import { remainingMs, setDeadline } from '../../lib/time-left.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { makeKey } from '../support/mint.ts';
 import { NOW, signedBy, useStillClock } from '../support/tokens.ts';
@@ -16,7 +16,7 @@ import { NOW, signedBy, useStillClock } from '../support/tokens.ts';
 /* An endpoint is called as Lambda calls it, with the events of API Gateway. */
 
 const lines = useLogLines();
-afterEach(() => startClock(Number.POSITIVE_INFINITY));
+afterEach(() => setDeadline(Number.POSITIVE_INFINITY));
 
 const REQUEST_ID = 'request-1';
 type Parts = {
@@ -160,7 +160,7 @@ describe('a request', () => {
     });
     let left = 0;
     const handler = endpoint(OPEN, async () => {
-      left = timeLeft();
+      left = remainingMs();
       over.push('request');
       return okEmpty();
     });
@@ -433,7 +433,7 @@ describe('an endpoint that is not open', () => {
   it('reads its keys in the cold start, for two seconds at the most', () => {
     endpointOf({ ...OPEN, access: 'authenticated' });
 
-    expect(timeLeft()).toBe(2000 + RESERVE);
+    expect(remainingMs()).toBe(2000 + RESERVE);
     expect(Date.now()).toBe(NOW * 1000);
   });
 });

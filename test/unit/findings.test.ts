@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Finding, FindingKind } from '../../lib/integrity/finding.ts';
-import { NoGatehouseTable, survey } from '../../lib/integrity/survey.ts';
+import { NotGatehouseTable, survey } from '../../lib/integrity/survey.ts';
 import { countByKind, verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
@@ -144,7 +144,7 @@ describe('a table', () => {
   ])('with an item that has %s is none of Gatehouse', async (_, item) => {
     const table = wholeTableInMemory([...INTACT_ITEMS, item as Item]);
 
-    await expect(verifyTable(table)).rejects.toThrow(NoGatehouseTable);
+    await expect(verifyTable(table)).rejects.toThrow(NotGatehouseTable);
   });
 
   it('tells its progress after each page', async () => {

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openGuessing } from '../../lib/accounts/guessing.ts';
+import { openLoginThrottle } from '../../lib/accounts/guessing.ts';
 import { coldStartEnded } from '../../lib/cold-start.ts';
 import { Failure } from '../../lib/failure.ts';
 import type { Table } from '../../lib/table/table.ts';
-import { startClock } from '../../lib/time-left.ts';
+import { setDeadline } from '../../lib/time-left.ts';
 import { useOpenedConnections } from '../support/opened-connections.ts';
 import { recordedTable } from '../support/recorded-table.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
@@ -25,25 +25,25 @@ beforeEach(() => {
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.useRealTimers();
-  startClock(Number.POSITIVE_INFINITY);
+  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 async function guessingOn(table: Table, ...replies: Reply[]) {
   const { settings, asked, inputs } = scripted(...replies);
-  const guessing = openGuessing(table, LIMITS, 'pepper', new KMSClient(settings));
+  const throttle = openLoginThrottle(table, LIMITS, 'pepper', new KMSClient(settings));
   await coldStartEnded();
-  startClock(Number.POSITIVE_INFINITY);
-  return { guessing, asked, inputs };
+  setDeadline(Number.POSITIVE_INFINITY);
+  return { throttle, asked, inputs };
 }
 const from = (address: string) => ({ address, arrivedAt: NOW });
 
 describe('the secret that hides names and addresses', () => {
   it('is a MAC of KMS, made once in the cold start', async () => {
-    const { guessing, inputs } = await guessingOn(recordedTable(), MAC);
+    const { throttle, inputs } = await guessingOn(recordedTable(), MAC);
     const before = inputs().length;
 
-    await guessing.countRequest(from('203.0.113.7'));
-    await guessing.reserve('ada', from('203.0.113.7'));
+    await throttle.countRequest(from('203.0.113.7'));
+    await throttle.recordAttempt('ada', from('203.0.113.7'));
 
     const Message = Buffer.from('gatehouse: who guesses at which login').toString('base64');
     expect(before).toBe(1);
@@ -52,20 +52,20 @@ describe('the secret that hides names and addresses', () => {
 
   it('that the cold start did not get is asked for again by each request until there is one', async () => {
     const outage = { error: 'KMSInternalException', status: 500 };
-    const { guessing, asked } = await guessingOn(recordedTable(), outage, outage, MAC);
+    const { throttle, asked } = await guessingOn(recordedTable(), outage, outage, MAC);
 
-    await expect(guessing.countRequest(from('203.0.113.7'))).rejects.toMatchObject({ name: 'KMSInternalException' });
-    await guessing.countRequest(from('203.0.113.7'));
-    await guessing.countRequest(from('203.0.113.7'));
+    await expect(throttle.countRequest(from('203.0.113.7'))).rejects.toMatchObject({ name: 'KMSInternalException' });
+    await throttle.countRequest(from('203.0.113.7'));
+    await throttle.countRequest(from('203.0.113.7'));
 
     expect(asked).toHaveLength(3);
   });
 
   it('is asked for by nobody twice at the same moment', async () => {
     const outage = { error: 'KMSInternalException', status: 500 };
-    const { guessing, asked } = await guessingOn(recordedTable(), outage, MAC);
+    const { throttle, asked } = await guessingOn(recordedTable(), outage, MAC);
 
-    await Promise.all([guessing.countRequest(from('203.0.113.7')), guessing.countRequest(from('203.0.113.8'))]);
+    await Promise.all([throttle.countRequest(from('203.0.113.7')), throttle.countRequest(from('203.0.113.8'))]);
 
     expect(asked).toHaveLength(2);
   });
@@ -74,7 +74,7 @@ describe('the secret that hides names and addresses', () => {
     const { settings, asked } = scripted(MAC);
     const timeout = vi.spyOn(AbortSignal, 'timeout');
 
-    openGuessing(recordedTable(), LIMITS, 'pepper', new KMSClient(settings));
+    openLoginThrottle(recordedTable(), LIMITS, 'pepper', new KMSClient(settings));
     await coldStartEnded();
 
     expect(timeout.mock.calls).toEqual([[2000]]);
@@ -96,10 +96,10 @@ describe('a guess', () => {
 
   it('is counted by its login and network, by its login elsewhere and by its source, each under its own key', async () => {
     const table = recordedTable();
-    const { guessing } = await guessingOn(table, MAC);
+    const { throttle } = await guessingOn(table, MAC);
 
-    const attempt = await guessing.reserve('ada', from('203.0.113.7'));
-    await attempt.forgive();
+    const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
+    await attempt.clearFailures();
 
     expect(table.reads).toEqual([[network, elsewhere, source]]);
     expect(table.transacted).toMatchObject([
@@ -123,10 +123,10 @@ describe('a guess', () => {
       { ...network, ...counts },
     ];
     const table = recordedTable(...items);
-    const { guessing } = await guessingOn(table, MAC);
+    const { throttle } = await guessingOn(table, MAC);
 
-    const attempt = await guessing.reserve('ada', from('203.0.113.7'));
-    await attempt.forgive();
+    const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
+    await attempt.clearFailures();
 
     expect(table.transacted).toMatchObject([
       [{ key: network, attributes: { n: 3 } }],
@@ -140,9 +140,9 @@ describe('a guess', () => {
 
   it('waits as its login must, and is counted nowhere then', async () => {
     const table = recordedTable({ ...elsewhere, n: 11, last: NOW - 500, expires: NOW / 1000 + 60 });
-    const { guessing } = await guessingOn(table, MAC);
+    const { throttle } = await guessingOn(table, MAC);
 
-    const refused = guessing.reserve('ada', from('203.0.113.7'));
+    const refused = throttle.recordAttempt('ada', from('203.0.113.7'));
 
     await expect(refused).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 2 });
     expect([table.transacted, table.updated]).toEqual([[], []]);
@@ -151,38 +151,38 @@ describe('a guess', () => {
   it('that cannot be counted against its source is not made', async () => {
     const table = recordedTable();
     table.updates.push(new Failure('unavailable'));
-    const { guessing } = await guessingOn(table, MAC);
+    const { throttle } = await guessingOn(table, MAC);
 
-    await expect(guessing.reserve('ada', from('203.0.113.7'))).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(throttle.recordAttempt('ada', from('203.0.113.7'))).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   it('is rejected when its source has had its share meanwhile', async () => {
     const table = recordedTable();
-    const { guessing } = await guessingOn(table, MAC);
+    const { throttle } = await guessingOn(table, MAC);
     table.update = async () => {
       table.items = [{ ...source, n: 100, requests: 200, since: NOW - 60_000 }];
       return undefined;
     };
 
-    const refused = guessing.reserve('ada', from('203.0.113.7'));
+    const refused = throttle.recordAttempt('ada', from('203.0.113.7'));
 
     await expect(refused).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
   });
 
   it('that was right and cannot be forgiven in an outage is right all the same', async () => {
     const table = recordedTable();
-    const { guessing } = await guessingOn(table, MAC);
-    const attempt = await guessing.reserve('ada', from('203.0.113.7'));
+    const { throttle } = await guessingOn(table, MAC);
+    const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
     table.transact = async () => {
       throw Object.assign(new Error('lost'), { name: 'TimeoutError' });
     };
 
-    await expect(attempt.forgive()).resolves.toBeUndefined();
+    await expect(attempt.clearFailures()).resolves.toBeUndefined();
     expect(table.updated).toHaveLength(2);
     table.transact = async () => {
       throw new TypeError('a defect');
     };
-    await expect(attempt.forgive()).rejects.toThrow('a defect');
+    await expect(attempt.clearFailures()).rejects.toThrow('a defect');
   });
 });
 
@@ -192,9 +192,9 @@ describe('a request that is no guess', () => {
 
   it('is counted against its source alone, and as no failure', async () => {
     const table = recordedTable();
-    const { guessing } = await guessingOn(table, MAC);
+    const { throttle } = await guessingOn(table, MAC);
 
-    await guessing.countRequest(from(address));
+    await throttle.countRequest(from(address));
 
     expect(table.reads).toEqual([[source]]);
     expect(table.transacted).toEqual([]);
@@ -209,8 +209,8 @@ describe('a request that is no guess', () => {
     const one = await guessingOn(lucky, MAC);
     const other = await guessingOn(unlucky, MAC);
 
-    await one.guessing.countRequest(from(address));
-    const failing = other.guessing.countRequest(from(address));
+    await one.throttle.countRequest(from(address));
+    const failing = other.throttle.countRequest(from(address));
 
     await expect(failing).rejects.toMatchObject({ code: 'unavailable' });
     expect([lucky.updated.length, unlucky.updated.length]).toEqual([5, 5]);
@@ -221,14 +221,14 @@ describe('a request that is no guess', () => {
   it('is rejected when its source has had its share, also when that came about meanwhile', async () => {
     const table = recordedTable();
     table.updates.push(false);
-    const { guessing } = await guessingOn(table, MAC);
+    const { throttle } = await guessingOn(table, MAC);
     const { update } = table;
     table.update = async (write) => {
       table.items = [{ ...source, n: 0, requests: 1000, since: NOW - 60_000 }];
       return update(write);
     };
 
-    const refused = guessing.countRequest(from(address));
+    const refused = throttle.countRequest(from(address));
 
     await expect(refused).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
     expect(table.updated).toHaveLength(1);
@@ -236,9 +236,9 @@ describe('a request that is no guess', () => {
 });
 
 it('a mailed key ends the waits of its login in its network, and gives the source nothing back', async () => {
-  const { guessing } = await guessingOn(recordedTable(), MAC);
+  const { throttle } = await guessingOn(recordedTable(), MAC);
 
-  const writes = await guessing.mailboxProved('ada', from('203.0.113.7'));
+  const writes = await throttle.mailboxProven('ada', from('203.0.113.7'));
 
   expect(writes.map(({ key }) => key.sk)).toEqual([`NETWORK#${hidden('203.0.113 ada')}`, 'ELSEWHERE']);
   expect(writes.map(({ key }) => key.pk)).toEqual(Array(2).fill(`ATTEMPTS#${hidden('ada')}`));
@@ -248,5 +248,5 @@ it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY'])('does not 
   for (const each of ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY']) vi.stubEnv(each, '1');
   vi.stubEnv(name, '');
 
-  expect(() => openGuessing(recordedTable())).toThrow(`The setting ${name} is missing`);
+  expect(() => openLoginThrottle(recordedTable())).toThrow(`The setting ${name} is missing`);
 });

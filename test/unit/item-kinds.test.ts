@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { collectionOf, flawOf, VERIFIED_ATTRIBUTES } from '../../lib/integrity/item-kinds.ts';
+import { collectionOf, findDefect, VERIFIED_ATTRIBUTES } from '../../lib/integrity/item-kinds.ts';
 import type { Key } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
@@ -248,24 +248,24 @@ describe.each(Object.entries(KINDS))('an item of the kind %s', (_, kind) => {
     Object.entries(attributes).flatMap(([name, type]) => TYPES[type][side].map((value) => ({ name, type, value })));
 
   it.each(keys)('is known by the key %s / %s', (pk, sk) => {
-    expect(flawOf(itemOf(kind, [pk, sk]))).toBeUndefined();
+    expect(findDefect(itemOf(kind, [pk, sk]))).toBeUndefined();
   });
 
   it('may have attributes that the verification never reads', () => {
-    expect(flawOf({ ...itemOf(kind), passwordHash: 7, other: null })).toBeUndefined();
+    expect(findDefect({ ...itemOf(kind), passwordHash: 7, other: null })).toBeUndefined();
   });
 
   it.each(values('right'))('may have as $name, which is $type, $value', ({ name, value }) => {
     const item = withValue(itemOf(kind), name, value);
     const isOwnId = name === 'id' && collectionOf(item) !== undefined;
 
-    expect(flawOf(item)?.kind).toBe(isOwnId ? 'wrong-id' : undefined);
+    expect(findDefect(item)?.kind).toBe(isOwnId ? 'wrong-id' : undefined);
   });
 
   it.each(values('wrong'))('is damaged where $name, which is $type, is $value', ({ name, value }) => {
     const [[pk, sk] = ['', '']] = keys;
 
-    const flaw = flawOf(withValue(itemOf(kind), name, value));
+    const flaw = findDefect(withValue(itemOf(kind), name, value));
 
     expect(flaw).toEqual({
       kind: 'damaged-item',
@@ -281,7 +281,7 @@ describe.each(Object.entries(KINDS))('an item of the kind %s', (_, kind) => {
     const required = Object.entries(attributes).filter(([, type]) => !type.endsWith('absent'));
     const [pk, sk] = keys[0] as [string, string];
 
-    expect(flawOf({ pk, sk })?.says).toBe(
+    expect(findDefect({ pk, sk })?.says).toBe(
       required.length > 0
         ? `${pk} / ${sk} lacks or has wrong: ${required.map(([name]) => name).join(', ')}.`
         : undefined,
@@ -291,7 +291,7 @@ describe.each(Object.entries(KINDS))('an item of the kind %s', (_, kind) => {
   it.each(strange)('is not known by the key %s / %s', (pk, sk) => {
     const item = itemOf(kind, [pk, sk]);
 
-    expect(flawOf(item)?.kind).toMatch(pk === 'JWKS' ? /./ : /^unknown-item$/);
+    expect(findDefect(item)?.kind).toMatch(pk === 'JWKS' ? /./ : /^unknown-item$/);
   });
 });
 
@@ -301,7 +301,7 @@ describe('a user, integration or parameter', () => {
     (name) => {
       const item = itemOf(KINDS[name] as ItemKind);
 
-      expect(flawOf({ ...item, id: 8 })).toEqual({
+      expect(findDefect({ ...item, id: 8 })).toEqual({
         kind: 'wrong-id',
         keys: [{ pk: item.pk, sk: item.sk }],
         says: `${item.pk} / 0000000000000007 says that its id is 8.`,
@@ -315,8 +315,8 @@ describe('a user, integration or parameter', () => {
   it('may have every id that there can be', () => {
     const user = itemOf(KINDS.user as ItemKind);
 
-    expect(flawOf({ ...user, sk: '9007199254740991', id: LARGEST })).toBeUndefined();
-    expect(flawOf({ ...user, sk: '0000000000000001', id: 1 })).toBeUndefined();
+    expect(findDefect({ ...user, sk: '9007199254740991', id: LARGEST })).toBeUndefined();
+    expect(findDefect({ ...user, sk: '0000000000000001', id: 1 })).toBeUndefined();
   });
 });
 
@@ -324,7 +324,7 @@ describe('a public key', () => {
   const key: Item = { pk: 'JWKS', sk: kid, jwk: { ...jwk, kid } };
 
   it('is known by its thumbprint', () => {
-    expect(flawOf(key)).toBeUndefined();
+    expect(findDefect(key)).toBeUndefined();
   });
 
   it.each<[string, Partial<Item>]>([
@@ -334,7 +334,7 @@ describe('a public key', () => {
   ])('that %s is wrong', (_, changes) => {
     const item = { ...key, ...changes };
 
-    expect(flawOf(item)).toEqual({
+    expect(findDefect(item)).toEqual({
       kind: 'wrong-signing-key',
       keys: [{ pk: 'JWKS', sk: item.sk }],
       says: `JWKS / ${item.sk} holds a key whose id is ${kid}.`,
@@ -348,12 +348,12 @@ describe('a public key', () => {
   it.each(['x', 'y'])('with another %s is wrong', (name) => {
     const changed = { ...jwk, kid, [name]: 'another' };
 
-    expect(flawOf({ ...key, jwk: changed })?.says).toContain(`whose id is ${thumbprint(changed)}`);
+    expect(findDefect({ ...key, jwk: changed })?.says).toContain(`whose id is ${thumbprint(changed)}`);
   });
 
   it.each(['kid', 'kty', 'crv', 'x', 'y'])('without %s, or with another type of it, is damaged', (name) => {
     for (const value of [undefined, 7, null]) {
-      expect(flawOf({ ...key, jwk: { ...jwk, kid, [name]: value } })).toMatchObject({
+      expect(findDefect({ ...key, jwk: { ...jwk, kid, [name]: value } })).toMatchObject({
         kind: 'damaged-item',
         says: `JWKS / ${kid} lacks or has wrong: jwk.${name}.`,
       });
@@ -361,24 +361,24 @@ describe('a public key', () => {
   });
 
   it.each([undefined, 'text', null])('that is %j is damaged', (value) => {
-    expect(flawOf({ ...key, jwk: value })?.says).toBe(`JWKS / ${kid} lacks or has wrong: jwk.`);
+    expect(findDefect({ ...key, jwk: value })?.says).toBe(`JWKS / ${kid} lacks or has wrong: jwk.`);
   });
 
   it('is every item beside the oldest valid token', () => {
-    expect(flawOf({ pk: 'JWKS', sk: 'not-before', seconds: 1 })?.kind).toBe('damaged-item');
-    expect(flawOf({ pk: 'JWKS', sk: 'NOT-BEFORE', jwk: { ...jwk, kid } })?.says).toContain('seconds');
+    expect(findDefect({ pk: 'JWKS', sk: 'not-before', seconds: 1 })?.kind).toBe('damaged-item');
+    expect(findDefect({ pk: 'JWKS', sk: 'NOT-BEFORE', jwk: { ...jwk, kid } })?.says).toContain('seconds');
   });
 });
 
 it('a set with several wrong elements is named once', () => {
   const roster = { pk: 'ADMINS', sk: 'ROSTER', ids: new Set([0, -1, 1]) };
 
-  expect(flawOf(roster)?.says).toBe('ADMINS / ROSTER lacks or has wrong: ids.');
+  expect(findDefect(roster)?.says).toBe('ADMINS / ROSTER lacks or has wrong: ids.');
 });
 
 describe('an item of no kind', () => {
   it('is named, and left to the operator', () => {
-    expect(flawOf({ pk: 'GHOST', sk: 'x', id: 1 })).toEqual({
+    expect(findDefect({ pk: 'GHOST', sk: 'x', id: 1 })).toEqual({
       kind: 'unknown-item',
       keys: [{ pk: 'GHOST', sk: 'x' }],
       says: 'GHOST / x is of no kind that this version knows.',

@@ -4,7 +4,7 @@ import { invite, openMailer } from '../../lib/mail/mail.ts';
 import { findMailCount, MAILS_PER_WINDOW, mailCounted } from '../../lib/mail/mail-limit.ts';
 import { OCCASIONS } from '../../lib/mail/occasion.ts';
 import type { Table } from '../../lib/table/table.ts';
-import { startClock } from '../../lib/time-left.ts';
+import { setDeadline } from '../../lib/time-left.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { useOpenedConnections } from '../support/opened-connections.ts';
@@ -29,7 +29,7 @@ beforeEach(() => {
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
-  startClock(Number.POSITIVE_INFINITY);
+  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 const SENT = { MessageId: '1' };
@@ -115,7 +115,7 @@ describe('a mail with a link', () => {
     const { mailer } = mailerThatGets(SENT, SENT);
     vi.spyOn(Date, 'now').mockReturnValue(0);
 
-    startClock(9000);
+    setDeadline(9000);
     await mailer.sendLink('reset', ada, 'k3y');
 
     expect(timeout.mock.calls).toContainEqual([8500]);

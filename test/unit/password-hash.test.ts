@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { password } from '../../lib/passwords/password-schema.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
-import { startClock } from '../../lib/time-left.ts';
+import { setDeadline } from '../../lib/time-left.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
 
 /* What is asked of argon2 and of KMS. Stored hashes have the least cost wherever the cost is not what a test is about. */
@@ -12,7 +12,7 @@ import { type Reply, scripted } from '../support/scripted-client.ts';
 afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
-  startClock(Number.POSITIVE_INFINITY);
+  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 const MAC = Buffer.alloc(32, 7);
@@ -131,7 +131,7 @@ describe('a password', () => {
 
   it('is given up in time for the request to be answered', async () => {
     const { passwords } = passwordsWhereKmsAnswers(macOf(MAC));
-    startClock(0);
+    setDeadline(0);
 
     await expect(passwords.matches('password', phc())).rejects.toMatchObject({ name: 'AbortError' });
   });

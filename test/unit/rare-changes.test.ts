@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { adoptTable, NotGatehouseTable, SKIPPED_IDS } from '../../lib/restore/adopt-table.ts';
 import { entityKey, precedenceKey, rosterKey, sequenceKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import type { WholeTable } from '../../lib/table/whole-table.ts';
+import type { TableScanner } from '../../lib/table/whole-table.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
 import { precedenceWait, takePrecedence } from '../../lib/users/precedence.ts';
 import { cancelledBy, recordedTable } from '../support/recorded-table.ts';
@@ -59,7 +59,7 @@ describe('the adoption of a restored table', () => {
       async *scan() {
         yield* pages;
       },
-    }) as Partial<WholeTable> as WholeTable;
+    }) as Partial<TableScanner> as TableScanner;
   it('moves both sequences on as long as nothing takes an id meanwhile', async () => {
     const table = recordedTable(roster, { ...sequenceKey('USER'), n: 12 });
 

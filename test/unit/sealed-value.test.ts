@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
 import { sharedKms } from '../../lib/kms.ts';
-import { startClock } from '../../lib/time-left.ts';
+import { setDeadline } from '../../lib/time-left.ts';
 
 /* What is asked of KMS for the values of parameters, and what becomes of its failures. */
 
 afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
-  startClock(Number.POSITIVE_INFINITY);
+  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 const DATA_KEY = Buffer.alloc(32, 7);
@@ -97,7 +97,7 @@ describe('a sealed value', () => {
 
   it('is given up half a second before the request must be answered', async () => {
     const asked = kmsAnswers(dataKey, { Plaintext: DATA_KEY });
-    startClock(0);
+    setDeadline(0);
 
     await unseal((await openSeal(7))('value', 7_000_001), 7_000_001);
 

@@ -3,14 +3,14 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LONGEST_READ, openTable } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { startClock } from '../../lib/time-left.ts';
+import { setDeadline } from '../../lib/time-left.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
 
 /* What is asked of DynamoDB, and what is made of answers that the embedded engine never gives. */
 
 afterEach(() => {
   vi.restoreAllMocks();
-  startClock(Number.POSITIVE_INFINITY);
+  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 function tableThatAnswers(...replies: Reply[]) {
@@ -364,7 +364,7 @@ it.each([
   '%s gives up half a second before the request must be answered',
   async (_, call) => {
     const { table, asked } = tableThatAnswers({});
-    startClock(0);
+    setDeadline(0);
 
     await call(table).catch(() => undefined);
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { sharedKms } from '../../lib/kms.ts';
-import { startClock } from '../../lib/time-left.ts';
+import { setDeadline } from '../../lib/time-left.ts';
 import { issueToken } from '../../lib/tokens/issue-token.ts';
 import { openSigner, readKeySet } from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
@@ -274,11 +274,11 @@ describe('the signer', () => {
 
   it('gives up half a second before the request must be answered', async () => {
     const { asked } = kmsAnswers(one.reply, { Signature: asn1('x', one.privateKey) });
-    startClock(0);
+    setDeadline(0);
 
     const signer = await openSigner(recordedTable({ pk: 'JWKS', sk: one.jwk.kid }), ['first'])();
     await signer.sign('x');
-    startClock(Number.POSITIVE_INFINITY);
+    setDeadline(Number.POSITIVE_INFINITY);
 
     expect(asked.map(({ signal }) => (signal as AbortSignal | undefined)?.aborted)).toEqual([true, true]);
   });

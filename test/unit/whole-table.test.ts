@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { openWholeTable } from '../../lib/table/whole-table.ts';
+import { openTableScanner } from '../../lib/table/whole-table.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
 
 afterEach(() => {
@@ -11,7 +11,7 @@ afterEach(() => {
 function tableThatAnswers(...replies: Reply[]) {
   const { settings, asked, inputs } = scripted(...replies);
   const client = new DynamoDBClient(settings);
-  return { whole: openWholeTable(['login', 'n'], 'Gates', client), asked, inputs };
+  return { whole: openTableScanner(['login', 'n'], 'Gates', client), asked, inputs };
 }
 
 const key = (sk: string) => ({ pk: 'a', sk });
@@ -138,6 +138,6 @@ describe('a range', () => {
 it('is the table that the stack names', () => {
   vi.stubEnv('TABLE_NAME', '');
 
-  expect(() => openWholeTable([])).toThrow('The setting TABLE_NAME is missing from the environment');
+  expect(() => openTableScanner([])).toThrow('The setting TABLE_NAME is missing from the environment');
   vi.unstubAllEnvs();
 });
