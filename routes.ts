@@ -1,10 +1,10 @@
 import * as Accounts from './lib/accounts/account-contracts.ts';
 import { ListAudits } from './lib/audit/audit-contracts.ts';
-import type { Contract } from './lib/contract.ts';
-import { GetHealth } from './lib/health.ts';
-import { GetInfo } from './lib/info.ts';
+import type { Contract } from './lib/contract/contract.ts';
 import * as Integrations from './lib/integrations/integration-contracts.ts';
 import * as Parameters from './lib/integrations/parameter-contracts.ts';
+import { GetHealth } from './lib/status/health.ts';
+import { GetInfo } from './lib/status/info.ts';
 import { PublishKeys } from './lib/tokens/token-contracts.ts';
 import * as Users from './lib/users/user-contracts.ts';
 

@@ -1,6 +1,6 @@
 import { Authenticate } from '../lib/accounts/account-contracts.ts';
-import { openLoginThrottle } from '../lib/accounts/guessing.ts';
 import { logIn } from '../lib/accounts/log-in.ts';
+import { openLoginThrottle } from '../lib/accounts/login-throttle.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';

@@ -1,6 +1,6 @@
 import { ChangePassword } from '../lib/accounts/account-contracts.ts';
 import { changePassword } from '../lib/accounts/change-password.ts';
-import { openLoginThrottle } from '../lib/accounts/guessing.ts';
+import { openLoginThrottle } from '../lib/accounts/login-throttle.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
 import { openMailer } from '../lib/mail/mail.ts';

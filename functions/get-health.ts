@@ -1,6 +1,6 @@
-import { GetHealth, health } from '../lib/health.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
+import { GetHealth, health } from '../lib/status/health.ts';
 import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();

@@ -1,4 +1,4 @@
-import { Failure } from '../lib/failure.ts';
+import { Failure } from '../lib/contract/failure.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { etag, ok } from '../lib/http/response.ts';
 import { integrationView } from '../lib/integrations/integration.ts';

@@ -1,4 +1,4 @@
-import { ROLES } from '../lib/contract.ts';
+import { ROLES } from '../lib/contract/contract.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
 import { ListAuthorities } from '../lib/users/user-contracts.ts';

@@ -1,5 +1,5 @@
 import { RequestReset } from '../lib/accounts/account-contracts.ts';
-import { openLoginThrottle } from '../lib/accounts/guessing.ts';
+import { openLoginThrottle } from '../lib/accounts/login-throttle.ts';
 import { requestReset } from '../lib/accounts/password-reset.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';

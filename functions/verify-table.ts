@@ -1,7 +1,7 @@
 import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
 import { countByKind, verifyTable } from '../lib/integrity/verify-table.ts';
-import { log } from '../lib/log.ts';
-import { openTableScanner } from '../lib/table/whole-table.ts';
+import { log } from '../lib/runtime/log.ts';
+import { openTableScanner } from '../lib/table/table-scanner.ts';
 
 const table = openTableScanner(VERIFIED_ATTRIBUTES);
 

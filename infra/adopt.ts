@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { adoptTable, NotGatehouseTable, SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
 import { openTable } from '../lib/table/table.ts';
-import { openTableScanner, patientClient } from '../lib/table/whole-table.ts';
-import { type LocalTable, openLocalTable } from './local/local-table.ts';
+import { openTableScanner, patientClient } from '../lib/table/table-scanner.ts';
+import { type LocalTable, openLocalTable } from './local/aws/local-table.ts';
 
 /* `npm run adopt`: makes a table that was restored from a backup safe to put into service. docs/operating.md has the procedure. */
 

@@ -1,4 +1,4 @@
-import { requireEnv } from '../lib/setting.ts';
+import { requireEnv } from '../lib/runtime/env.ts';
 
 /**
  * Takes the place of the SDK's chain of credential providers in the bundles: Lambda gives a function its credentials in the

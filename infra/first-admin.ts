@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { DescribeTableCommand, DynamoDBClient, ListTagsOfResourceCommand } from '@aws-sdk/client-dynamodb';
 import * as v from 'valibot';
-import { Failure } from '../lib/failure.ts';
+import { Failure } from '../lib/contract/failure.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
 import { createFirstAdministrator } from '../lib/users/first-administrator.ts';

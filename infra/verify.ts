@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
-import { Failure } from '../lib/failure.ts';
+import { Failure } from '../lib/contract/failure.ts';
 import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
 import { repairTable } from '../lib/integrity/repair-table.ts';
 import { NotGatehouseTable } from '../lib/integrity/survey.ts';
 import { type Verification, verifyTable } from '../lib/integrity/verify-table.ts';
 import { openTable } from '../lib/table/table.ts';
-import { openTableScanner, patientClient } from '../lib/table/whole-table.ts';
-import { type LocalTable, openLocalTable } from './local/local-table.ts';
+import { openTableScanner, patientClient } from '../lib/table/table-scanner.ts';
+import { type LocalTable, openLocalTable } from './local/aws/local-table.ts';
 
 /* `npm run verify`: whether every rule that spans items of a table holds; with --repair, mends what follows from others. */
 

@@ -7,8 +7,8 @@ import {
   recordRequest,
   takeBackFailure,
   waitAfter,
-} from '../lib/accounts/attempts.ts';
-import { machineOf, networkOf } from '../lib/accounts/source.ts';
+} from '../lib/accounts/login-throttle-rules.ts';
+import { machineOf, networkOf } from '../lib/contract/source.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 const HOUR = 3_600_000;

@@ -14,12 +14,19 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { meterCapacity, tokenBucket } from '../infra/local/capacity.ts';
-import { startEngine } from '../infra/local/engine.ts';
-import { startAwsEndpoint } from '../infra/local/front.ts';
-import { bytesAfterUpdate, type Item, itemBytes, readUnits, type Value, writeUnits } from '../infra/local/item-size.ts';
-import type { AwsResponse } from '../infra/local/kms.ts';
-import { localMailbox } from '../infra/local/mailbox.ts';
+import { startAwsEndpoint } from '../infra/local/aws/aws-endpoint.ts';
+import { meterCapacity, tokenBucket } from '../infra/local/aws/capacity.ts';
+import { startEngine } from '../infra/local/aws/engine.ts';
+import {
+  bytesAfterUpdate,
+  type Item,
+  itemBytes,
+  readUnits,
+  type Value,
+  writeUnits,
+} from '../infra/local/aws/item-size.ts';
+import type { AwsResponse } from '../infra/local/aws/kms.ts';
+import { localMailbox } from '../infra/local/aws/mailbox.ts';
 import { OPERATOR } from '../infra/local/operator.ts';
 import { openMemoryState } from '../infra/local/state.ts';
 import { startGatehouse } from './support/gatehouse.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Failure } from '../lib/failure.ts';
+import { Failure } from '../lib/contract/failure.ts';
+import { setDeadline } from '../lib/runtime/deadline.ts';
 import { change, commit, unlessUnavailable } from '../lib/table/change.ts';
 import type { Table } from '../lib/table/table.ts';
 import type { OnConditionFailed, Write } from '../lib/table/write.ts';
-import { setDeadline } from '../lib/time-left.ts';
 import { aWhile } from './support/a-while.ts';
 
 /* Load, decide, commit, against a table that answers as it is told. */

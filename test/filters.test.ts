@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Filter, fulfils } from '../lib/list-query.ts';
+import { type Filter, fulfils } from '../lib/contract/list-query.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
 const gatehouse = useGatehouse();

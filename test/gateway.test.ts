@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Api, type Cors, startGateway } from '../infra/local/gateway.ts';
+import { type Api, type Cors, startGateway } from '../infra/local/gateway/gateway.ts';
 
 const ROUTES = new Map([
   ['GET /things/{id}', 'get-thing'],

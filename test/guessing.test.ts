@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openFaults, type Rule } from '../infra/local/faults.ts';
-import type { Interceptor } from '../infra/local/front.ts';
+import type { Interceptor } from '../infra/local/aws/aws-endpoint.ts';
+import { openFaults, type Rule } from '../infra/local/aws/faults.ts';
 import type { Item } from '../lib/table/table.ts';
 import { put, remove } from '../lib/table/write.ts';
 import { type Gatehouse, type Received, startGatehouse, useGatehouse } from './support/gatehouse.ts';
@@ -529,9 +529,9 @@ if (LONG) {
       [
         'checks first and counts afterwards',
         [
-          { file: 'lib/accounts/guessing.ts', from: reserving, to: `({ ...${reserving}, writes: [] })` },
+          { file: 'lib/accounts/login-throttle.ts', from: reserving, to: `({ ...${reserving}, writes: [] })` },
           {
-            file: 'lib/accounts/guessing.ts',
+            file: 'lib/accounts/login-throttle.ts',
             from: 'async forgive() {',
             to: `count: () => change(table, () => load(keys), (counts) => ${counting}), async forgive() {`,
           },
@@ -546,7 +546,7 @@ if (LONG) {
         'counts whatever was counted meanwhile',
         [
           {
-            file: 'lib/accounts/attempts.ts',
+            file: 'lib/accounts/login-throttle-rules.ts',
             from: 'asRead(elsewhere)',
             to: "{ condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' }",
           },

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { settleAll } from '../lib/runtime/settle-all.ts';
 import { entityKey } from '../lib/table/keys.ts';
 import { changeTotal, claim } from '../lib/table/write.ts';
-import { settleAll } from '../lib/together.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
 /* Lambda freezes what goes on after the answer, and thaws it inside of the next request. */

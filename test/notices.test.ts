@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openFaults } from '../infra/local/faults.ts';
+import { openFaults } from '../infra/local/aws/faults.ts';
 import { MAILS_PER_WINDOW, mailCounted } from '../lib/mail/mail-limit.ts';
 import { mailCountKey } from '../lib/table/keys.ts';
 import { put } from '../lib/table/write.ts';

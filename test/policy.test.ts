@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: policy variables are written so
 import { describe, expect, it } from 'vitest';
-import { type AccessRequest, readPolicy } from '../infra/local/policy.ts';
+import { type AccessRequest, readPolicy } from '../infra/local/iam/policy.ts';
 
 /* The documented semantics of IAM, page by page of its user guide (docs.aws.amazon.com/IAM/latest/UserGuide/…). */
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { AwsCall } from '../infra/local/front.ts';
+import type { AwsCall } from '../infra/local/aws/aws-endpoint.ts';
 import type { Mailer } from '../lib/mail/mail.ts';
 import { commit } from '../lib/table/change.ts';
 import { entityKey } from '../lib/table/keys.ts';

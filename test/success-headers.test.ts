@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import type { Mail } from '../infra/local/mailbox.ts';
+import type { Mail } from '../infra/local/aws/mailbox.ts';
 import { routes } from '../routes.ts';
 import { type Received, useGatehouse } from './support/gatehouse.ts';
 import type { Sent } from './support/launch.ts';

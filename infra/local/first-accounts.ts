@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { Failure } from '../../lib/failure.ts';
+import { Failure } from '../../lib/contract/failure.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
 import { openTable, type Table } from '../../lib/table/table.ts';
 import { createUser } from '../../lib/users/create-user.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Contract } from '../contract.ts';
+import type { Contract } from '../contract/contract.ts';
 import { password } from '../passwords/password-schema.ts';
 import { email, ownAccountChange, userResponse } from '../users/user-schema.ts';
 

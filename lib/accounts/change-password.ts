@@ -1,15 +1,15 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
+import type { Source } from '../contract/source.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { findMailCount, mailCounted } from '../mail/mail-limit.ts';
 import type { Passwords } from '../passwords/passwords.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
-import { settleAll } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, passwordChange } from '../users/user-table.ts';
 import { ChangePassword } from './account-contracts.ts';
-import type { Attempt, LoginThrottle } from './guessing.ts';
-import type { Source } from './source.ts';
+import type { Attempt, LoginThrottle } from './login-throttle.ts';
 
 /**
  * Changes the caller's own password. The token that asked goes on as before; all others of this user can change nothing

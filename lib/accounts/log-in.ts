@@ -1,4 +1,5 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
+import type { Source } from '../contract/source.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { commit, unlessUnavailable } from '../table/change.ts';
 import { entityKey, loginGuardKey } from '../table/keys.ts';
@@ -6,8 +7,7 @@ import type { Table } from '../table/table.ts';
 import type { User } from '../users/user.ts';
 import { isLogin } from '../users/user-schema.ts';
 import { rehash, userOf } from '../users/user-table.ts';
-import type { LoginThrottle } from './guessing.ts';
-import type { Source } from './source.ts';
+import type { LoginThrottle } from './login-throttle.ts';
 
 /**
  * The account that this login and password open. Fails with bad-credentials, for an unknown login, a wrong password and

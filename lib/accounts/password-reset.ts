@@ -1,22 +1,22 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { auditEntry } from '../audit/audit-entry.ts';
-import { RESERVE } from '../aws.ts';
-import { Failure } from '../failure.ts';
-import { logError } from '../log.ts';
+import { Failure } from '../contract/failure.ts';
+import type { Source } from '../contract/source.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { findMailCount, mailCounted } from '../mail/mail-limit.ts';
 import type { Passwords } from '../passwords/passwords.ts';
+import { RESERVE } from '../runtime/aws.ts';
+import { setDeadline } from '../runtime/deadline.ts';
+import { logError } from '../runtime/log.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { change, type Decision } from '../table/change.ts';
 import { emailGuardKey, resetKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { claim, remove, versionIs, type Write, withCondition } from '../table/write.ts';
-import { setDeadline } from '../time-left.ts';
-import { settleAll } from '../together.ts';
 import { emailKey, formerEmailKey, heldEmailKey } from '../users/email-key.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, findUser, passwordChange } from '../users/user-table.ts';
-import type { LoginThrottle } from './guessing.ts';
-import type { Source } from './source.ts';
+import type { LoginThrottle } from './login-throttle.ts';
 
 /** How long a key can be used, in seconds. */
 const LIFE = 24 * 60 * 60;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { Contract } from '../contract.ts';
-import { listQuery } from '../list-query.ts';
+import type { Contract } from '../contract/contract.ts';
+import { listQuery } from '../contract/list-query.ts';
 import { AUDITED_ACTIONS } from './audit-entry.ts';
 
 /** GET /api/audits: who did what to which entity when, the newest first. */

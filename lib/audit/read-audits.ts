@@ -1,11 +1,11 @@
-import { Failure } from '../failure.ts';
-import { type Filter, fulfils, type ListQuery } from '../list-query.ts';
-import { requireEnv } from '../setting.ts';
+import { Failure } from '../contract/failure.ts';
+import { type Filter, fulfils, type ListQuery } from '../contract/list-query.ts';
+import { requireEnv } from '../runtime/env.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
 import { readBudget, type Spend } from '../table/read-budget.ts';
 import { type Item, LONGEST_READ, type Table } from '../table/table.ts';
-import { settleAll } from '../together.ts';
 import { type Caller, requireAuthorized } from '../users/caller.ts';
 import { ListAudits } from './audit-contracts.ts';
 import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';

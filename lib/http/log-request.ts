@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { log, logError } from '../log.ts';
+import { log, logError } from '../runtime/log.ts';
 import type { Caller } from '../users/caller.ts';
 
 type Event = APIGatewayProxyEventV2 & { caller?: Caller };

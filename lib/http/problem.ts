@@ -1,5 +1,5 @@
-import type { EntityName } from '../contract.ts';
-import type { Failure, FailureCode } from '../failure.ts';
+import type { EntityName } from '../contract/contract.ts';
+import type { Failure, FailureCode } from '../contract/failure.ts';
 import type { Response } from './response.ts';
 
 interface Problem {

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
-import type { Contract } from '../contract.ts';
-import { Failure, type FieldError } from '../failure.ts';
-import type { Precondition } from '../version.ts';
+import type { Contract } from '../contract/contract.ts';
+import { Failure, type FieldError } from '../contract/failure.ts';
+import type { Precondition } from '../table/version.ts';
 
 const LARGEST_BODY = 64 * 1024;
 const TEXT_IN_UTF8 = /^text\/plain\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;

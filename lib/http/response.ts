@@ -1,8 +1,8 @@
-import type { EntityName } from '../contract.ts';
-import { Failure } from '../failure.ts';
-import type { ListQuery, Parameter } from '../list-query.ts';
+import type { EntityName } from '../contract/contract.ts';
+import { Failure } from '../contract/failure.ts';
+import type { ListQuery, Parameter } from '../contract/list-query.ts';
 import type { Page } from '../table/list.ts';
-import type { Version } from '../version.ts';
+import type { Version } from '../table/version.ts';
 
 /** What a function answers; the endpoint adds the headers that every answer has. */
 export interface Response {

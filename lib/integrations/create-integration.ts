@@ -1,9 +1,9 @@
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
+import { firstVersion } from '../table/version.ts';
 import { changeTotal, claim } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
-import { firstVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { CreateIntegration, type NewIntegration } from './integration-contracts.ts';
 import { auditEventForIntegration } from './integration-table.ts';

@@ -1,11 +1,11 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { entityKey, PARAMETERS_PER_INTEGRATION_EVER, parameterId } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
+import { firstVersion } from '../table/version.ts';
 import { changeTotal, claim } from '../table/write.ts';
-import { settleAll } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
-import { firstVersion } from '../version.ts';
 import { MOST_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';

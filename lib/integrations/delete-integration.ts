@@ -1,9 +1,9 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
+import { type Precondition, requireVersion } from '../table/version.ts';
 import { changeTotal, remove, type Write } from '../table/write.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
-import { type Precondition, requireVersion } from '../version.ts';
 import { DeleteIntegration } from './integration-contracts.ts';
 import { auditEventForIntegration, findIntegration, revisionIs } from './integration-table.ts';
 import { parameterRemoved, parametersOf } from './parameter-table.ts';

@@ -1,10 +1,10 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { integrationIdOf } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
+import { type Precondition, requireVersion } from '../table/version.ts';
 import { changeTotal } from '../table/write.ts';
-import { settleAll } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
-import { type Precondition, requireVersion } from '../version.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import { DeleteParameter } from './parameter-contracts.ts';
 import { auditEventForParameter, findParameter, parameterBytesAfter, parameterRemoved } from './parameter-table.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { Access, Contract } from '../contract.ts';
-import { description, idInPath, name, noId, updatedId } from '../fields.ts';
-import { listQuery } from '../list-query.ts';
+import type { Access, Contract } from '../contract/contract.ts';
+import { description, idInPath, name, noId, updatedId } from '../contract/fields.ts';
+import { listQuery } from '../contract/list-query.ts';
 import { INTEGRATION_TYPES } from './integration.ts';
 
 const entityName = 'utmIntegration';

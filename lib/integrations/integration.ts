@@ -1,4 +1,4 @@
-import type { Version } from '../version.ts';
+import type { Version } from '../table/version.ts';
 
 /** What kind of source or sink an integration is. */
 export const INTEGRATION_TYPES = ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'] as const;

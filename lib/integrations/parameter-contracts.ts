@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { Contract } from '../contract.ts';
-import { bodyId, description, idInPath, name, noId, text, updatedId } from '../fields.ts';
-import { listQuery } from '../list-query.ts';
+import type { Contract } from '../contract/contract.ts';
+import { bodyId, description, idInPath, name, noId, text, updatedId } from '../contract/fields.ts';
+import { listQuery } from '../contract/list-query.ts';
 import { integrators, moduleResponse } from './integration-contracts.ts';
 
 const entityName = 'utmIntegrationConf';

@@ -1,9 +1,9 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
 import { entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
+import type { Version } from '../table/version.ts';
 import { remove, versionIs, type Write } from '../table/write.ts';
-import type { Version } from '../version.ts';
 import { type Integration, MOST_PARAMETER_BYTES } from './integration.ts';
 
 /** A configuration parameter as it is stored, without its keys. */

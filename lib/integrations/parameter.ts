@@ -1,4 +1,4 @@
-import type { Version } from '../version.ts';
+import type { Version } from '../table/version.ts';
 import type { Integration } from './integration.ts';
 import { moduleView } from './integration.ts';
 

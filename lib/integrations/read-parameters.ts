@@ -1,10 +1,10 @@
-import { Failure } from '../failure.ts';
-import type { ListQuery } from '../list-query.ts';
+import { Failure } from '../contract/failure.ts';
+import type { ListQuery } from '../contract/list-query.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { countEntities, listPage, type Page } from '../table/list.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
-import { settleAll } from '../together.ts';
 import { type Caller, requireAuthorized } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationOf } from './integration-table.ts';

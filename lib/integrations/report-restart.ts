@@ -1,7 +1,7 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
+import { nextVersion } from '../table/version.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
-import { nextVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { ReportRestart } from './integration-contracts.ts';
 import { auditEventForIntegration, findIntegration, integrationChanged } from './integration-table.ts';

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { DecryptCommand, GenerateDataKeyCommand } from '@aws-sdk/client-kms';
-import { inTime } from '../aws.ts';
-import { sharedKms } from '../kms.ts';
-import { requireEnv } from '../setting.ts';
+import { inTime } from '../runtime/aws.ts';
+import { requireEnv } from '../runtime/env.ts';
+import { sharedKms } from '../runtime/kms.ts';
 import { integrationIdOf } from '../table/keys.ts';
 
 /*

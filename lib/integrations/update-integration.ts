@@ -1,8 +1,8 @@
 import { changedFields } from '../audit/audit-entry.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
+import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
-import { nextVersion, type Precondition, requireVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { type IntegrationChange, UpdateIntegration } from './integration-contracts.ts';
 import { auditEventForIntegration, findIntegration, integrationChanged } from './integration-table.ts';

@@ -1,12 +1,12 @@
 import { changedFields } from '../audit/audit-entry.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
+import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
 import { set, versionIs } from '../table/write.ts';
-import { settleAll } from '../together.ts';
 import { type Caller, changeAs } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
-import { nextVersion, type Precondition, requireVersion } from '../version.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';

@@ -1,6 +1,6 @@
 import { emailGuardKey, entityKey, type Key, loginGuardKey } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
-import type { TableScanner } from '../table/whole-table.ts';
+import type { TableScanner } from '../table/table-scanner.ts';
 import { type Condition, check, claim, remove, set, versionIs, type Write } from '../table/write.ts';
 import { heldEmailKey } from '../users/email-key.ts';
 import { type Finding, nameOf } from './finding.ts';

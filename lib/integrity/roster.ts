@@ -1,5 +1,5 @@
 import { entityKey, rosterKey } from '../table/keys.ts';
-import type { TableScanner } from '../table/whole-table.ts';
+import type { TableScanner } from '../table/table-scanner.ts';
 import { check, versionIs, type Write } from '../table/write.ts';
 import { administers, joinRoster, leaveRoster } from '../users/administrators.ts';
 import type { Finding } from './finding.ts';

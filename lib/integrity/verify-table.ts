@@ -1,8 +1,8 @@
-import type { TableScanner } from '../table/whole-table.ts';
+import type { TableScanner } from '../table/table-scanner.ts';
+import { type Verdict, verifyParameters, verifySequence, verifyTotal } from './counters.ts';
 import type { Finding, FindingKind } from './finding.ts';
 import { verifyGuards } from './guards.ts';
 import { findDefect } from './item-kinds.ts';
-import { type Verdict, verifyParameters, verifySequence, verifyTotal } from './numbers.ts';
 import { verifyRoster } from './roster.ts';
 import { type Survey, survey } from './survey.ts';
 

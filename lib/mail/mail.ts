@@ -1,7 +1,7 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2';
-import { clientSettings, inTime, openConnection } from '../aws.ts';
-import { logError } from '../log.ts';
-import { requireEnv } from '../setting.ts';
+import { clientSettings, inTime, openConnection } from '../runtime/aws.ts';
+import { requireEnv } from '../runtime/env.ts';
+import { logError } from '../runtime/log.ts';
 import type { User } from '../users/user.ts';
 import type { LinkOccasion, NoticeOccasion, Occasion } from './occasion.ts';
 

@@ -1,9 +1,9 @@
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
 import { GenerateMacCommand } from '@aws-sdk/client-kms';
-import { inTime } from '../aws.ts';
-import { sharedKms } from '../kms.ts';
-import { requireEnv } from '../setting.ts';
+import { inTime } from '../runtime/aws.ts';
+import { requireEnv } from '../runtime/env.ts';
+import { sharedKms } from '../runtime/kms.ts';
 
 /*
  * argon2id, then an HMAC under a key that never leaves KMS: passwords may have four characters, so a hash alone would

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { change, commit } from '../table/change.ts';
 import { notBeforeKey, rosterKey, sequenceKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import type { TableScanner } from '../table/whole-table.ts';
+import type { TableScanner } from '../table/table-scanner.ts';
 import { put, remove, set } from '../table/write.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { isOutage } from '../aws.ts';
-import { Failure } from '../failure.ts';
-import { remainingMs } from '../time-left.ts';
+import { Failure } from '../contract/failure.ts';
+import { isOutage } from '../runtime/aws.ts';
+import { remainingMs } from '../runtime/deadline.ts';
 import type { Table } from './table.ts';
 import type { Write } from './write.ts';
 

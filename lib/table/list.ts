@@ -1,6 +1,6 @@
-import { Failure } from '../failure.ts';
-import { cursorAfter, fulfils, type ListQuery, type Order } from '../list-query.ts';
-import { settleAll } from '../together.ts';
+import { Failure } from '../contract/failure.ts';
+import { cursorAfter, fulfils, type ListQuery, type Order } from '../contract/list-query.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { canOwnParameters, idText, type Kind, parametersRange } from './keys.ts';
 import { FREE_UNITS, type Spend } from './read-budget.ts';
 import { type Item, LONGEST_READ, type Range, type Table } from './table.ts';

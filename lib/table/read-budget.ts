@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
 import { type Key, readBudgetKey } from './keys.ts';
 import type { Table } from './table.ts';
 import type { Write } from './write.ts';

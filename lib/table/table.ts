@@ -9,9 +9,9 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
-import { clientSettings, inTime, isOutage } from '../aws.ts';
-import { Failure, type TooLong } from '../failure.ts';
-import { requireEnv } from '../setting.ts';
+import { Failure, type TooLong } from '../contract/failure.ts';
+import { clientSettings, inTime, isOutage } from '../runtime/aws.ts';
+import { requireEnv } from '../runtime/env.ts';
 import { type Key, type Kind, sequenceKey, totalKey } from './keys.ts';
 import type { Write } from './write.ts';
 

@@ -1,6 +1,6 @@
-import type { FailureCode } from '../failure.ts';
-import type { Version } from '../version.ts';
+import type { FailureCode } from '../contract/failure.ts';
 import { type Key, type Kind, totalKey } from './keys.ts';
+import type { Version } from './version.ts';
 
 /*
  * Expressions are static ASCII text: names go through #n and values through :v, and no text of a client ever becomes

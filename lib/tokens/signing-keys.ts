@@ -1,14 +1,14 @@
 import { createPublicKey } from 'node:crypto';
 import { GetPublicKeyCommand, SignCommand } from '@aws-sdk/client-kms';
-import { inTime } from '../aws.ts';
-import { sharedKms } from '../kms.ts';
-import { logError } from '../log.ts';
-import { requireEnv } from '../setting.ts';
+import { inTime } from '../runtime/aws.ts';
+import { requireEnv } from '../runtime/env.ts';
+import { sharedKms } from '../runtime/kms.ts';
+import { logError } from '../runtime/log.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { change } from '../table/change.ts';
 import { notBeforeKey, signingKeyKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
-import { settleAll } from '../together.ts';
 import { thumbprint } from './thumbprint.ts';
 import { ALGORITHM } from './token.ts';
 

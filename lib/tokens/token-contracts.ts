@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Contract } from '../contract.ts';
+import type { Contract } from '../contract/contract.ts';
 
 /** GET /.well-known/jwks.json: RFC 7517. */
 export const PublishKeys = {

@@ -1,4 +1,4 @@
-import { requireEnv } from '../setting.ts';
+import { requireEnv } from '../runtime/env.ts';
 
 /** What a token says of itself beyond its claims (RFC 9068). */
 export const TOKEN_TYPE = 'at+jwt';

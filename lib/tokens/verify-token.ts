@@ -1,7 +1,7 @@
 import { JwtVerifier } from 'aws-jwt-verify';
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
-import { ROLES, type Role } from '../contract.ts';
-import { Failure } from '../failure.ts';
+import { ROLES, type Role } from '../contract/contract.ts';
+import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
 import type { Caller } from '../users/caller.ts';
 import { readKeySet } from './signing-keys.ts';

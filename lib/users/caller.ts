@@ -1,13 +1,13 @@
 import { type AuditEvent, auditEntry } from '../audit/audit-entry.ts';
-import { RESERVE } from '../aws.ts';
-import type { Access, Role } from '../contract.ts';
-import { Failure, type FailureCode } from '../failure.ts';
+import type { Access, Role } from '../contract/contract.ts';
+import { Failure, type FailureCode } from '../contract/failure.ts';
+import { RESERVE } from '../runtime/aws.ts';
+import { remainingMs } from '../runtime/deadline.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { change, type Decision } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Condition, check, type Write, withCondition } from '../table/write.ts';
-import { remainingMs } from '../time-left.ts';
-import { settleAll } from '../together.ts';
 import { precedenceWait, takePrecedence } from './precedence.ts';
 import type { User } from './user.ts';
 import { findUser } from './user-table.ts';

@@ -1,8 +1,8 @@
 import { newResetKey } from '../accounts/password-reset.ts';
 import type { Passwords } from '../passwords/passwords.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
-import { settleAll } from '../together.ts';
-import { firstVersion } from '../version.ts';
+import { firstVersion } from '../table/version.ts';
 import { type Caller, changeAs } from './caller.ts';
 import { newStamp, type User } from './user.ts';
 import { CreateUser } from './user-contracts.ts';

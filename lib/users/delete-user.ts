@@ -1,6 +1,6 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
-import { type Precondition, requireVersion } from '../version.ts';
+import { type Precondition, requireVersion } from '../table/version.ts';
 import { type Caller, changeAs } from './caller.ts';
 import { DeleteUser } from './user-contracts.ts';
 import { auditEventFor, deletion, findUserByLogin } from './user-table.ts';

@@ -1,10 +1,10 @@
 import { auditEntry, OPERATOR } from '../audit/audit-entry.ts';
 import type { Passwords } from '../passwords/passwords.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { change } from '../table/change.ts';
 import { rosterKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Condition, withCondition } from '../table/write.ts';
-import { settleAll } from '../together.ts';
 import { newAccount } from './create-user.ts';
 import type { User } from './user.ts';
 import { auditEventFor, creation } from './user-table.ts';

@@ -1,10 +1,10 @@
 import { type AuditEvent, changedFields } from '../audit/audit-entry.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { findMailCount, type MailCount, mailCounted } from '../mail/mail-limit.ts';
 import type { Decision } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
-import { nextVersion, type Precondition, requireVersion } from '../version.ts';
+import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
 import { type Caller, changeAs } from './caller.ts';
 import type { User } from './user.ts';
 import { UpdateUser } from './user-contracts.ts';

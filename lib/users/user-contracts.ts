@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { Access, Contract, Role } from '../contract.ts';
-import { ROLES } from '../contract.ts';
-import { listQuery } from '../list-query.ts';
+import type { Access, Contract, Role } from '../contract/contract.ts';
+import { ROLES } from '../contract/contract.ts';
+import { listQuery } from '../contract/list-query.ts';
 import { loginInPath, newUser, userChange, userResponse } from './user-schema.ts';
 
 const ADMIN: readonly Role[] = ['ROLE_ADMIN'];

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { ROLES } from '../contract.ts';
-import { line, noId, text, updatedId } from '../fields.ts';
+import { ROLES } from '../contract/contract.ts';
+import { line, noId, text, updatedId } from '../contract/fields.ts';
 import { password } from '../passwords/password-schema.ts';
 import { asciiDomain, INVISIBLE } from './email-key.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Role } from '../contract.ts';
-import type { Version } from '../version.ts';
+import type { Role } from '../contract/contract.ts';
+import type { Version } from '../table/version.ts';
 
 /** A user account as it is stored, without its keys. */
 export interface User {

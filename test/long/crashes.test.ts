@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Faults, openFaults } from '../../infra/local/faults.ts';
+import { type Faults, openFaults } from '../../infra/local/aws/faults.ts';
 import { permissionsOf, routes } from '../../routes.ts';
 import { CHANGES, openStage, type Stage } from '../support/changes.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';

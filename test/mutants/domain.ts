@@ -68,7 +68,7 @@ export const domain: readonly Mutant[] = [
     ],
   ),
   ...planted(
-    'lib/list-query.ts',
+    'lib/contract/list-query.ts',
     LIST_QUERY,
     ['const DEFAULT_SIZE = 20;', 'const DEFAULT_SIZE = 25;'],
     ['const LARGEST_PAGE = 2000;', 'const LARGEST_PAGE = 2001;'],
@@ -111,7 +111,7 @@ export const domain: readonly Mutant[] = [
     ['.filter((text) => orders(text).length > 0)\n', '\n'],
   ),
   ...planted(
-    'lib/fields.ts',
+    'lib/contract/fields.ts',
     SCHEMAS,
     ["shortest === 1 ? 'NotBlank' : 'Size'", "'Size'"],
     ['v.check((value) => value.isWellFormed(), UNPAIRED_SURROGATE),', ''],
@@ -236,7 +236,7 @@ export const domain: readonly Mutant[] = [
     "rememberMe: v.nullish(v.boolean('TypeMismatch'), true)",
   ]),
   ...planted(
-    'lib/version.ts',
+    'lib/table/version.ts',
     VERSION,
     ['nextVersion(0)', 'nextVersion(1)'],
     ['Number.parseInt(String(version), 10) + 1', 'Number.parseInt(String(version), 10)'],
@@ -295,7 +295,7 @@ export const domain: readonly Mutant[] = [
     ["'X-gatehouseApp-error': message, 'X-gatehouseApp-params': entityName", "'X-gatehouseApp-error': message"],
     ['      ...headers,\n', ''],
   ),
-  ...planted('lib/failure.ts', PROBLEM, ['this.retryAfter = retryAfter;', 'this.retryAfter = undefined;']),
+  ...planted('lib/contract/failure.ts', PROBLEM, ['this.retryAfter = retryAfter;', 'this.retryAfter = undefined;']),
   ...planted(
     'lib/audit/audit-entry.ts',
     AUDIT,
@@ -368,8 +368,8 @@ export const domain: readonly Mutant[] = [
     ['needsRestart: module.needsRestart', 'needsRestart: true'],
   ),
   ...planted('lib/integrations/parameter.ts', VIEWS, ['confDescription ?? null', 'confDescription']),
-  ...planted('lib/health.ts', VIEWS, ['  await table.get(rosterKey);\n', '']),
-  ...planted('lib/info.ts', VIEWS, ["['prod']", "['dev']"]),
+  ...planted('lib/status/health.ts', VIEWS, ['  await table.get(rosterKey);\n', '']),
+  ...planted('lib/status/info.ts', VIEWS, ["['prod']", "['dev']"]),
   ...planted(
     'lib/users/caller.ts',
     CALLER,

@@ -30,7 +30,7 @@ export const edges: readonly Mutant[] = [
     ['Item: { ...attributes, ...key }', 'Item: { ...key, ...attributes }'],
     ['shared ??= new DynamoDBClient(clientSettings)', 'shared = new DynamoDBClient(clientSettings)'],
   ]),
-  ...plant('lib/table/whole-table.ts', 'test/unit/whole-table.test.ts', [
+  ...plant('lib/table/table-scanner.ts', 'test/unit/whole-table.test.ts', [
     ['            ConsistentRead: true,\n            ...projection,', '            ...projection,'],
     ['Key: only, ConsistentRead: true', 'Key: only'],
     [
@@ -46,7 +46,7 @@ export const edges: readonly Mutant[] = [
       'Responses.flatMap(({ Item }) => (Item ? [Item as Item] : []))',
     ],
   ]),
-  ...plant('lib/table/whole-table.ts', 'test/unit/aws.test.ts', [
+  ...plant('lib/table/table-scanner.ts', 'test/unit/aws.test.ts', [
     ['maxAttempts: 6', 'maxAttempts: 3'],
     ['requestTimeout: 20_000', 'requestTimeout: 2000'],
   ]),
@@ -99,7 +99,7 @@ export const edges: readonly Mutant[] = [
     ['- cost - now - BURST_MS', '- now - BURST_MS'],
     ["condition: '#paidBackAt BETWEEN :now AND :latest'", "condition: '#paidBackAt <= :latest'"],
   ]),
-  ...plant('lib/aws.ts', 'test/unit/aws.test.ts', [
+  ...plant('lib/runtime/aws.ts', 'test/unit/aws.test.ts', [
     ["'AbortError', ", ''],
     ["  'KeyUnavailableException',\n", ''],
     ["  'TransactionConflictException',\n", ''],
@@ -116,18 +116,18 @@ export const edges: readonly Mutant[] = [
     [".on('error', () => undefined)", ''],
     [".on('timeout', () => request.destroy())", ''],
   ]),
-  ...plant('lib/kms.ts', 'test/unit/aws.test.ts', [['shared ??= new KMSClient', 'shared = new KMSClient']]),
-  ...plant('lib/cold-start.ts', 'test/unit/aws.test.ts', [
+  ...plant('lib/runtime/kms.ts', 'test/unit/aws.test.ts', [['shared ??= new KMSClient', 'shared = new KMSClient']]),
+  ...plant('lib/runtime/cold-start.ts', 'test/unit/aws.test.ts', [
     ['LONGEST + RESERVE', 'LONGEST'],
     ['await Promise.all(started);', 'await Promise.race(started);'],
   ]),
-  ...plant('lib/together.ts', 'test/unit/aws.test.ts', [
+  ...plant('lib/runtime/settle-all.ts', 'test/unit/aws.test.ts', [
     [
       'await Promise.allSettled(work)',
       '(await Promise.all(work)).map((value) => ({ status: "fulfilled" as string, value, reason: undefined }))',
     ],
   ]),
-  ...plant('lib/setting.ts', 'test/unit/aws.test.ts', [['if (!value)', 'if (value === undefined)']]),
+  ...plant('lib/runtime/env.ts', 'test/unit/aws.test.ts', [['if (!value)', 'if (value === undefined)']]),
   ...plant('lib/mail/mail.ts', 'test/unit/mail.test.ts', [
     ['Object.hasOwn(templates, user.langKey)', 'user.langKey in templates'],
     ['(texts ?? templates.en)', '(templates.en)'],
@@ -206,7 +206,7 @@ export const edges: readonly Mutant[] = [
     ],
     ['readKeys().catch(() => undefined)', 'readKeys()'],
   ]),
-  ...plant('lib/accounts/attempts.ts', 'test/unit/attempts.test.ts', [
+  ...plant('lib/accounts/login-throttle-rules.ts', 'test/unit/attempts.test.ts', [
     ['const FREE = 10', 'const FREE = 9'],
     ['const LONGEST_WAIT = 15 * 60', 'const LONGEST_WAIT = 60 * 60'],
     ['const MEMORY = 24 * 60 * 60', 'const MEMORY = 12 * 60 * 60'],
@@ -224,12 +224,12 @@ export const edges: readonly Mutant[] = [
     ['Math.max(1, Math.ceil(', 'Math.max(0, Math.floor('],
     ['expires: network.expires }', 'expires: seconds(now) + KNOWN }'],
   ]),
-  ...plant('lib/accounts/source.ts', 'test/unit/attempts.test.ts', [
+  ...plant('lib/contract/source.ts', 'test/unit/attempts.test.ts', [
     ['slice(0, 4)', 'slice(0, 3)'],
     ['\\d+)$/i', '\\d+)$/'],
     ['?.[2] ??', '?.[1] ??'],
   ]),
-  ...plant('lib/accounts/guessing.ts', 'test/unit/guessing-secret.test.ts', [
+  ...plant('lib/accounts/login-throttle.ts', 'test/unit/guessing-secret.test.ts', [
     ['      secret = undefined;\n', ''],
     ['secret ??= deriveSecret()', 'secret = deriveSecret()'],
     ['const TRIES = 5', 'const TRIES = 2'],

@@ -8,7 +8,7 @@ const planted = (file: string, killedBy: readonly string[], ...changes: readonly
 /** More mutants of the domain and its edges: above all promises that nothing waits for, limits, and outages that change what is done. */
 export const moreDomain: readonly Mutant[] = [
   ...planted(
-    'lib/accounts/attempts.ts',
+    'lib/accounts/login-throttle-rules.ts',
     ['test/unit/attempts.test.ts'],
     ['Math.ceil((free - now) / 1000)', 'Math.floor((free - now) / 1000)'],
     ['AND (attribute_not_exists(#requests) OR #requests < :requestLimit)', 'AND #requests < :requestLimit'],
@@ -23,7 +23,7 @@ export const moreDomain: readonly Mutant[] = [
     ['  await settleAll([\n    Promise.resolve(attempt', '  void settleAll([\n    Promise.resolve(attempt'],
   ),
   ...planted(
-    'lib/accounts/guessing.ts',
+    'lib/accounts/login-throttle.ts',
     ['test/unit/guessing-secret.test.ts'],
     ['const TRIES = 5;', 'const TRIES = 1;'],
     ['await unlessUnavailable(settleAll(', 'void unlessUnavailable(settleAll('],
@@ -46,7 +46,7 @@ export const moreDomain: readonly Mutant[] = [
     ['if (mail) await mailer.sendLink', 'if (mail) void mailer.sendLink'],
   ),
   ...planted(
-    'lib/accounts/source.ts',
+    'lib/contract/source.ts',
     ['test/unit/attempts.test.ts'],
     [".map((group) => Number.parseInt(group || '0', 16).toString(16))", ''],
   ),
@@ -68,7 +68,7 @@ export const moreDomain: readonly Mutant[] = [
     ['await spend(items.length * UNITS_PER_ENTRY);', 'void spend(items.length * UNITS_PER_ENTRY);'],
   ),
   ...planted(
-    'lib/aws.ts',
+    'lib/runtime/aws.ts',
     ['test/unit/aws.test.ts'],
     [".on('timeout', () => request.destroy())", ".on('timeout', () => undefined)"],
     [
@@ -77,13 +77,13 @@ export const moreDomain: readonly Mutant[] = [
     ],
   ),
   ...planted(
-    'lib/cold-start.ts',
+    'lib/runtime/cold-start.ts',
     ['test/unit/aws.test.ts'],
     ['started.push(work().catch(() => undefined));', 'started.push(work());'],
   ),
-  ...planted('lib/fields.ts', ['test/unit/schemas.test.ts']),
+  ...planted('lib/contract/fields.ts', ['test/unit/schemas.test.ts']),
   ...planted(
-    'lib/health.ts',
+    'lib/status/health.ts',
     ['test/unit/views.test.ts'],
     ['await table.get(rosterKey);', 'void table.get(rosterKey);'],
   ),
@@ -122,7 +122,7 @@ export const moreDomain: readonly Mutant[] = [
     ['wrapped.length >> 8, wrapped.length & 0xff', '0, wrapped.length'],
   ),
   ...planted(
-    'lib/list-query.ts',
+    'lib/contract/list-query.ts',
     ['test/unit/list-query.test.ts'],
     [
       'value === undefined || every((part) => !contains(part))',

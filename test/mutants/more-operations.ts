@@ -145,7 +145,7 @@ export const moreOperations: readonly Mutant[] = [
       "check(entityKey('USER', id), { condition: 'attribute_not_exists(login)', onConditionFailed: 'retry' })",
     ],
   ]),
-  ...plant('lib/integrity/numbers.ts', 'test/unit/findings.test.ts', [
+  ...plant('lib/integrity/counters.ts', 'test/unit/findings.test.ts', [
     ['revision: revision + 1,', 'revision,'],
     ["`${equals('n', n)} AND ${equals('changes', changes)}`", "equals('n', n)"],
     [
@@ -156,7 +156,7 @@ export const moreOperations: readonly Mutant[] = [
     ['const ever = Math.max(parametersEver, highest);', 'const ever = highest;'],
     ["condition: 'attribute_not_exists(#n) OR #n < :highest'", "condition: '#n < :highest'"],
   ]),
-  ...plant('lib/integrity/numbers.ts', 'test/unit/moving-table.test.ts', [
+  ...plant('lib/integrity/counters.ts', 'test/unit/moving-table.test.ts', [
     [
       'if (!isSame(totalIn(before), total)) wrong = undefined;',
       'if (totalIn(before).n !== total.n) wrong = undefined;',
@@ -203,7 +203,7 @@ export const moreOperations: readonly Mutant[] = [
       "if (error instanceof Error && error.name === 'TimeoutError') {",
     ],
   ]),
-  ...plant('infra/local/policy.ts', 'test/policy.test.ts', [
+  ...plant('infra/local/iam/policy.ts', 'test/policy.test.ts', [
     [
       'return (values) => !isNull(values) && values.some(isExpected);',
       'return (values) => !isNull(values) && values.every(isExpected);',
@@ -213,14 +213,14 @@ export const moreOperations: readonly Mutant[] = [
     ['Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined', 'OPERATORS[name]'],
     [".replaceAll('?', any)", ''],
   ]),
-  ...plant('infra/local/authorization.ts', 'test/unit/authorization.test.ts', [
+  ...plant('infra/local/iam/authorization.ts', 'test/unit/authorization.test.ts', [
     ['if (input.ConfigurationSetName) resources.push(`configuration-set/${input.ConfigurationSetName}`);', ''],
     ['    documents.delete(role);\n', ''],
     ['/^[A-Z]+(#\\*)?$/.test(leadingKey)', '/^[A-Z]+/.test(leadingKey)'],
     ["operation.startsWith('Transact')", "operation === 'TransactWriteItems'"],
     ["id.startsWith('arn:') ? id : keyArn(place.region, id)", 'id'],
   ]),
-  ...plant('infra/local/actions.ts', 'test/unit/authorization.test.ts', [
+  ...plant('infra/local/iam/actions.ts', 'test/unit/authorization.test.ts', [
     [
       "['TransactWriteItems', 'PutItem', 'UpdateItem', 'DeleteItem']",
       "['TransactWriteItems', 'PutItem', 'UpdateItem']",
@@ -228,11 +228,11 @@ export const moreOperations: readonly Mutant[] = [
     ["input.IndexName ? `/index/${input.IndexName}` : ''", "''"],
     ['/\\bpk = (:\\w+)/', '/^pk = (:\\w+)/'],
   ]),
-  ...plant('lib/log.ts', 'test/unit/log.test.ts', [
+  ...plant('lib/runtime/log.ts', 'test/unit/log.test.ts', [
     ['/^ +at .+:\\d+:\\d+\\)?$/', '/^ +at .+/'],
     ["code: typeof code === 'string' ? code : undefined", 'code: code === undefined ? undefined : String(code)'],
   ]),
-  ...plant('lib/integrity/numbers.ts', 'test/unit/daily-verification.test.ts', [
+  ...plant('lib/integrity/counters.ts', 'test/unit/daily-verification.test.ts', [
     [
       'if (seen.totals[kind] === seen.counts[kind]) return NONE;',
       'if (seen.totals[kind] >= seen.counts[kind]) return NONE;',
@@ -286,19 +286,19 @@ export const moreOperations: readonly Mutant[] = [
       "'INTEGRATION', query, integrationOf, readBudget(table, 0)",
     ],
   ]),
-  ...plant('lib/health.ts', 'test/unit/views.test.ts', [
+  ...plant('lib/status/health.ts', 'test/unit/views.test.ts', [
     ['await table.get(rosterKey);', 'table.get(rosterKey).catch(() => undefined);'],
   ]),
-  ...plant('lib/together.ts', 'test/late-work.test.ts', [
+  ...plant('lib/runtime/settle-all.ts', 'test/late-work.test.ts', [
     ['for (const outcome of outcomes) if', 'for (const outcome of outcomes.toReversed()) if'],
   ]),
-  ...plant('lib/aws.ts', 'test/unit/aws.test.ts', [
+  ...plant('lib/runtime/aws.ts', 'test/unit/aws.test.ts', [
     ["'ETIMEDOUT'].includes", "'TIMEDOUT'].includes"],
     ['keepAlive: true, maxSockets: 50 }),\n  httpsAgent', 'maxSockets: 50 }),\n  httpsAgent'],
     ['Math.min(longest, remainingMs() - RESERVE)', 'Math.min(longest, remainingMs()) - RESERVE'],
   ]),
-  ...plant('lib/kms.ts', 'test/unit/aws.test.ts', [['shared ??= new', 'shared = new']]),
-  ...plant('lib/fields.ts', 'test/unit/schemas.test.ts', [
+  ...plant('lib/runtime/kms.ts', 'test/unit/aws.test.ts', [['shared ??= new', 'shared = new']]),
+  ...plant('lib/contract/fields.ts', 'test/unit/schemas.test.ts', [
     ['/^\\P{Cc}*$/u', '/^\\P{Cc}+$/u'],
     ["value.trim() !== ''", "value !== ''"],
     ['v.transform((value) => value || null)', 'v.transform((value) => value ?? null)'],

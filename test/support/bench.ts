@@ -1,5 +1,5 @@
-import { type Faults, openFaults } from '../../infra/local/faults.ts';
-import type { Interceptor } from '../../infra/local/front.ts';
+import type { Interceptor } from '../../infra/local/aws/aws-endpoint.ts';
+import { type Faults, openFaults } from '../../infra/local/aws/faults.ts';
 import { findUser } from '../../lib/users/user-table.ts';
 import { type Barrier, barrier } from './barrier.ts';
 import { itemsOf, putBack } from './items.ts';

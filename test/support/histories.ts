@@ -1,7 +1,7 @@
 import { AssertionError } from 'node:assert';
 import { setTimeout as wait } from 'node:timers/promises';
 import fc from 'fast-check';
-import type { Fault } from '../../infra/local/faults.ts';
+import type { Fault } from '../../infra/local/aws/faults.ts';
 import { type Bench, IDS, NONE, START } from './bench.ts';
 import { actOf, type Command, userCommands } from './commands.ts';
 import { expectIntact } from './intact.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { OPERATOR } from '../../infra/local/operator.ts';
 import { VERIFIED_ATTRIBUTES } from '../../lib/integrity/item-kinds.ts';
 import { type Verification, verifyTable } from '../../lib/integrity/verify-table.ts';
-import { openTableScanner, patientClient } from '../../lib/table/whole-table.ts';
+import { openTableScanner, patientClient } from '../../lib/table/table-scanner.ts';
 import type { Gatehouse } from './launch.ts';
 
 /** What `npm run verify` finds in the table of a Gatehouse. */

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { changePassword } from '../../lib/accounts/change-password.ts';
-import type { LoginThrottle } from '../../lib/accounts/guessing.ts';
 import { logIn } from '../../lib/accounts/log-in.ts';
+import type { LoginThrottle } from '../../lib/accounts/login-throttle.ts';
 import { finishReset, newResetKey, requestReset } from '../../lib/accounts/password-reset.ts';
-import { Failure } from '../../lib/failure.ts';
+import { Failure } from '../../lib/contract/failure.ts';
 import type { Mailer } from '../../lib/mail/mail.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
+import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
 import {
   emailGuardKey,
   entityKey,
@@ -16,7 +17,6 @@ import {
   resetKey,
 } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
-import { remainingMs, setDeadline } from '../../lib/time-left.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
 import { aWhile } from '../support/a-while.ts';

@@ -6,8 +6,8 @@ import {
   recordRequest,
   type SourceFailures,
   takeBackFailure,
-} from '../../lib/accounts/attempts.ts';
-import { machineOf, networkOf } from '../../lib/accounts/source.ts';
+} from '../../lib/accounts/login-throttle-rules.ts';
+import { machineOf, networkOf } from '../../lib/contract/source.ts';
 
 /** Not a whole second. */
 const NOW = Date.UTC(2030, 0, 1) + 700;

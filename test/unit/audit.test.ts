@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AUDITED_ACTIONS, auditEntry, changedFields, OPERATOR } from '../../lib/audit/audit-entry.ts';
 import { readAudits } from '../../lib/audit/read-audits.ts';
-import type { Filter, ListQuery } from '../../lib/list-query.ts';
+import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';
 import { auditKey, entityKey, permanentAuditKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { Caller } from '../../lib/users/caller.ts';

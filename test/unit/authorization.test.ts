@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { actionsOf, isWrite } from '../../infra/local/actions.ts';
-import { openAuthorization, readPolicies } from '../../infra/local/authorization.ts';
-import type { AwsCall } from '../../infra/local/front.ts';
-import { type AccessRequest, type Policy, readPolicy } from '../../infra/local/policy.ts';
+import type { AwsCall } from '../../infra/local/aws/aws-endpoint.ts';
+import { actionsOf, isWrite } from '../../infra/local/iam/actions.ts';
+import { openAuthorization, readPolicies } from '../../infra/local/iam/authorization.ts';
+import { type AccessRequest, type Policy, readPolicy } from '../../infra/local/iam/policy.ts';
 import { ACCOUNT, type Template } from '../../infra/local/template.ts';
 
 type Asked = Pick<AwsCall, 'service' | 'operation' | 'input'>;

@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { clientSettings, inTime, isOutage, openConnection } from '../../lib/aws.ts';
-import { coldStartEnded, startInColdStart } from '../../lib/cold-start.ts';
-import { sharedKms } from '../../lib/kms.ts';
-import { requireEnv } from '../../lib/setting.ts';
+import { clientSettings, inTime, isOutage, openConnection } from '../../lib/runtime/aws.ts';
+import { coldStartEnded, startInColdStart } from '../../lib/runtime/cold-start.ts';
+import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
+import { requireEnv } from '../../lib/runtime/env.ts';
+import { sharedKms } from '../../lib/runtime/kms.ts';
+import { settleAll } from '../../lib/runtime/settle-all.ts';
 import { openTable } from '../../lib/table/table.ts';
-import { patientClient } from '../../lib/table/whole-table.ts';
-import { remainingMs, setDeadline } from '../../lib/time-left.ts';
-import { settleAll } from '../../lib/together.ts';
+import { patientClient } from '../../lib/table/table-scanner.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

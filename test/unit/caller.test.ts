@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Access } from '../../lib/contract.ts';
+import type { Access } from '../../lib/contract/contract.ts';
+import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { set, versionIs, type Write } from '../../lib/table/write.ts';
-import { setDeadline } from '../../lib/time-left.ts';
 import { type Caller, changeAs, findCallerUser, requireAuthorized } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
 import { aWhile } from '../support/a-while.ts';

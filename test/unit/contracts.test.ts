@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { type Access, ROLES } from '../../lib/contract.ts';
-import type { FailureCode } from '../../lib/failure.ts';
+import { type Access, ROLES } from '../../lib/contract/contract.ts';
+import type { FailureCode } from '../../lib/contract/failure.ts';
 import { routes } from '../../routes.ts';
 
 /* Who may make each request, what it is about and what it can refuse: said a second time, so that no slip opens a row. */

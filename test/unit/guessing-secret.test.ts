@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openLoginThrottle } from '../../lib/accounts/guessing.ts';
-import { coldStartEnded } from '../../lib/cold-start.ts';
-import { Failure } from '../../lib/failure.ts';
+import { openLoginThrottle } from '../../lib/accounts/login-throttle.ts';
+import { Failure } from '../../lib/contract/failure.ts';
+import { coldStartEnded } from '../../lib/runtime/cold-start.ts';
+import { setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Table } from '../../lib/table/table.ts';
-import { setDeadline } from '../../lib/time-left.ts';
 import { useOpenedConnections } from '../support/opened-connections.ts';
 import { recordedTable } from '../support/recorded-table.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Role } from '../../lib/contract.ts';
+import type { Role } from '../../lib/contract/contract.ts';
+import type { ListQuery } from '../../lib/contract/list-query.ts';
 import { createIntegration } from '../../lib/integrations/create-integration.ts';
 import { createParameter } from '../../lib/integrations/create-parameter.ts';
 import { deleteIntegration } from '../../lib/integrations/delete-integration.ts';
@@ -14,8 +15,7 @@ import { reportRestart } from '../../lib/integrations/report-restart.ts';
 import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
 import { updateIntegration } from '../../lib/integrations/update-integration.ts';
 import { updateParameter } from '../../lib/integrations/update-parameter.ts';
-import { sharedKms } from '../../lib/kms.ts';
-import type { ListQuery } from '../../lib/list-query.ts';
+import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey, totalKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it, vi } from 'vitest';
-import { cursorAfter, type Filter, fulfils, type ListQuery, listQuery } from '../../lib/list-query.ts';
+import { cursorAfter, type Filter, fulfils, type ListQuery, listQuery } from '../../lib/contract/list-query.ts';
 
 const FIELDS = {
   id: 'number',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cursorAfter, type Filter, type ListQuery, type Order } from '../../lib/list-query.ts';
+import { cursorAfter, type Filter, type ListQuery, type Order } from '../../lib/contract/list-query.ts';
 import { entityKey, type Kind, parameterId } from '../../lib/table/keys.ts';
 import { countEntities, listPage } from '../../lib/table/list.ts';
 import type { Item } from '../../lib/table/table.ts';

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { logDefect, logRequest } from '../../lib/http/log-request.ts';
-import { log, logError } from '../../lib/log.ts';
+import { log, logError } from '../../lib/runtime/log.ts';
 import { printedBy } from '../support/logged.ts';
 
 /** What is logged, a line each. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { verifyParameters, verifySequence, verifyTotal } from '../../lib/integrity/counters.ts';
 import type { Finding } from '../../lib/integrity/finding.ts';
-import { verifyParameters, verifySequence, verifyTotal } from '../../lib/integrity/numbers.ts';
 import { repairTable } from '../../lib/integrity/repair-table.ts';
 import { survey } from '../../lib/integrity/survey.ts';
 import { verifyTable } from '../../lib/integrity/verify-table.ts';

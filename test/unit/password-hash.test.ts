@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { password } from '../../lib/passwords/password-schema.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
-import { setDeadline } from '../../lib/time-left.ts';
+import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
 
 /* What is asked of argon2 and of KMS. Stored hashes have the least cost wherever the cost is not what a test is about. */

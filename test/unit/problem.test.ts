@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Failure, type FailureCode } from '../../lib/failure.ts';
+import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { problem, shownAs } from '../../lib/http/problem.ts';
 
 /** What clients compare, translate and show. */

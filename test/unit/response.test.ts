@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { cursorAfter, type ListQuery, type Parameter } from '../../lib/contract/list-query.ts';
 import { alert, created, etag, ok, okEmpty, pageResponse } from '../../lib/http/response.ts';
-import { cursorAfter, type ListQuery, type Parameter } from '../../lib/list-query.ts';
 import type { Page } from '../../lib/table/list.ts';
 
 describe('a successful answer', () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
-import { sharedKms } from '../../lib/kms.ts';
-import { setDeadline } from '../../lib/time-left.ts';
+import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { sharedKms } from '../../lib/runtime/kms.ts';
 
 /* What is asked of KMS for the values of parameters, and what becomes of its failures. */
 

@@ -1,9 +1,9 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { LONGEST_READ, openTable } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { setDeadline } from '../../lib/time-left.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
 
 /* What is asked of DynamoDB, and what is made of answers that the embedded engine never gives. */

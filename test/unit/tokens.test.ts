@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import { sharedKms } from '../../lib/kms.ts';
-import { setDeadline } from '../../lib/time-left.ts';
+import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { sharedKms } from '../../lib/runtime/kms.ts';
 import { issueToken } from '../../lib/tokens/issue-token.ts';
 import { openSigner, readKeySet } from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';

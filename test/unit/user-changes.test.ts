@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { updateAccount } from '../../lib/accounts/update-account.ts';
-import type { Role } from '../../lib/contract.ts';
+import type { Role } from '../../lib/contract/contract.ts';
 import type { Mailer } from '../../lib/mail/mail.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
 import { emailGuardKey, entityKey, loginGuardKey, mailCountKey, rosterKey, totalKey } from '../../lib/table/keys.ts';

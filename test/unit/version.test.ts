@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { firstVersion, nextVersion, requireVersion } from '../../lib/version.ts';
+import { firstVersion, nextVersion, requireVersion } from '../../lib/table/version.ts';
 
 describe('a version', () => {
   it('is a count from 1 and 72 random bits', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../../lib/audit/audit-entry.ts';
 import { auditView } from '../../lib/audit/read-audits.ts';
-import { GetHealth, health } from '../../lib/health.ts';
-import { GetInfo, info } from '../../lib/info.ts';
 import { type Integration, integrationView, moduleView } from '../../lib/integrations/integration.ts';
 import { parameterView } from '../../lib/integrations/parameter.ts';
+import { GetHealth, health } from '../../lib/status/health.ts';
+import { GetInfo, info } from '../../lib/status/info.ts';
 import { newStamp, type User, userView } from '../../lib/users/user.ts';
 import { memoryTable } from '../support/memory-table.ts';
 

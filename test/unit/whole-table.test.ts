@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { openTableScanner } from '../../lib/table/whole-table.ts';
+import { openTableScanner } from '../../lib/table/table-scanner.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
 
 afterEach(() => {

@@ -13,7 +13,7 @@ import { PAIRS, runPairs } from './support/pairs.ts';
 import { runSequences } from './support/sequences.ts';
 
 /*
- * The long run: `npx node test/storm.ts --minutes 10 --seed 4711`. It asks the engine first what all races rest on, and
+ * The long run: `npx node test/soak.ts --minutes 10 --seed 4711`. It asks the engine first what all races rest on, and
  * then searches, with other seeds each time round, until the time is over or something is found. Ends with 1 then.
  */
 
@@ -25,7 +25,7 @@ const { values } = parseArgs({
 });
 const [minutes, first] = [Number(values.minutes), Number(values.seed)];
 if (!(minutes > 0) || !Number.isSafeInteger(first)) {
-  process.stderr.write('npx node test/storm.ts [--minutes 10] [--seed 4711]\n');
+  process.stderr.write('npx node test/soak.ts [--minutes 10] [--seed 4711]\n');
   process.exit(2);
 }
 const until = Date.now() + minutes * 60_000;
@@ -52,8 +52,8 @@ const SEARCHES: Record<string, { size: number; search: (bench: Bench, seed: numb
 
 say(`Seed ${first}, ${minutes} minutes`);
 const state = openMemoryState();
-await synthesize(join(state.assemblies, 'storm'));
-const bench = await openBench({ assembly: join(state.assemblies, 'storm') });
+await synthesize(join(state.assemblies, 'soak'));
+const bench = await openBench({ assembly: join(state.assemblies, 'soak') });
 let found: string | undefined;
 try {
   for (const [rule, demand] of Object.entries(ENGINE_RULES)) {

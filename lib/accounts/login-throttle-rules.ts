@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../contract/failure.ts';
 import type { Decision } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
 import { type Condition, put, type Write, withCondition } from '../table/write.ts';

@@ -1,15 +1,16 @@
 import { createHmac } from 'node:crypto';
 import { GenerateMacCommand } from '@aws-sdk/client-kms';
-import { inTime, openConnection } from '../aws.ts';
-import { startInColdStart } from '../cold-start.ts';
-import { Failure } from '../failure.ts';
-import { sharedKms } from '../kms.ts';
-import { requireEnv } from '../setting.ts';
+import { Failure } from '../contract/failure.ts';
+import { machineOf, networkOf, type Source } from '../contract/source.ts';
+import { inTime, openConnection } from '../runtime/aws.ts';
+import { startInColdStart } from '../runtime/cold-start.ts';
+import { requireEnv } from '../runtime/env.ts';
+import { sharedKms } from '../runtime/kms.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { change, unlessUnavailable } from '../table/change.ts';
 import { elsewhereAttemptsKey, type Key, networkAttemptsKey, sourceAttemptsKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
-import { settleAll } from '../together.ts';
 import {
   clearFailures,
   type FailureKeys,
@@ -20,8 +21,7 @@ import {
   type SourceFailures,
   type SourceLimits,
   takeBackFailure,
-} from './attempts.ts';
-import { machineOf, networkOf, type Source } from './source.ts';
+} from './login-throttle-rules.ts';
 
 /** Not as long as an argon2 hash, of which the same key makes MACs too. */
 const LABEL = Buffer.from('gatehouse: who guesses at which login');

@@ -8,9 +8,9 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Authorization } from './authorization.ts';
+import type { Authorization } from '../iam/authorization.ts';
+import type { Identity } from '../lambda/functions.ts';
 import { type CapacityOptions, type Meter, meterCapacity } from './capacity.ts';
-import type { Identity } from './functions.ts';
 import { transactionsInFlight } from './in-flight.ts';
 import type { AwsResponse } from './kms.ts';
 import type { localMailbox } from './mailbox.ts';

@@ -1,8 +1,8 @@
 import { type DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
-import { patientClient } from '../../lib/table/whole-table.ts';
+import { patientClient } from '../../../lib/table/table-scanner.ts';
+import { OPERATOR } from '../operator.ts';
+import { hasDatabase, openState, runningTable } from '../state.ts';
 import { startEngine } from './engine.ts';
-import { OPERATOR } from './operator.ts';
-import { hasDatabase, openState, runningTable } from './state.ts';
 
 /** A local table that can be looked into. */
 export interface LocalTable {

@@ -7,7 +7,7 @@ import {
   ScanCommand,
   TransactGetCommand,
 } from '@aws-sdk/lib-dynamodb';
-import { requireEnv } from '../setting.ts';
+import { requireEnv } from '../runtime/env.ts';
 import type { Key } from './keys.ts';
 import type { Item } from './table.ts';
 

@@ -1,5 +1,5 @@
-import type { Action } from './actions.ts';
-import type { AwsCall } from './front.ts';
+import type { Action } from '../iam/actions.ts';
+import type { AwsCall } from './aws-endpoint.ts';
 import type { Item, Update } from './item-size.ts';
 import type { AwsResponse } from './kms.ts';
 

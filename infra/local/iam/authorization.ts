@@ -1,8 +1,8 @@
+import type { AwsCall } from '../aws/aws-endpoint.ts';
+import { keyArn } from '../aws/kms.ts';
+import { ACCOUNT, type Template } from '../template.ts';
 import { actionsOf } from './actions.ts';
-import type { AwsCall } from './front.ts';
-import { keyArn } from './kms.ts';
 import { type AccessRequest, type Grant, type Policy, type PolicyDocument, readPolicy } from './policy.ts';
-import { ACCOUNT, type Template } from './template.ts';
 
 /* Who may do what, by the synthesized policies alone, and which of it was ever done. */
 

@@ -9,7 +9,7 @@ import {
   randomUUID,
   sign,
 } from 'node:crypto';
-import { ACCOUNT } from './template.ts';
+import { ACCOUNT } from '../template.ts';
 
 /** A key of the local KMS as it is kept; the material is base64. */
 export interface StoredKey {

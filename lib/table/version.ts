@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Failure } from './failure.ts';
+import { Failure } from '../contract/failure.ts';
 
 /**
  * One state of one entity: a count and 72 random bits. The count alone would be shared by an entity that is created again

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { Contract } from './contract.ts';
-import { rosterKey } from './table/keys.ts';
-import type { Table } from './table/table.ts';
+import type { Contract } from '../contract/contract.ts';
+import { rosterKey } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
 
 /** GET /api/health */
 export const GetHealth = {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { actionsOf, isWrite } from './actions.ts';
-import type { AwsCall, Interceptor } from './front.ts';
+import { actionsOf, isWrite } from '../iam/actions.ts';
+import type { AwsCall, Interceptor } from './aws-endpoint.ts';
 import { CONFLICT, cancelled } from './in-flight.ts';
 import type { AwsResponse } from './kms.ts';
 

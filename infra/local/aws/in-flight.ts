@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { actionsOf, isWrite } from './actions.ts';
+import { actionsOf, isWrite } from '../iam/actions.ts';
 import type { AwsResponse } from './kms.ts';
 
 /*

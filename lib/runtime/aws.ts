@@ -1,6 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
-import { remainingMs } from './time-left.ts';
+import { remainingMs } from './deadline.ts';
 
 /** What is left to answer with when a call to AWS has used up all the rest, in milliseconds. */
 export const RESERVE = 500;

@@ -11,7 +11,7 @@ import {
   totalKey,
 } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
-import type { TableScanner } from '../table/whole-table.ts';
+import type { TableScanner } from '../table/table-scanner.ts';
 import { type Condition, changeTotal, set, withCondition } from '../table/write.ts';
 import { type Finding, nameOf } from './finding.ts';
 import { findDefect } from './item-kinds.ts';

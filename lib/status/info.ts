@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Contract } from './contract.ts';
+import type { Contract } from '../contract/contract.ts';
 
 /** GET /management/info: what JHipster clients ask at every page load; without an answer they show an error each time. */
 export const GetInfo = {

@@ -1,5 +1,5 @@
 import { RESERVE } from './aws.ts';
-import { setDeadline } from './time-left.ts';
+import { setDeadline } from './deadline.ts';
 
 /** How long a cold start waits for AWS; milliseconds. */
 const LONGEST = 2000;
