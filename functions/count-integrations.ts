@@ -10,5 +10,5 @@ const table = openTable();
 
 /** GET /api/utm-integrations/count: how many integrations a list has. */
 export const handler = endpoint(CountIntegrations, async ({ caller, query }) =>
-  ok(await countEntities(table, 'INTEGRATION', query, integrationOf, readBudget(table, caller.id))),
+  ok(await countEntities(table, 'INTEGRATION', query, integrationOf, readBudget(table, caller))),
 );

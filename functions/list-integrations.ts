@@ -11,6 +11,6 @@ const table = openTable();
 
 /** GET /api/utm-integrations: a page of all integrations. */
 export const handler = endpoint(ListIntegrations, async ({ caller, query, url }) => {
-  const page = await listPage(table, 'INTEGRATION', query, integrationOf, readBudget(table, caller.id));
+  const page = await listPage(table, 'INTEGRATION', query, integrationOf, readBudget(table, caller));
   return pageResponse(page, integrationView, { query, url });
 });

@@ -11,6 +11,6 @@ const table = openTable();
 
 /** GET /api/users: a page of all accounts, deactivated ones included. */
 export const handler = endpoint(ListUsers, async ({ caller, query, url }) => {
-  const page = await listPage(table, 'USER', query, userOf, readBudget(table, caller.id));
+  const page = await listPage(table, 'USER', query, userOf, readBudget(table, caller));
   return pageResponse(page, userView, { query, url });
 });

@@ -12,13 +12,14 @@ import { LONG } from './support/long.ts';
 describe('what a read costs its caller', () => {
   const gatehouse = useGatehouse();
   let caller = 1000;
+  const payer = (id: number) => ({ id, requireAuthorized: async () => undefined });
   /** Spends units when so much is to be paid back that it takes so many milliseconds; nothing known if undefined. */
   async function spend(units: number, ahead: number | undefined) {
     caller++;
     const started = Date.now();
     const account = { paidBackAt: started + (ahead ?? 0), expires: 9_999_999_999 };
     if (ahead !== undefined) await gatehouse.table.transact([put(readBudgetKey(caller), account)], crypto.randomUUID());
-    await readBudget(gatehouse.table, caller)(units);
+    await readBudget(gatehouse.table, payer(caller))(units);
     const paidBackAt = (await gatehouse.table.get(readBudgetKey(caller)))?.paidBackAt;
     return { waited: Date.now() - started, ahead: Number(paidBackAt) - started };
   }
@@ -47,7 +48,7 @@ describe('what a read costs its caller', () => {
     caller++;
     const now = Date.now();
 
-    await Promise.all(Array.from({ length: 10 }, () => readBudget(gatehouse.table, caller)(50)));
+    await Promise.all(Array.from({ length: 10 }, () => readBudget(gatehouse.table, payer(caller))(50)));
 
     const paidBackAt = (await gatehouse.table.get(readBudgetKey(caller)))?.paidBackAt;
     expect(Number(paidBackAt) - now).toBeGreaterThanOrEqual(1000);
@@ -56,7 +57,7 @@ describe('what a read costs its caller', () => {
 
   it('is free up to three units', async () => {
     caller++;
-    await readBudget(gatehouse.table, caller)(3);
+    await readBudget(gatehouse.table, payer(caller))(3);
 
     expect(await gatehouse.table.get(readBudgetKey(caller))).toBeUndefined();
   });

@@ -1,13 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AwsCall } from '../infra/local/aws/aws-endpoint.ts';
+import { authorize } from '../lib/authorization/authorize.ts';
 import type { Mailer } from '../lib/mail/mail.ts';
 import { commit } from '../lib/table/change.ts';
 import { entityKey } from '../lib/table/keys.ts';
 import { set } from '../lib/table/write.ts';
-import type { Caller } from '../lib/users/caller.ts';
+import type { AuthorizedCaller } from '../lib/users/authorized-caller.ts';
 import { deleteUser } from '../lib/users/delete-user.ts';
 import { updateUser } from '../lib/users/update-user.ts';
 import type { User } from '../lib/users/user.ts';
+import { UpdateUser } from '../lib/users/user-contracts.ts';
 import { findUser, passwordChange } from '../lib/users/user-table.ts';
 import { routes } from '../routes.ts';
 import { CHANGES, openStage, type Stage } from './support/changes.ts';
@@ -33,10 +35,11 @@ let stage: Stage;
 beforeAll(async () => {
   stage = await openStage(gatehouse);
   const accountStamp = (await findUser(gatehouse.table, 1))?.accountStamp;
-  admin = { id: 1, roles: ['ROLE_ADMIN'], accountStamp, jti: 'operator', passwordChanges: 0 };
+  const claims = { id: 1, roles: ['ROLE_ADMIN'], accountStamp, jti: 'operator', passwordChanges: 0 } as const;
+  admin = authorize(gatehouse.table, claims, UpdateUser.access);
 });
 
-let admin: Caller;
+let admin: AuthorizedCaller;
 const change = (fields: Partial<User>) => (user: User) =>
   updateUser(
     { table: gatehouse.table, mailer: silent },

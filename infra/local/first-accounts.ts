@@ -1,10 +1,12 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
+import { authorize } from '../../lib/authorization/authorize.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
 import { openTable, type Table } from '../../lib/table/table.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
+import { CreateUser } from '../../lib/users/user-contracts.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import type { Cloud } from './cloud.ts';
 import { OPERATOR } from './operator.ts';
@@ -37,7 +39,7 @@ export async function makeFirstAccounts(cloud: Cloud, state: State): Promise<boo
   const admin = first ?? (await findUserByLogin(table, 'admin'));
   if (admin) {
     const { id, authorities: roles, accountStamp, passwordChanges } = admin;
-    const caller = { id, roles, accountStamp, jti: DONE, passwordChanges };
+    const caller = authorize(table, { id, roles, accountStamp, jti: DONE, passwordChanges }, CreateUser.access);
     await createUser(table, passwords, caller, {
       id: undefined,
       login: 'user',

@@ -5,10 +5,9 @@ import { findMailCount, mailCounted } from '../mail/mail-limit.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
-import { type Caller, changeAs } from '../users/caller.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, passwordChange } from '../users/user-table.ts';
-import { ChangePassword } from './account-contracts.ts';
 import type { Attempt, LoginThrottle } from './login-throttle.ts';
 
 /**
@@ -23,7 +22,7 @@ export async function changePassword(
     throttle,
     mailer,
   }: { table: Table; passwords: Passwords; throttle: LoginThrottle; mailer: Mailer },
-  caller: Caller,
+  caller: AuthorizedCaller,
   source: Source,
   current: string,
   wanted: string,
@@ -41,7 +40,7 @@ export async function changePassword(
     return { passwordHash, mails };
   };
 
-  const notified = await changeAs(table, caller, ChangePassword.access, load, (loaded, callerUser) => {
+  const notified = await caller.change(load, (loaded, callerUser) => {
     if (!loaded) throw new Failure('wrong-password');
     const mail = mailCounted(callerUser.id, 'passwordChanged', loaded.mails, Date.now());
     return {

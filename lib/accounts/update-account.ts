@@ -1,10 +1,9 @@
 import type { Mailer } from '../mail/mail.ts';
 import type { Table } from '../table/table.ts';
-import { type Caller, changeAs } from '../users/caller.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { findMailsOfChange, modify } from '../users/update-user.ts';
 import type { User } from '../users/user.ts';
 import type { OwnAccountChange } from '../users/user-schema.ts';
-import { UpdateAccount } from './account-contracts.ts';
 
 /**
  * Changes what users may say of themselves. Of a new address the former one is told by mail. A request that changes
@@ -13,11 +12,11 @@ import { UpdateAccount } from './account-contracts.ts';
  */
 export async function updateAccount(
   { table, mailer }: { table: Table; mailer: Mailer },
-  caller: Caller,
+  caller: AuthorizedCaller,
   wanted: OwnAccountChange,
 ): Promise<void> {
   const load = async (callerUser: Promise<User>) => findMailsOfChange(table, await callerUser, wanted);
-  const { notified } = await changeAs(table, caller, UpdateAccount.access, load, (mails, callerUser) => {
+  const { notified } = await caller.change(load, (mails, callerUser) => {
     const decision = modify('account.updated', callerUser, wanted, { modifiedBy: callerUser.login, mails });
     // Clients save the form of the account whether anything in it was changed or not.
     return decision.event.fields.length === 0 ? { ...decision, writes: [] } : decision;

@@ -1,16 +1,19 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { authorize } from '../authorization/authorize.ts';
+import type { Caller } from '../contract/caller.ts';
 import type { BodyOf, Contract, PathOf, QueryOf } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { isOutage } from '../runtime/aws.ts';
 import { coldStartEnded, limitColdStart } from '../runtime/cold-start.ts';
 import { setDeadline } from '../runtime/deadline.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { openTable } from '../table/table.ts';
 import type { Precondition } from '../table/version.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
-import type { Caller } from '../users/caller.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { isTooDeepOrAmbiguous } from './json-form.ts';
 import { logDefect, logRequest } from './log-request.ts';
 import { problem } from './problem.ts';
@@ -20,7 +23,7 @@ import type { Response } from './response.ts';
 /** A request as a function sees it: checked, and with nothing in it that the contract does not name. */
 export interface Request<C extends Contract> {
   /** Who asks; nobody where the contract is open. */
-  readonly caller: C['access'] extends 'public' ? undefined : Caller;
+  readonly caller: C['access'] extends 'public' ? undefined : AuthorizedCaller;
   readonly path: PathOf<C>;
   readonly query: QueryOf<C>;
   readonly body: BodyOf<C>;
@@ -56,12 +59,15 @@ export function endpoint<const C extends Contract>(contract: C, act: (request: R
   }
   return steps.handler(async (event: Event) => {
     const { path, query, body } = readParts(contract, event);
-    requireRole(contract, event.caller);
     const url = { pathname: event.rawPath };
     const precondition = parseIfMatch(event.headers['if-match']);
     const { http, timeEpoch } = event.requestContext;
     const source: Source = { address: http.sourceIp, arrivedAt: timeEpoch };
-    return respond(await act({ caller: event.caller, source, path, query, body, precondition, url } as Request<C>));
+    const caller = authorized(contract, event);
+    const request = { caller, source, path, query, body, precondition, url } as Request<C>;
+    // Together: the rule can read while the table confirms the access, and responds to nobody else.
+    const [, response] = await settleAll([Promise.resolve(caller?.requireAuthorized()), act(request)]);
+    return respond(response);
   });
 }
 
@@ -100,9 +106,9 @@ function authenticating(): MiddlewareObj<Event, Result> {
   };
 }
 
-function requireRole({ access }: Contract, caller: Caller | undefined): void {
-  if (typeof access !== 'object' || access.rolesFrom === 'table') return;
-  if (!access.anyRole.some((role) => caller?.roles.includes(role))) throw new Failure('forbidden');
+/** The caller with the access that the contract requires; nobody where it is public. Fails with forbidden. */
+function authorized({ access }: Contract, { caller }: Event): AuthorizedCaller | undefined {
+  return caller && authorize(openTable(), caller, access);
 }
 
 function failureOf(error: unknown): Failure {

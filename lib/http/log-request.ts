@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { Caller } from '../contract/caller.ts';
 import { log, logError } from '../runtime/log.ts';
-import type { Caller } from '../users/caller.ts';
 
 type Event = APIGatewayProxyEventV2 & { caller?: Caller };
 

@@ -2,14 +2,18 @@ import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
 import { changeTotal, claim } from '../table/write.ts';
-import { type Caller, changeAs } from '../users/caller.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import type { Integration } from './integration.ts';
-import { CreateIntegration, type NewIntegration } from './integration-contracts.ts';
+import type { NewIntegration } from './integration-contracts.ts';
 import { auditEventForIntegration } from './integration-table.ts';
 
 /** Registers an integration. Fails with forbidden. */
-export async function createIntegration(table: Table, caller: Caller, wanted: NewIntegration): Promise<Integration> {
+export async function createIntegration(
+  table: Table,
+  caller: AuthorizedCaller,
+  wanted: NewIntegration,
+): Promise<Integration> {
   let reserved: number | undefined;
   // Whoever is rejected uses up no id, and a further try none either.
   const load = async (callerUser: Promise<User>) => {
@@ -17,7 +21,7 @@ export async function createIntegration(table: Table, caller: Caller, wanted: Ne
     reserved ??= await table.nextId('INTEGRATION');
     return reserved;
   };
-  return changeAs(table, caller, CreateIntegration.access, load, (id) => {
+  return caller.change(load, (id) => {
     const integration = newIntegration(id, wanted);
     return {
       writes: [claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'), changeTotal('INTEGRATION', 1)],

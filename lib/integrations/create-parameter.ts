@@ -4,17 +4,21 @@ import { entityKey, PARAMETERS_PER_INTEGRATION_EVER, parameterId } from '../tabl
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
 import { changeTotal, claim } from '../table/write.ts';
-import { type Caller, changeAs } from '../users/caller.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import { MOST_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
-import { CreateParameter, type NewParameter } from './parameter-contracts.ts';
+import type { NewParameter } from './parameter-contracts.ts';
 import { auditEventForParameter, bytesOf, parameterBytesAfter, type StoredParameter } from './parameter-table.ts';
 import { openSeal, type Seal } from './sealed-value.ts';
 
 /** Attaches a parameter to an integration. Fails with unknown-id, too-many-parameters, parameters-too-large, parameter-ids-used-up, forbidden. */
-export async function createParameter(table: Table, caller: Caller, wanted: NewParameter): Promise<OpenParameter> {
+export async function createParameter(
+  table: Table,
+  caller: AuthorizedCaller,
+  wanted: NewParameter,
+): Promise<OpenParameter> {
   const { integration: owner, confName, confValue } = wanted;
   const confDescription = wanted.confDescription ?? undefined;
   let opened: Seal | undefined;
@@ -24,7 +28,7 @@ export async function createParameter(table: Table, caller: Caller, wanted: NewP
     if (integration) opened ??= await openSeal(owner.id);
     return { integration, seal: opened };
   };
-  return changeAs(table, caller, CreateParameter.access, load, ({ integration, seal }) => {
+  return caller.change(load, ({ integration, seal }) => {
     if (!integration || !seal) throw new Failure('unknown-id');
     const parameterCount = integration.parameterCount + 1;
     const parametersEver = integration.parametersEver + 1;

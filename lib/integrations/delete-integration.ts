@@ -3,15 +3,14 @@ import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Precondition, requireVersion } from '../table/version.ts';
 import { changeTotal, remove, type Write } from '../table/write.ts';
-import { type Caller, changeAs } from '../users/caller.ts';
-import { DeleteIntegration } from './integration-contracts.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { auditEventForIntegration, findIntegration, revisionIs } from './integration-table.ts';
 import { parameterRemoved, parametersOf } from './parameter-table.ts';
 
 /** Deletes an integration with all its parameters, in one transaction. Fails with not-found, version-changed, forbidden. */
 export async function deleteIntegration(
   table: Table,
-  caller: Caller,
+  caller: AuthorizedCaller,
   id: number,
   precondition: Precondition,
 ): Promise<void> {
@@ -20,7 +19,7 @@ export async function deleteIntegration(
     const integration = await findIntegration(table, id);
     return integration && { integration, parameters: await parametersOf(table, id) };
   };
-  await changeAs(table, caller, DeleteIntegration.access, load, (loaded) => {
+  await caller.change(load, (loaded) => {
     if (!loaded) throw new Failure('not-found');
     const { integration, parameters } = loaded;
     requireVersion(integration, precondition);

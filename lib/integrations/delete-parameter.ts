@@ -4,20 +4,19 @@ import { integrationIdOf } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Precondition, requireVersion } from '../table/version.ts';
 import { changeTotal } from '../table/write.ts';
-import { type Caller, changeAs } from '../users/caller.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
-import { DeleteParameter } from './parameter-contracts.ts';
 import { auditEventForParameter, findParameter, parameterBytesAfter, parameterRemoved } from './parameter-table.ts';
 
 /** Removes a parameter from its integration. Fails with not-found, version-changed, forbidden. */
 export async function deleteParameter(
   table: Table,
-  caller: Caller,
+  caller: AuthorizedCaller,
   id: number,
   precondition: Precondition,
 ): Promise<void> {
   const load = () => settleAll([findIntegration(table, integrationIdOf(id)), findParameter(table, id)]);
-  await changeAs(table, caller, DeleteParameter.access, load, ([integration, parameter]) => {
+  await caller.change(load, ([integration, parameter]) => {
     if (!integration || !parameter) throw new Failure('not-found');
     requireVersion(parameter, precondition);
     const parameterCount = integration.parameterCount - 1;

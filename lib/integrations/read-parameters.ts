@@ -5,18 +5,17 @@ import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { countEntities, listPage, type Page } from '../table/list.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
-import { type Caller, requireAuthorized } from '../users/caller.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationOf } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
-import { CountParameters, GetParameter, ListParameters } from './parameter-contracts.ts';
 import { findParameter, type Parameter, parameterOf } from './parameter-table.ts';
 import { unseal } from './sealed-value.ts';
 
 /** One parameter in the clear. Fails with forbidden, not-found. */
-export async function readParameter(table: Table, caller: Caller, id: number): Promise<OpenParameter> {
+export async function readParameter(table: Table, caller: AuthorizedCaller, id: number): Promise<OpenParameter> {
   const [, parameter, integration] = await settleAll([
-    requireAuthorized(table, caller, GetParameter.access),
+    caller.requireAuthorized(),
     findParameter(table, id),
     findIntegration(table, integrationIdOf(id)),
   ]);
@@ -25,12 +24,15 @@ export async function readParameter(table: Table, caller: Caller, id: number): P
 }
 
 /** A page of parameters in the clear. Fails with forbidden, read-budget-spent, parameter-list-too-long, page-too-deep. */
-export async function readParameters(table: Table, caller: Caller, query: ListQuery): Promise<Page<OpenParameter>> {
-  const authorized = requireAuthorized(table, caller, ListParameters.access);
-  const spend = readBudget(table, caller.id, authorized);
+export async function readParameters(
+  table: Table,
+  caller: AuthorizedCaller,
+  query: ListQuery,
+): Promise<Page<OpenParameter>> {
+  const spend = readBudget(table, caller);
   // Each value on the page costs a decryption besides.
   const spendWithDecryptions = (units: number) => spend(units + query.size);
-  const [, page] = await settleAll([authorized, listPage(table, 'CONF', query, parameterOf, spendWithDecryptions)]);
+  const page = await listPage(table, 'CONF', query, parameterOf, spendWithDecryptions);
   const owners = [...new Set(page.entities.map(({ integrationId }) => integrationId))];
   const items = await table.getAll(owners.map((id) => entityKey('INTEGRATION', id)));
   const integrations = new Map(items.map(integrationOf).map((integration) => [integration.id, integration]));
@@ -43,11 +45,8 @@ export async function readParameters(table: Table, caller: Caller, query: ListQu
 }
 
 /** How many parameters a list has. Fails with forbidden, parameter-list-too-long. */
-export async function countParameters(table: Table, caller: Caller, query: ListQuery): Promise<number> {
-  const authorized = requireAuthorized(table, caller, CountParameters.access);
-  const spend = readBudget(table, caller.id, authorized);
-  const [, count] = await settleAll([authorized, countEntities(table, 'CONF', query, parameterOf, spend)]);
-  return count;
+export function countParameters(table: Table, caller: AuthorizedCaller, query: ListQuery): Promise<number> {
+  return countEntities(table, 'CONF', query, parameterOf, readBudget(table, caller));
 }
 
 async function open(parameter: Parameter, integration: Integration): Promise<OpenParameter> {

@@ -1,9 +1,8 @@
 import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion } from '../table/version.ts';
-import { type Caller, changeAs } from '../users/caller.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { Integration } from './integration.ts';
-import { ReportRestart } from './integration-contracts.ts';
 import { auditEventForIntegration, findIntegration, integrationChanged } from './integration-table.ts';
 
 /**
@@ -11,11 +10,13 @@ import { auditEventForIntegration, findIntegration, integrationChanged } from '.
  * changed since: a report never hides a change that its module has not seen.
  * Fails with not-found, forbidden, invalid when there has been no such change yet.
  */
-export function reportRestart(table: Table, caller: Caller, id: number, changes: number): Promise<Integration> {
-  return changeAs(
-    table,
-    caller,
-    ReportRestart.access,
+export function reportRestart(
+  table: Table,
+  caller: AuthorizedCaller,
+  id: number,
+  changes: number,
+): Promise<Integration> {
+  return caller.change(
     () => findIntegration(table, id),
     (before) => {
       if (!before) throw new Failure('not-found');

@@ -2,9 +2,9 @@ import { changedFields } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
-import { type Caller, changeAs } from '../users/caller.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { Integration } from './integration.ts';
-import { type IntegrationChange, UpdateIntegration } from './integration-contracts.ts';
+import type { IntegrationChange } from './integration-contracts.ts';
 import { auditEventForIntegration, findIntegration, integrationChanged } from './integration-table.ts';
 
 /** What a request can change of an integration. */
@@ -13,14 +13,11 @@ const SHOWN = ['name', 'shortName', 'description', 'integrationType', 'active'] 
 /** Changes an integration; a description left out stays. Fails with unknown-id, version-changed, forbidden. */
 export function updateIntegration(
   table: Table,
-  caller: Caller,
+  caller: AuthorizedCaller,
   wanted: IntegrationChange,
   precondition: Precondition,
 ): Promise<Integration> {
-  return changeAs(
-    table,
-    caller,
-    UpdateIntegration.access,
+  return caller.change(
     () => findIntegration(table, wanted.id),
     (before) => {
       if (!before) throw new Failure('unknown-id');

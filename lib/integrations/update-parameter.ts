@@ -5,12 +5,12 @@ import { entityKey, integrationIdOf } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
 import { set, versionIs } from '../table/write.ts';
-import { type Caller, changeAs } from '../users/caller.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { OpenParameter } from './parameter.ts';
-import { type ParameterChange, UpdateParameter } from './parameter-contracts.ts';
+import type { ParameterChange } from './parameter-contracts.ts';
 import {
   auditEventForParameter,
   bytesOf,
@@ -27,7 +27,7 @@ import { openSeal, type Seal } from './sealed-value.ts';
  */
 export async function updateParameter(
   table: Table,
-  caller: Caller,
+  caller: AuthorizedCaller,
   wanted: ParameterChange,
   precondition: Precondition,
 ): Promise<OpenParameter> {
@@ -43,7 +43,7 @@ export async function updateParameter(
     if (integration && parameter) opened ??= await openSeal(owner.id);
     return { integration, parameter, seal: opened };
   };
-  return changeAs(table, caller, UpdateParameter.access, load, ({ integration, parameter, seal }) => {
+  return caller.change(load, ({ integration, parameter, seal }) => {
     if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
     requireVersion(parameter, precondition);
     const confDescription =

@@ -27,11 +27,11 @@ const BURST_MS = (BURST / UNITS_PER_SECOND) * 1000;
 /** How often a payment is tried that meets others by the same caller. */
 const TRIES = 5;
 
-/** The budget of the caller with this id, who spends nothing before being authorized. */
-export function readBudget(table: Table, callerId: number, authorized: Promise<void> = Promise.resolve()): Spend {
-  const key = readBudgetKey(callerId);
+/** The budget of this caller, of which nothing is spent before the caller is authorized. */
+export function readBudget(table: Table, caller: { readonly id: number; requireAuthorized(): Promise<void> }): Spend {
+  const key = readBudgetKey(caller.id);
   return async (units) => {
-    await authorized;
+    await caller.requireAuthorized();
     if (units <= FREE_UNITS) return;
     const wait = await pay(table, key, Math.ceil((units / UNITS_PER_SECOND) * 1000));
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));

@@ -3,9 +3,8 @@ import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
-import { type Caller, changeAs } from './caller.ts';
+import type { AuthorizedCaller } from './authorized-caller.ts';
 import { newStamp, type User } from './user.ts';
-import { CreateUser } from './user-contracts.ts';
 import type { NewUser } from './user-schema.ts';
 import { auditEventFor, creation } from './user-table.ts';
 
@@ -16,7 +15,7 @@ import { auditEventFor, creation } from './user-table.ts';
 export async function createUser(
   table: Table,
   passwords: Passwords,
-  caller: Caller,
+  caller: AuthorizedCaller,
   wanted: NewUser,
 ): Promise<{ user: User; key: string | undefined }> {
   const { password, id: _none, ...fields } = wanted;
@@ -30,7 +29,7 @@ export async function createUser(
     ]);
     return reserved;
   };
-  return changeAs(table, caller, CreateUser.access, load, ([id, passwordHash], callerUser) => {
+  return caller.change(load, ([id, passwordHash], callerUser) => {
     const user = newAccount({ ...fields, id, passwordHash }, callerUser.login);
     const invitation = passwordHash === undefined && user.activated ? newResetKey(user) : undefined;
     const writes = [...creation(user), ...(invitation ? [invitation.write] : [])];

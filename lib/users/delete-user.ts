@@ -1,21 +1,17 @@
 import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
 import { type Precondition, requireVersion } from '../table/version.ts';
-import { type Caller, changeAs } from './caller.ts';
-import { DeleteUser } from './user-contracts.ts';
+import type { AuthorizedCaller } from './authorized-caller.ts';
 import { auditEventFor, deletion, findUserByLogin } from './user-table.ts';
 
 /** Deletes an account for good. Fails with not-found, version-changed, last-administrator, forbidden. Its tokens can still read until they expire. */
 export async function deleteUser(
   table: Table,
-  caller: Caller,
+  caller: AuthorizedCaller,
   login: string,
   precondition: Precondition,
 ): Promise<void> {
-  await changeAs(
-    table,
-    caller,
-    DeleteUser.access,
+  await caller.change(
     () => findUserByLogin(table, login),
     (target) => {
       if (!target) throw new Failure('not-found');

@@ -5,9 +5,8 @@ import { findMailCount, type MailCount, mailCounted } from '../mail/mail-limit.t
 import type { Decision } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
-import { type Caller, changeAs } from './caller.ts';
+import type { AuthorizedCaller } from './authorized-caller.ts';
 import type { User } from './user.ts';
-import { UpdateUser } from './user-contracts.ts';
 import type { UserChange } from './user-schema.ts';
 import { auditEventFor, findUser, modification } from './user-table.ts';
 
@@ -20,7 +19,7 @@ const SHOWN = ['login', 'email', 'firstName', 'lastName', 'imageUrl', 'activated
  */
 export async function updateUser(
   { table, mailer }: { table: Table; mailer: Mailer },
-  caller: Caller,
+  caller: AuthorizedCaller,
   wanted: UserChange,
   precondition: Precondition,
 ): Promise<User> {
@@ -28,17 +27,11 @@ export async function updateUser(
     const target = await findUser(table, wanted.id);
     return { target, mails: target && (await findMailsOfChange(table, target, wanted)) };
   };
-  const { after, notified } = await changeAs(
-    table,
-    caller,
-    UpdateUser.access,
-    load,
-    ({ target, mails }, callerUser) => {
-      if (!target) throw new Failure('unknown-id');
-      requireVersion(target, precondition);
-      return { ...modify('user.updated', target, wanted, { modifiedBy: callerUser.login, mails }), target };
-    },
-  );
+  const { after, notified } = await caller.change(load, ({ target, mails }, callerUser) => {
+    if (!target) throw new Failure('unknown-id');
+    requireVersion(target, precondition);
+    return { ...modify('user.updated', target, wanted, { modifiedBy: callerUser.login, mails }), target };
+  });
   if (notified) await mailer.notify('emailChanged', notified);
   return after;
 }

@@ -35,13 +35,13 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: M
         to: "function leaveRoster(id: number): Write {\n  if (administrators < 2) throw new Failure('last-administrator');",
       },
       {
-        file: 'lib/users/caller.ts',
+        file: 'lib/authorization/authorize.ts',
         from: 'await together([self, load(self), precedenceWait(table, caller.id)]);',
         to: `await together([self, load(self), precedenceWait(table, caller.id),
           table.get({ pk: 'ADMINS', sk: 'ROSTER' }).then(count)]);`,
       },
       {
-        file: 'lib/users/caller.ts',
+        file: 'lib/authorization/authorize.ts',
         from: "import { findUser } from './user-table.ts';",
         to: "import { findUser } from './user-table.ts';\nimport { count } from './administrators.ts';",
       },

@@ -14,7 +14,7 @@ const PROBLEM = ['test/unit/problem.test.ts'];
 const AUDIT = ['test/unit/audit.test.ts'];
 const VIEWS = ['test/unit/views.test.ts'];
 const VERSION = ['test/unit/version.test.ts'];
-const CALLER = ['test/unit/caller.test.ts'];
+const CALLER = ['test/unit/authorize.test.ts'];
 const USERS = ['test/unit/user-changes.test.ts'];
 const INTEGRATIONS = ['test/unit/integration-changes.test.ts'];
 const HEADERS = ['test/success-headers.test.ts'];
@@ -343,7 +343,7 @@ export const domain: readonly Mutant[] = [
     ['return { from, to: `${to}~` };', 'return { from, to };'],
     ['getUTCMonth() + 1)', 'getUTCMonth() + 2)'],
     ['${from.slice(0, 7)}-01', '${from.slice(0, 4)}-01'],
-    ['readBudget(table, caller.id, authorized)', 'readBudget(table, caller.id)'],
+    ['readBudget(table, caller)', 'readBudget(table, { ...caller, requireAuthorized: async () => undefined })'],
     [
       'filters.every((filter) => fulfils({ ...entry }, filter))',
       'filters.some((filter) => fulfils({ ...entry }, filter))',
@@ -371,7 +371,7 @@ export const domain: readonly Mutant[] = [
   ...planted('lib/status/health.ts', VIEWS, ['  await table.get(rosterKey);\n', '']),
   ...planted('lib/status/info.ts', VIEWS, ["['prod']", "['dev']"]),
   ...planted(
-    'lib/users/caller.ts',
+    'lib/authorization/authorize.ts',
     CALLER,
     ['!user || user.accountStamp !== caller.accountStamp)\n    return', '!user)\n    return'],
     ["access === 'authenticated' ? 'unauthorized' : 'forbidden'", "'forbidden'"],
@@ -405,16 +405,25 @@ export const domain: readonly Mutant[] = [
     ['position === own ? withCondition(write, stillAuthorized) : write', 'write'],
     ['if (!user || user.accountStamp !== caller.accountStamp) throw', 'if (!user) throw'],
     [
-      '    const callerUser = findAuthorizedUser(table, caller, access);\n',
-      '    const callerUser = findCallerUser(table, caller);\n',
+      'isLoaded ? findAuthorizedUser(table, caller, access) : confirm()',
+      'isLoaded ? findCallerUser(table, caller) : confirm()',
     ],
+    ['isLoaded ? findAuthorizedUser(table, caller, access) : confirm()', 'confirm()'],
+    ["access.rolesFrom === 'table') await confirm();", "access.rolesFrom === 'token') await confirm();"],
+    ["access.rolesFrom === 'token') {", "access.rolesFrom === 'table') {"],
+    ['!access.anyRole.some(', '!access.anyRole.every('],
     [
-      'await settleAll([callerUser, load(callerUser), precedenceWait(table, caller.id)])',
+      'await settleAll([callerUser, load(callerUser), precedenceWait(table, callerId)])',
       'await settleAll([callerUser, load(callerUser), Promise.resolve(0)])',
     ],
   ),
-  ...planted('lib/users/precedence.ts', CALLER),
-  ...planted('lib/users/precedence.ts', CALLER, ['DURATION = 1000', 'DURATION = 500'], ['MARGIN = 60', 'MARGIN = 0']),
+  ...planted('lib/authorization/precedence.ts', CALLER),
+  ...planted(
+    'lib/authorization/precedence.ts',
+    CALLER,
+    ['DURATION = 1000', 'DURATION = 500'],
+    ['MARGIN = 60', 'MARGIN = 0'],
+  ),
   ...planted(
     'lib/users/user-table.ts',
     USERS,
@@ -693,9 +702,7 @@ export const domain: readonly Mutant[] = [
     INTEGRATIONS,
     ['spend(units + query.size)', 'spend(units)'],
     ['if (!parameter || !integration)', 'if (!parameter)'],
-    ['    requireAuthorized(table, caller, GetParameter.access),\n', '    Promise.resolve(),\n'],
-    ['requireAuthorized(table, caller, ListParameters.access)', 'Promise.resolve()'],
-    ['requireAuthorized(table, caller, CountParameters.access)', 'Promise.resolve()'],
+    ['    caller.requireAuthorized(),\n', '    Promise.resolve(),\n'],
     [
       '[...new Set(page.entities.map(({ integrationId }) => integrationId))]',
       'page.entities.map(({ integrationId }) => integrationId)',

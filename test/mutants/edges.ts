@@ -95,7 +95,7 @@ export const edges: readonly Mutant[] = [
     ['const TRIES = 5', 'const TRIES = 4'],
     ['wait > LONGEST_WAIT', 'wait >= LONGEST_WAIT'],
     ['units <= FREE_UNITS', 'units < FREE_UNITS'],
-    ['    await authorized;\n', ''],
+    ['    await caller.requireAuthorized();\n', ''],
     ['- cost - now - BURST_MS', '- now - BURST_MS'],
     ["condition: '#paidBackAt BETWEEN :now AND :latest'", "condition: '#paidBackAt <= :latest'"],
   ]),
@@ -283,7 +283,7 @@ export const edges: readonly Mutant[] = [
     ['user?.activated === true &&', ''],
     ["onConditionFailed: 'last-administrator'", "onConditionFailed: 'retry'"],
   ]),
-  ...plant('lib/users/precedence.ts', 'test/unit/rare-changes.test.ts', [
+  ...plant('lib/authorization/precedence.ts', 'test/unit/rare-changes.test.ts', [
     ['const DURATION = 1000', 'const DURATION = 100'],
     ['.catch(() => undefined)', ''],
     ['Math.min(DURATION, Math.max(0, until - Date.now()))', 'Math.max(0, until - Date.now())'],
@@ -300,8 +300,7 @@ export const edges: readonly Mutant[] = [
   ...plant('lib/http/endpoint.ts', 'test/unit/endpoint.test.ts', [
     ["if (isOutage(error)) return new Failure('unavailable');", ''],
     ['statusCode === 422', 'statusCode === 400'],
-    ["access.rolesFrom === 'table'", "access.rolesFrom === 'token'"],
-    ['!access.anyRole.some(', '!access.anyRole.every('],
+    ['Promise.resolve(caller?.requireAuthorized())', 'Promise.resolve()'],
     ['      await coldStartEnded();\n', ''],
     ['if (isTooDeepOrAmbiguous(json))', 'if (false)'],
     ["  'X-Content-Type-Options': 'nosniff',\n", ''],

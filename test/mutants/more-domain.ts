@@ -193,8 +193,8 @@ export const moreDomain: readonly Mutant[] = [
     ],
   ),
   ...planted(
-    'lib/users/caller.ts',
-    ['test/unit/caller.test.ts'],
+    'lib/authorization/authorize.ts',
+    ['test/unit/authorize.test.ts'],
     ['if (Date.now() + wait > giveUpAt)', 'if (Date.now() > giveUpAt)'],
     ['await takePrecedence(table, target.id);', 'void takePrecedence(table, target.id);'],
   ),
@@ -204,7 +204,7 @@ export const moreDomain: readonly Mutant[] = [
     ['if (roster?.ids) return undefined;', 'if (roster) return undefined;'],
   ),
   ...planted(
-    'lib/users/precedence.ts',
+    'lib/authorization/precedence.ts',
     ['test/unit/rare-changes.test.ts'],
     ['await commit(table', 'void commit(table'],
   ),

@@ -35,10 +35,10 @@ export const moreOperations: readonly Mutant[] = [
     ],
   ]),
   ...plant('functions/count-integrations.ts', 'test/read-budget.test.ts', [
-    ['readBudget(table, caller.id)', 'async () => undefined'],
+    ['readBudget(table, caller)', 'async () => undefined'],
   ]),
   ...plant('functions/list-users.ts', 'test/read-budget.test.ts', [
-    ['readBudget(table, caller.id)', 'readBudget(table, 0)'],
+    ['readBudget(table, caller)', 'readBudget(table, { ...caller, id: 0 })'],
   ]),
   ...plant('functions/verify-table.ts', 'test/unit/daily-verification.test.ts', [
     ['if (findings.length > 0)', 'if (findings.length > 0 || undecided.length > 0)'],
@@ -282,8 +282,8 @@ export const moreOperations: readonly Mutant[] = [
   ]),
   ...plant('functions/list-integrations.ts', 'test/read-budget.test.ts', [
     [
-      "'INTEGRATION', query, integrationOf, readBudget(table, caller.id)",
-      "'INTEGRATION', query, integrationOf, readBudget(table, 0)",
+      "'INTEGRATION', query, integrationOf, readBudget(table, caller)",
+      "'INTEGRATION', query, integrationOf, readBudget(table, { ...caller, id: 0 })",
     ],
   ]),
   ...plant('lib/status/health.ts', 'test/unit/views.test.ts', [
@@ -306,7 +306,7 @@ export const moreOperations: readonly Mutant[] = [
   ...plant('lib/tokens/thumbprint.ts', 'test/unit/tokens.test.ts', [
     ["crv: 'P-256', kty: 'EC', x, y", "kty: 'EC', crv: 'P-256', x, y"],
   ]),
-  ...plant('lib/users/precedence.ts', 'test/unit/rare-changes.test.ts', [
+  ...plant('lib/authorization/precedence.ts', 'test/unit/rare-changes.test.ts', [
     ['Math.ceil(until / 1000) + MARGIN', 'Math.ceil(until / 1000)'],
   ]),
   ...plant('lib/audit/audit-contracts.ts', 'test/unit/contracts.test.ts', [

@@ -2,7 +2,9 @@ import { argon2Sync, randomBytes } from 'node:crypto';
 import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
 import { OPERATOR } from '../../infra/local/operator.ts';
 import { newResetKey } from '../../lib/accounts/password-reset.ts';
+import { authorize } from '../../lib/authorization/authorize.ts';
 import { createIntegration } from '../../lib/integrations/create-integration.ts';
+import { CreateIntegration } from '../../lib/integrations/integration-contracts.ts';
 import { integrationChanged } from '../../lib/integrations/integration-table.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
 import { commit } from '../../lib/table/change.ts';
@@ -78,7 +80,11 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
       const { accountStamp } = (await findUser(table, 1)) as User;
       const admin = { id: 1, roles: ['ROLE_ADMIN'], accountStamp, jti: 'stage', passwordChanges: 0 } as const;
       const wanted = { id: undefined, name: 'Tap', shortName: 'tap', description: undefined };
-      const made = await createIntegration(table, admin, { ...wanted, integrationType: 'API', active: true });
+      const made = await createIntegration(table, authorize(table, admin, CreateIntegration.access), {
+        ...wanted,
+        integrationType: 'API',
+        active: true,
+      });
       if (parameters === 0) return made.id;
       const counters = { parameterCount: parameters, parametersEver: parameters };
       const ids = Array.from({ length: parameters }, (_, index) => parameterId(made.id, index + 1));

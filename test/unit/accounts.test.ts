@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ChangePassword } from '../../lib/accounts/account-contracts.ts';
 import { changePassword } from '../../lib/accounts/change-password.ts';
 import { logIn } from '../../lib/accounts/log-in.ts';
 import type { LoginThrottle } from '../../lib/accounts/login-throttle.ts';
 import { finishReset, newResetKey, requestReset } from '../../lib/accounts/password-reset.ts';
+import { authorize } from '../../lib/authorization/authorize.ts';
+import type { Caller } from '../../lib/contract/caller.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import type { Mailer } from '../../lib/mail/mail.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
@@ -17,7 +20,6 @@ import {
   resetKey,
 } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
-import type { Caller } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
 import { aWhile } from '../support/a-while.ts';
 import { useLogLines } from '../support/log-lines.ts';
@@ -428,7 +430,7 @@ describe('a change of the own password', () => {
   const services = (table: RecordedTable) => ({ table, passwords, throttle, mailer });
   const caller: Caller = { id: 7, roles: [], accountStamp: 'account', jti: 'this token', passwordChanges: 3 };
   const change = (table: RecordedTable, current = 'old', by = caller) =>
-    changePassword(services(table), by, SOURCE, current, 'new');
+    changePassword(services(table), authorize(table, by, ChangePassword.access), SOURCE, current, 'new');
 
   it('is counted as a guess, compared, made under the token that asked, forgiven and told by mail', async () => {
     const table = tableOf(ada);
@@ -499,7 +501,7 @@ describe('a change of the own password', () => {
 
     const changing = changePassword(
       { ...services(table), throttle: { ...throttle, recordAttempt: refused } },
-      caller,
+      authorize(table, caller, ChangePassword.access),
       SOURCE,
       'old',
       'new',

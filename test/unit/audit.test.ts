@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ListAudits } from '../../lib/audit/audit-contracts.ts';
 import { AUDITED_ACTIONS, auditEntry, changedFields, OPERATOR } from '../../lib/audit/audit-entry.ts';
 import { readAudits } from '../../lib/audit/read-audits.ts';
+import { authorize } from '../../lib/authorization/authorize.ts';
+import type { Caller } from '../../lib/contract/caller.ts';
 import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';
 import { auditKey, entityKey, permanentAuditKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import type { Caller } from '../../lib/users/caller.ts';
 import { memoryTable } from '../support/memory-table.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.750Z');
@@ -109,7 +111,7 @@ describe('reading the audit trail', () => {
 
   async function read(items: readonly Item[], query: Partial<ListQuery> = {}) {
     const table = memoryTable([admin, ...items]);
-    const found = await readAudits(table, caller, {
+    const found = await readAudits(table, authorize(table, caller, ListAudits.access), {
       ...{ page: 0, size: 20, sort: [], filters: [], parameters: [], after: undefined },
       ...query,
     });
@@ -339,7 +341,9 @@ describe('reading the audit trail', () => {
     const table = memoryTable([{ ...admin, authorities: ['ROLE_USER'] }, ...many(100)]);
     const query = { page: 0, size: 50, sort: [], filters: nobody, parameters: [], after: undefined };
 
-    await expect(readAudits(table, caller, query)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(readAudits(table, authorize(table, caller, ListAudits.access), query)).rejects.toMatchObject({
+      code: 'forbidden',
+    });
     expect(table.updates).toEqual([]);
   });
 });

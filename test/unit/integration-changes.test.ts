@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { authorize } from '../../lib/authorization/authorize.ts';
+import type { Caller } from '../../lib/contract/caller.ts';
 import type { Role } from '../../lib/contract/contract.ts';
 import type { ListQuery } from '../../lib/contract/list-query.ts';
 import { createIntegration } from '../../lib/integrations/create-integration.ts';
@@ -8,6 +10,7 @@ import { deleteIntegration } from '../../lib/integrations/delete-integration.ts'
 import { deleteParameter } from '../../lib/integrations/delete-parameter.ts';
 import { type Integration, MOST_PARAMETER_BYTES, MOST_PARAMETERS } from '../../lib/integrations/integration.ts';
 import type { IntegrationChange, NewIntegration } from '../../lib/integrations/integration-contracts.ts';
+import { UpdateIntegration } from '../../lib/integrations/integration-contracts.ts';
 import type { NewParameter, ParameterChange } from '../../lib/integrations/parameter-contracts.ts';
 import { bytesOf, parameterBytesAfter, type StoredParameter } from '../../lib/integrations/parameter-table.ts';
 import { countParameters, readParameter, readParameters } from '../../lib/integrations/read-parameters.ts';
@@ -17,12 +20,12 @@ import { updateIntegration } from '../../lib/integrations/update-integration.ts'
 import { updateParameter } from '../../lib/integrations/update-parameter.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey, totalKey } from '../../lib/table/keys.ts';
-import type { Item } from '../../lib/table/table.ts';
+import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import type { Caller } from '../../lib/users/caller.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
 
 const CALLER: Caller = { id: 1, roles: [], accountStamp: undefined, jti: 'j', passwordChanges: 0 };
+const integrator = (table: Table) => authorize(table, CALLER, UpdateIntegration.access);
 const callerWith = (...authorities: Role[]): Item => ({
   ...{ ...entityKey('USER', 1), id: 1, login: 'ada', activated: true, passwordChanges: 0, authorities },
 });
@@ -107,7 +110,7 @@ describe('creating an integration', () => {
   it('stores it without parameters, and counts one more', async () => {
     const table = memoryTable([caller]);
 
-    const integration = await createIntegration(table, CALLER, wanted);
+    const integration = await createIntegration(table, integrator(table), wanted);
 
     const { writes, audit } = changesOf(table);
     expect(integration).toEqual({
@@ -131,7 +134,8 @@ describe('creating an integration', () => {
   });
 
   it.each([null, undefined])('has no description where it is %j', async (description) => {
-    const integration = await createIntegration(memoryTable([caller]), CALLER, { ...wanted, description });
+    const table = memoryTable([caller]);
+    const integration = await createIntegration(table, integrator(table), { ...wanted, description });
 
     expect(integration.description).toBeUndefined();
   });
@@ -140,8 +144,10 @@ describe('creating an integration', () => {
     const rejected = memoryTable([onlooker]);
     const twice = contended(caller);
 
-    await expect(createIntegration(rejected, CALLER, wanted)).rejects.toMatchObject({ code: 'forbidden' });
-    await createIntegration(twice, CALLER, wanted);
+    await expect(createIntegration(rejected, integrator(rejected), wanted)).rejects.toMatchObject({
+      code: 'forbidden',
+    });
+    await createIntegration(twice, integrator(twice), wanted);
 
     expect(rejected.calls).not.toContain('nextId INTEGRATION');
     expect(twice.calls.filter((call) => call === 'nextId INTEGRATION')).toHaveLength(1);
@@ -154,7 +160,7 @@ describe('changing an integration', () => {
   };
   const update = async (fields: Partial<IntegrationChange>, expected?: string[], before: Partial<Integration> = {}) => {
     const table = memoryTable([caller, integrationItem(before)]);
-    const after = await updateIntegration(table, CALLER, { ...SAME, ...fields }, expected);
+    const after = await updateIntegration(table, integrator(table), { ...SAME, ...fields }, expected);
     return { after, stored: integrationIn(table), ...changesOf(table) };
   };
 
@@ -206,7 +212,7 @@ describe('changing an integration', () => {
   it('needs the integration, in an expected version', async () => {
     const table = memoryTable([caller, integrationItem()]);
     const change = (fields: object, expected: string[]) =>
-      updateIntegration(table, CALLER, { ...SAME, ...fields }, expected);
+      updateIntegration(table, integrator(table), { ...SAME, ...fields }, expected);
 
     await expect(change({ id: 6 }, ['x'])).rejects.toMatchObject({ code: 'unknown-id' });
     await expect(change({}, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
@@ -218,7 +224,7 @@ describe('changing an integration', () => {
 describe('a report of a restart', () => {
   const report = async (changes: number, module: Integration['module']) => {
     const table = memoryTable([caller, integrationItem({ module })]);
-    const after = await reportRestart(table, CALLER, 5, changes);
+    const after = await reportRestart(table, integrator(table), 5, changes);
     return { table, after, stored: integrationIn(table) };
   };
 
@@ -258,7 +264,8 @@ describe('a report of a restart', () => {
   });
 
   it('needs the integration', async () => {
-    await expect(reportRestart(memoryTable([caller]), CALLER, 5, 0)).rejects.toMatchObject({ code: 'not-found' });
+    const table = memoryTable([caller]);
+    await expect(reportRestart(table, integrator(table), 5, 0)).rejects.toMatchObject({ code: 'not-found' });
   });
 });
 
@@ -268,7 +275,7 @@ describe('deleting an integration', () => {
     const others = [4_999_999, 6_000_000].map((id) => parameterItem({ id }));
     const table = memoryTable([caller, integrationItem(), ...parameters, ...others]);
 
-    await deleteIntegration(table, CALLER, 5, ['3-abc']);
+    await deleteIntegration(table, integrator(table), 5, ['3-abc']);
 
     const { writes, audit } = changesOf(table);
     expect(writes).toEqual([
@@ -290,7 +297,7 @@ describe('deleting an integration', () => {
   it('without parameters leaves their total alone', async () => {
     const table = memoryTable([caller, integrationItem()]);
 
-    await deleteIntegration(table, CALLER, 5, undefined);
+    await deleteIntegration(table, integrator(table), 5, undefined);
 
     expect(outline(changesOf(table).writes)).toEqual(['Delete INTEGRATION retry', 'Update TOTAL']);
   });
@@ -305,7 +312,7 @@ describe('deleting an integration', () => {
       return item;
     };
 
-    await deleteIntegration(table, CALLER, 5, undefined);
+    await deleteIntegration(table, integrator(table), 5, undefined);
 
     const read = table.calls.filter((call) => call.endsWith('INTEGRATION') || call.endsWith('CONF'));
     expect(read).toEqual(['get INTEGRATION', 'got INTEGRATION', 'query CONF']);
@@ -314,9 +321,11 @@ describe('deleting an integration', () => {
   it('needs the integration, in an expected version', async () => {
     const table = memoryTable([caller, integrationItem(), parameterItem()]);
 
-    await expect(deleteIntegration(table, CALLER, 6, ['x'])).rejects.toMatchObject({ code: 'not-found' });
+    await expect(deleteIntegration(table, integrator(table), 6, ['x'])).rejects.toMatchObject({ code: 'not-found' });
     expect(table.queries).toEqual([]);
-    await expect(deleteIntegration(table, CALLER, 5, ['x'])).rejects.toMatchObject({ code: 'version-changed' });
+    await expect(deleteIntegration(table, integrator(table), 5, ['x'])).rejects.toMatchObject({
+      code: 'version-changed',
+    });
     expect(table.transactions).toEqual([]);
   });
 });
@@ -327,7 +336,7 @@ describe('creating a parameter', () => {
   };
   const create = async (before: Partial<Integration>, fields: Partial<NewParameter> = {}) => {
     const table = memoryTable([caller, integrationItem(before)]);
-    const made = await createParameter(table, CALLER, { ...wanted, ...fields });
+    const made = await createParameter(table, integrator(table), { ...wanted, ...fields });
     return {
       table,
       made,
@@ -387,7 +396,8 @@ describe('creating a parameter', () => {
   });
 
   it('asks KMS for one key, bound to the integration, however often it is tried', async () => {
-    await createParameter(contended(caller, integrationItem()), CALLER, wanted);
+    const table = contended(caller, integrationItem());
+    await createParameter(table, integrator(table), wanted);
 
     const EncryptionContext = { service: 'gatehouse', integration: '5' };
     expect(keyCalls).toEqual([
@@ -401,7 +411,7 @@ describe('creating a parameter', () => {
   ])('asks KMS nothing for %s', async (_, items, code) => {
     const table = memoryTable(items);
 
-    await expect(createParameter(table, CALLER, wanted)).rejects.toMatchObject({ code });
+    await expect(createParameter(table, integrator(table), wanted)).rejects.toMatchObject({ code });
     expect([keyCalls, table.transactions]).toEqual([[], []]);
   });
 });
@@ -412,7 +422,7 @@ describe('changing a parameter', () => {
   };
   const update = async (fields: Partial<ParameterChange>, owner: Partial<Integration> = {}, expected?: string[]) => {
     const table = memoryTable([caller, integrationItem(owner), parameterItem()]);
-    const after = await updateParameter(table, CALLER, { ...SAME, ...fields }, expected);
+    const after = await updateParameter(table, integrator(table), { ...SAME, ...fields }, expected);
     return {
       table,
       after,
@@ -502,7 +512,7 @@ describe('changing a parameter', () => {
   ])('finds nothing in %s', async (_, items, fields) => {
     const table = memoryTable(items);
 
-    await expect(updateParameter(table, CALLER, { ...SAME, ...fields }, ['x'])).rejects.toMatchObject({
+    await expect(updateParameter(table, integrator(table), { ...SAME, ...fields }, ['x'])).rejects.toMatchObject({
       code: 'unknown-id',
     });
     expect(table.transactions).toEqual([]);
@@ -520,12 +530,14 @@ describe('changing a parameter', () => {
     ['a parameter that is not there', [caller, integrationItem()]],
     ['an integration that is not there', [caller, parameterItem()]],
   ])('asks KMS nothing for %s', async (_, items) => {
-    await expect(updateParameter(memoryTable(items), CALLER, SAME, undefined)).rejects.toThrow();
+    const table = memoryTable(items);
+    await expect(updateParameter(table, integrator(table), SAME, undefined)).rejects.toThrow();
     expect(keyCalls).toEqual([]);
   });
 
   it('asks KMS for one key, bound to the integration, however often it is tried', async () => {
-    await updateParameter(contended(caller, integrationItem(), parameterItem()), CALLER, SAME, undefined);
+    const table = contended(caller, integrationItem(), parameterItem());
+    await updateParameter(table, integrator(table), SAME, undefined);
 
     expect(keyCalls.map(({ name, input }) => [name, input.EncryptionContext])).toEqual([
       ['GenerateDataKeyCommand', { service: 'gatehouse', integration: '5' }],
@@ -538,7 +550,7 @@ describe('deleting a parameter', () => {
     const module = { needsRestart: true, changes: 2 };
     const table = memoryTable([caller, integrationItem({ module }), parameterItem()]);
 
-    await deleteParameter(table, CALLER, 5_000_002, ['2-xyz']);
+    await deleteParameter(table, integrator(table), 5_000_002, ['2-xyz']);
 
     const { writes, audit } = changesOf(table);
     expect(integrationIn(table)).toEqual(
@@ -558,7 +570,7 @@ describe('deleting a parameter', () => {
   ])('needs %s', async (_, items, code) => {
     const table = memoryTable(items);
 
-    await expect(deleteParameter(table, CALLER, 5_000_002, ['2-xyz'])).rejects.toMatchObject({ code });
+    await expect(deleteParameter(table, integrator(table), 5_000_002, ['2-xyz'])).rejects.toMatchObject({ code });
     expect(table.transactions).toEqual([]);
   });
 });
@@ -656,7 +668,7 @@ describe('reading parameters', () => {
   it('opens one with its integration', async () => {
     const table = memoryTable([caller, integrationItem(), await sealed(5_000_002)]);
 
-    expect(await readParameter(table, CALLER, 5_000_002)).toEqual({
+    expect(await readParameter(table, integrator(table), 5_000_002)).toEqual({
       ...{ id: 5_000_002, integration: GATE, confName: 'key', confValue: 'v5000002', confDescription: 'Of the gate' },
       version: '2-xyz',
     });
@@ -667,7 +679,8 @@ describe('reading parameters', () => {
     ['the integration', [caller, parameterItem()], 'not-found'],
     ['a role that integrates', [onlooker, integrationItem(), parameterItem()], 'forbidden'],
   ])('needs %s, or else opens nothing', async (_, items, code) => {
-    await expect(readParameter(memoryTable(items), CALLER, 5_000_002)).rejects.toMatchObject({ code });
+    const table = memoryTable(items);
+    await expect(readParameter(table, integrator(table), 5_000_002)).rejects.toMatchObject({ code });
     expect(keyCalls).toEqual([]);
   });
 
@@ -676,7 +689,7 @@ describe('reading parameters', () => {
     const table = memoryTable([caller, integrationItem(), ...parameters]);
     keyCalls.length = 0;
 
-    const page = await readParameters(table, CALLER, queryOf({ size: 3 }));
+    const page = await readParameters(table, integrator(table), queryOf({ size: 3 }));
 
     expect(page).toMatchObject({ total: 4, more: true, cursor: expect.any(String) });
     expect(page.entities.map(({ confValue, integration }) => [confValue, integration.name])).toEqual([
@@ -691,7 +704,7 @@ describe('reading parameters', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
     const table = memoryTable([caller], { CONF: 1000 });
 
-    await readParameters(table, CALLER, queryOf({ size: 10 }));
+    await readParameters(table, integrator(table), queryOf({ size: 10 }));
 
     const [payment] = table.updates;
     // Eleven items at 1.5 units, and ten values, at 500 units a second.
@@ -705,7 +718,7 @@ describe('reading parameters', () => {
     const table = memoryTable([onlooker], { CONF: 1000 });
     const filters = [{ field: 'confName', operator: 'equals', operands: ['x'] } as const];
 
-    await expect(read(table, CALLER, queryOf({ filters }))).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(read(table, integrator(table), queryOf({ filters }))).rejects.toMatchObject({ code: 'forbidden' });
     expect(table.updates).toEqual([]);
   });
 
@@ -714,8 +727,8 @@ describe('reading parameters', () => {
     const table = memoryTable([caller, ...items]);
     const filters = [{ field: 'confName', operator: 'contains', operands: ['5'] } as const];
 
-    expect(await countParameters(table, CALLER, queryOf({ filters }))).toBe(2);
-    expect(await countParameters(table, CALLER, queryOf({}))).toBe(3);
+    expect(await countParameters(table, integrator(table), queryOf({ filters }))).toBe(2);
+    expect(await countParameters(table, integrator(table), queryOf({}))).toBe(3);
     expect(table.updates).toHaveLength(1);
   });
 });

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { precedenceWait, takePrecedence } from '../../lib/authorization/precedence.ts';
 import { adoptTable, NotGatehouseTable, SKIPPED_IDS } from '../../lib/restore/adopt-table.ts';
 import { entityKey, precedenceKey, rosterKey, sequenceKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
-import { precedenceWait, takePrecedence } from '../../lib/users/precedence.ts';
 import { cancelledBy, recordedTable } from '../support/recorded-table.ts';
 
 const NOW = Date.UTC(2030, 0, 1) + 700;

@@ -26,12 +26,8 @@ function tableThatReturns({ updates, read }: { updates: (object | undefined)[]; 
 }
 
 /** How long a payment of these units waited, milliseconds, or the failure. */
-async function wait(table: Table, units: number, authorized?: Promise<void>): Promise<unknown> {
-  const paid = readBudget(
-    table,
-    7,
-    authorized,
-  )(units).then(
+async function wait(table: Table, units: number, authorized = Promise.resolve()): Promise<unknown> {
+  const paid = readBudget(table, { id: 7, requireAuthorized: () => authorized })(units).then(
     () => Date.now() - NOW,
     (failure) => failure,
   );

@@ -1,16 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { UpdateAccount } from '../../lib/accounts/account-contracts.ts';
 import { updateAccount } from '../../lib/accounts/update-account.ts';
+import { authorize } from '../../lib/authorization/authorize.ts';
+import type { Caller } from '../../lib/contract/caller.ts';
 import type { Role } from '../../lib/contract/contract.ts';
 import type { Mailer } from '../../lib/mail/mail.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
 import { emailGuardKey, entityKey, loginGuardKey, mailCountKey, rosterKey, totalKey } from '../../lib/table/keys.ts';
-import type { Item } from '../../lib/table/table.ts';
+import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import type { Caller } from '../../lib/users/caller.ts';
 import { createUser, newAccount } from '../../lib/users/create-user.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
 import { updateUser } from '../../lib/users/update-user.ts';
 import type { User } from '../../lib/users/user.ts';
+import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
 import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-table.ts';
 import { aWhile } from '../support/a-while.ts';
@@ -27,6 +30,7 @@ afterEach(() => {
 });
 
 const ADMIN: Caller = { id: 1, roles: [], accountStamp: 'admins', jti: 'j', passwordChanges: 0 };
+const administrator = (table: Table) => authorize(table, ADMIN, UpdateUser.access);
 const EARLIER = '2026-01-01T00:00:00.000Z';
 const STAMP = /^[\w-]{16}$/;
 
@@ -86,7 +90,7 @@ describe('creating a user', () => {
   it('claims login and address, in this order, and counts one more', async () => {
     const table = memoryTable(itemsOf(admin));
 
-    const { user, key } = await createUser(table, passwords, ADMIN, wanted);
+    const { user, key } = await createUser(table, passwords, administrator(table), wanted);
 
     const { writes, audit } = changesOf(table);
     const always = { act: 'Put', condition: 'attribute_not_exists(pk)' };
@@ -117,7 +121,7 @@ describe('creating a user', () => {
   ])('%s comes with an invitation: %s', async (_, fields, invited) => {
     const table = memoryTable(itemsOf(admin));
 
-    const { user, key } = await createUser(table, passwords, ADMIN, { ...wanted, ...fields });
+    const { user, key } = await createUser(table, passwords, administrator(table), { ...wanted, ...fields });
 
     const [invitation] = changesOf(table).writes.filter(({ key: { pk } }) => pk.startsWith('RESET#'));
     expect([key !== undefined, invitation !== undefined]).toEqual([invited, invited]);
@@ -134,7 +138,7 @@ describe('creating a user', () => {
   ])('joins the administrators when it is %s', async (_, authorities, activated, joins) => {
     const table = memoryTable(itemsOf(admin));
 
-    await createUser(table, passwords, ADMIN, { ...wanted, authorities, activated });
+    await createUser(table, passwords, administrator(table), { ...wanted, authorities, activated });
 
     const [join] = changesOf(table).writes.filter(({ key }) => key === rosterKey);
     expect(join !== undefined).toBe(joins);
@@ -145,7 +149,9 @@ describe('creating a user', () => {
     const table = memoryTable(itemsOf(userOf(1, 'admin')));
     const hash = vi.fn(passwords.hash);
 
-    await expect(createUser(table, { ...passwords, hash }, ADMIN, wanted)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(createUser(table, { ...passwords, hash }, administrator(table), wanted)).rejects.toMatchObject({
+      code: 'forbidden',
+    });
 
     expect(table.calls).not.toContain('nextId USER');
     expect(hash).not.toHaveBeenCalled();
@@ -164,7 +170,7 @@ describe('creating a user', () => {
       });
     };
 
-    await createUser(table, { ...passwords, hash }, ADMIN, wanted);
+    await createUser(table, { ...passwords, hash }, administrator(table), wanted);
 
     expect(table.calls.filter((call) => call === 'nextId USER')).toHaveLength(1);
     expect(hash).toHaveBeenCalledTimes(1);
@@ -198,7 +204,7 @@ describe('changing a user', () => {
   async function update(fields: Partial<UserChange>, before = ada, expected?: string[], more: Item[] = []) {
     const table = memoryTable([...itemsOf(admin, before), ...more]);
     const { told, mailer } = recordingMailer();
-    const after = await updateUser({ table, mailer }, ADMIN, { ...SAME, ...fields }, expected);
+    const after = await updateUser({ table, mailer }, administrator(table), { ...SAME, ...fields }, expected);
     return { table, told, after, ...changesOf(table), stored: table.find(entityKey('USER', 7)) };
   }
 
@@ -348,7 +354,12 @@ describe('changing a user', () => {
     const table = memoryTable(itemsOf(admin, ada));
     const wanted: UserChange = { id: 7, login: 'ada', email: 'ada@example.com' };
 
-    const after = await updateUser({ table, mailer: recordingMailer().mailer }, ADMIN, wanted, undefined);
+    const after = await updateUser(
+      { table, mailer: recordingMailer().mailer },
+      administrator(table),
+      wanted,
+      undefined,
+    );
 
     expect(after).toMatchObject({ firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', authorities: ['ROLE_USER'] });
     expect(changesOf(table).audit?.fields).toEqual([]);
@@ -358,7 +369,7 @@ describe('changing a user', () => {
     const table = memoryTable(itemsOf(admin, ada));
     const { told, mailer } = recordingMailer();
     const change = (fields: object, expected?: string[]) =>
-      updateUser({ table, mailer }, ADMIN, { ...SAME, email: 'x@y.z', ...fields }, expected);
+      updateUser({ table, mailer }, administrator(table), { ...SAME, email: 'x@y.z', ...fields }, expected);
 
     await expect(change({}, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
     await expect(change({ id: 99 }, ['2-abc'])).rejects.toMatchObject({ code: 'unknown-id' });
@@ -372,7 +383,7 @@ describe('changing the own account', () => {
   async function update(fields: OwnAccountChange, before = ada) {
     const table = memoryTable(itemsOf(before));
     const { told, mailer } = recordingMailer();
-    await updateAccount({ table, mailer }, SELF, fields);
+    await updateAccount({ table, mailer }, authorize(table, SELF, UpdateAccount.access), fields);
     return { table, told, stored: table.find(entityKey('USER', 7)) };
   }
   const OWN = FIELDS.filter(([field]) => ['email', 'firstName', 'lastName', 'imageUrl', 'langKey'].includes(field));
@@ -409,7 +420,7 @@ describe('changing the own account', () => {
 describe('deleting a user', () => {
   const remove = async (user: User, expected?: string[]) => {
     const table = memoryTable(itemsOf(admin, user));
-    await deleteUser(table, ADMIN, user.login, expected);
+    await deleteUser(table, administrator(table), user.login, expected);
     return changesOf(table);
   };
 
@@ -455,8 +466,12 @@ describe('deleting a user', () => {
   it('needs the user, in an expected version', async () => {
     const table = memoryTable(itemsOf(admin, ada));
 
-    await expect(deleteUser(table, ADMIN, 'eve', undefined)).rejects.toMatchObject({ code: 'not-found' });
-    await expect(deleteUser(table, ADMIN, 'ada', ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
+    await expect(deleteUser(table, administrator(table), 'eve', undefined)).rejects.toMatchObject({
+      code: 'not-found',
+    });
+    await expect(deleteUser(table, administrator(table), 'ada', ['2-abc'])).rejects.toMatchObject({
+      code: 'version-changed',
+    });
     expect(table.transactions).toEqual([]);
   });
 });

@@ -1,32 +1,21 @@
-import { type AuditEvent, auditEntry } from '../audit/audit-entry.ts';
+import { auditEntry } from '../audit/audit-entry.ts';
+import type { Caller } from '../contract/caller.ts';
 import type { Access, Role } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
 import { RESERVE } from '../runtime/aws.ts';
 import { remainingMs } from '../runtime/deadline.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { change, type Decision } from '../table/change.ts';
+import { change } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Condition, check, type Write, withCondition } from '../table/write.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { User } from '../users/user.ts';
+import { findUser } from '../users/user-table.ts';
 import { precedenceWait, takePrecedence } from './precedence.ts';
-import type { User } from './user.ts';
-import { findUser } from './user-table.ts';
 
 /** How long a change waits for those that have precedence over it; milliseconds. */
 const LONGEST_PRECEDENCE = 5000;
-
-/** Who makes a request, as the token says. */
-export interface Caller {
-  readonly id: number;
-  /** What the token was given for; the table may say otherwise by now. */
-  readonly roles: readonly Role[];
-  /** The stamp of the account that the token was given for; undefined for an account that has none. */
-  readonly accountStamp: string | undefined;
-  /** The token's own id. */
-  readonly jti: string;
-  /** How often the password had changed when the token was given. */
-  readonly passwordChanges: number;
-}
 
 /** Why the caller, as the table knows it, may not do this; undefined when it may. */
 function denialReason(user: User | undefined, caller: Caller, access: Access): FailureCode | undefined {
@@ -72,11 +61,6 @@ function callerStillAuthorized({ login }: User, caller: Caller, access: Access):
   };
 }
 
-/** Lets pass who may read this by what the table says now. Fails with forbidden. */
-export async function requireAuthorized(table: Table, caller: Caller, access: Access): Promise<void> {
-  await findAuthorizedUser(table, caller, access);
-}
-
 /** The account of a caller who may do this by what the table says now. Fails with forbidden or unauthorized. */
 async function findAuthorizedUser(table: Table, caller: Caller, access: Access): Promise<User> {
   const user = await findUser(table, caller.id);
@@ -97,50 +81,64 @@ function rolesOf(access: Access): readonly Role[] {
 }
 
 /**
- * A change that somebody makes: load, decide, commit, with the caller among what is loaded and the caller's right among
- * what must still hold when it is committed. So a stale token changes nothing, whatever the rule forgot. The entry of
- * the audit trail is part of it.
- *
- * Both get the caller's own account. `load` gets it while it is still being read, so that it can read beside; the promise
- * fails for a caller who is rejected, so what must not happen for such a caller comes after it. A decision about another
- * user's account names it as `target`: it takes precedence over what that user is doing. Fails with `forbidden`, for the
- * own account of a caller who is gone with `unauthorized`, and as `change` does.
+ * Binds a caller to the access that a contract requires. Roles that the token decides are checked here: fails with forbidden.
  */
-export function changeAs<L, R>(
-  table: Table,
-  caller: Caller,
-  access: Access,
-  load: (callerUser: Promise<User>) => Promise<L>,
-  decide: (loaded: L, callerUser: User) => Decision<R> & { readonly event: AuditEvent; readonly target?: User },
-): Promise<R> {
-  let target: User | undefined;
-  return change(
-    table,
-    () => loadInTurn(table, caller, access, load),
-    ([callerUser, loaded]) => {
-      const { writes, result, event, ...decision } = decide(loaded, callerUser);
-      target = decision.target;
-      // What changes nothing leaves no trace.
-      if (writes.length === 0) return { writes, result };
-      return { writes: [...underCaller(writes, callerUser, caller, access), auditEntry(callerUser, event)], result };
+export function authorize(table: Table, caller: Caller, access: Access): AuthorizedCaller {
+  if (typeof access === 'object' && access.rolesFrom === 'token') {
+    if (!access.anyRole.some((role) => caller.roles.includes(role))) throw new Failure('forbidden');
+  }
+  // One read serves the endpoint and the first load of a change; a further load must see what has changed meanwhile.
+  let confirmed: Promise<User> | undefined;
+  let isLoaded = false;
+  const confirm = (): Promise<User> => {
+    confirmed ??= findAuthorizedUser(table, caller, access);
+    return confirmed;
+  };
+  const loadUser = (): Promise<User> => {
+    const user = isLoaded ? findAuthorizedUser(table, caller, access) : confirm();
+    isLoaded = true;
+    return user;
+  };
+
+  return {
+    ...caller,
+    async requireAuthorized() {
+      if (typeof access === 'object' && access.rolesFrom === 'table') await confirm();
     },
-    async () => {
-      if (target && target.id !== caller.id) await takePrecedence(table, target.id);
+    change(load, decide) {
+      let target: User | undefined;
+      return change(
+        table,
+        () => loadInTurn(table, caller.id, loadUser, load),
+        ([callerUser, loaded]) => {
+          const { writes, result, event, ...decision } = decide(loaded, callerUser);
+          target = decision.target;
+          // What changes nothing leaves no trace.
+          if (writes.length === 0) return { writes, result };
+          return {
+            writes: [...underCaller(writes, callerUser, caller, access), auditEntry(callerUser, event)],
+            result,
+          };
+        },
+        async () => {
+          if (target && target.id !== caller.id) await takePrecedence(table, target.id);
+        },
+      );
     },
-  );
+  };
 }
 
 /** The caller's account and what the rule needs, once no administrator's change of that account has precedence. */
 async function loadInTurn<L>(
   table: Table,
-  caller: Caller,
-  access: Access,
+  callerId: number,
+  loadUser: () => Promise<User>,
   load: (callerUser: Promise<User>) => Promise<L>,
 ): Promise<readonly [User, L]> {
   const giveUpAt = Date.now() + Math.min(LONGEST_PRECEDENCE, remainingMs() - RESERVE);
   for (;;) {
-    const callerUser = findAuthorizedUser(table, caller, access);
-    const [user, loaded, wait] = await settleAll([callerUser, load(callerUser), precedenceWait(table, caller.id)]);
+    const callerUser = loadUser();
+    const [user, loaded, wait] = await settleAll([callerUser, load(callerUser), precedenceWait(table, callerId)]);
     if (wait === 0) return [user, loaded];
     if (Date.now() + wait > giveUpAt) throw new Failure('unavailable');
     await new Promise((resolve) => setTimeout(resolve, wait));
