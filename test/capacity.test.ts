@@ -25,10 +25,10 @@ import {
   type Value,
   writeUnits,
 } from '../infra/local/aws/item-size.ts';
-import type { AwsResponse } from '../infra/local/aws/kms.ts';
 import { localMailbox } from '../infra/local/aws/mailbox.ts';
-import { OPERATOR } from '../infra/local/operator.ts';
-import { openMemoryState } from '../infra/local/state.ts';
+import type { AwsResponse } from '../infra/local/calls/aws-call.ts';
+import { OPERATOR } from '../infra/local/state/operator.ts';
+import { openMemoryState } from '../infra/local/state/state.ts';
 import { startGatehouse } from './support/gatehouse.ts';
 
 const KB = 1024;

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it, vi } from 'vitest';
-import type { AwsResponse } from '../infra/local/aws/kms.ts';
+import type { AwsResponse } from '../infra/local/calls/aws-call.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 import { isKeptByNobody } from './support/launch.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AwsCall } from '../infra/local/aws/aws-endpoint.ts';
 import { FAULTS, openFaults, type Rule } from '../infra/local/aws/faults.ts';
+import type { AwsCall } from '../infra/local/calls/aws-call.ts';
 import { entityKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 

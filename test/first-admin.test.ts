@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, inject, it } from 'vitest';
-import { OPERATOR } from '../infra/local/operator.ts';
+import { OPERATOR } from '../infra/local/state/operator.ts';
 import type { Passwords } from '../lib/passwords/passwords.ts';
 import { rosterKey, sequenceKey } from '../lib/table/keys.ts';
 import type { Table } from '../lib/table/table.ts';

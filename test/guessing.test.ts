@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Interceptor } from '../infra/local/aws/aws-endpoint.ts';
 import { openFaults, type Rule } from '../infra/local/aws/faults.ts';
+import type { Interceptor } from '../infra/local/calls/aws-call.ts';
 import type { Item } from '../lib/table/table.ts';
 import { put, remove } from '../lib/table/write.ts';
 import { type Gatehouse, type Received, startGatehouse, useGatehouse } from './support/gatehouse.ts';

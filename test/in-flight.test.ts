@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { transactionsInFlight } from '../infra/local/aws/in-flight.ts';
-import type { AwsResponse } from '../infra/local/aws/kms.ts';
+import type { AwsResponse } from '../infra/local/calls/aws-call.ts';
 
 const OK: AwsResponse = { status: 200, body: {} };
 const passed = async () => OK;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { AwsCall } from '../infra/local/aws/aws-endpoint.ts';
+import type { AwsCall } from '../infra/local/calls/aws-call.ts';
 import { entityKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { OPERATOR } from '../infra/local/operator.ts';
-import { newResetKey } from '../lib/accounts/password-reset.ts';
+import { OPERATOR } from '../infra/local/state/operator.ts';
 import { commit } from '../lib/table/change.ts';
 import { resetKey } from '../lib/table/keys.ts';
+import { newResetKey } from '../lib/users/reset-key.ts';
 import type { User } from '../lib/users/user.ts';
 import { findUser } from '../lib/users/user-table.ts';
 import { useGatehouse } from './support/gatehouse.ts';

@@ -2,7 +2,7 @@ import { type ExecFileException, execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OPERATOR } from '../infra/local/operator.ts';
+import { OPERATOR } from '../infra/local/state/operator.ts';
 import { commit } from '../lib/table/change.ts';
 import { entityKey, notBeforeKey, sequenceKey } from '../lib/table/keys.ts';
 import { set } from '../lib/table/write.ts';

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { AwsCall } from '../infra/local/aws/aws-endpoint.ts';
+import type { AwsCall } from '../infra/local/calls/aws-call.ts';
 import { openAuthorization, readPolicies } from '../infra/local/iam/authorization.ts';
 import { readPolicy } from '../infra/local/iam/policy.ts';
 import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';

@@ -1,7 +1,7 @@
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, expect, it } from 'vitest';
-import type { AwsCall } from '../infra/local/aws/aws-endpoint.ts';
-import { OPERATOR } from '../infra/local/operator.ts';
+import type { AwsCall } from '../infra/local/calls/aws-call.ts';
+import { OPERATOR } from '../infra/local/state/operator.ts';
 import { entityKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 

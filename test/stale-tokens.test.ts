@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { AwsCall } from '../infra/local/aws/aws-endpoint.ts';
+import type { AwsCall } from '../infra/local/calls/aws-call.ts';
 import { authorize } from '../lib/authorization/authorize.ts';
 import type { Mailer } from '../lib/mail/mail.ts';
 import { commit } from '../lib/table/change.ts';

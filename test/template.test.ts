@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readTemplate, resolve } from '../infra/local/template.ts';
+import { readTemplate, resolve } from '../infra/local/stack/template.ts';
 
 let assembly: string;
 

@@ -1,15 +1,16 @@
 import { join } from 'node:path';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { type Interceptor, startAwsEndpoint } from './aws/aws-endpoint.ts';
+import { startAwsEndpoint } from './aws/aws-endpoint.ts';
 import { startEngine } from './aws/engine.ts';
-import { keyArn, localKms, makeKey, type StoredKey } from './aws/kms.ts';
+import { localKms, makeKey, type StoredKey } from './aws/kms.ts';
 import { localMailbox, type Mail } from './aws/mailbox.ts';
+import type { Interceptor } from './calls/aws-call.ts';
 import { type Api, type Cors, startGateway } from './gateway/gateway.ts';
 import { type Authorization, openAuthorization, readPolicies } from './iam/authorization.ts';
 import { type FunctionConfig, type Functions, runFunctions } from './lambda/functions.ts';
-import { OPERATOR } from './operator.ts';
-import type { State } from './state.ts';
-import { ACCOUNT, type Made, readTemplate, resolve, type Template } from './template.ts';
+import { ACCOUNT, keyArn, type Made, readTemplate, resolve, type Template } from './stack/template.ts';
+import { OPERATOR } from './state/operator.ts';
+import type { State } from './state/state.ts';
 
 export interface CloudOptions {
   /** The folder that the stack was synthesized to. */

@@ -9,8 +9,8 @@ import { createFirstAdministrator } from '../../lib/users/first-administrator.ts
 import { CreateUser } from '../../lib/users/user-contracts.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import type { Cloud } from './cloud.ts';
-import { OPERATOR } from './operator.ts';
-import type { State } from './state.ts';
+import { OPERATOR } from './state/operator.ts';
+import type { State } from './state/state.ts';
 
 const DONE = 'first-accounts';
 

@@ -6,8 +6,8 @@ import { bundle } from '../bundle.ts';
 import { openFaults } from './aws/faults.ts';
 import { type Cloud, startCloud } from './cloud.ts';
 import { makeFirstAccounts } from './first-accounts.ts';
-import { openMemoryState, openState } from './state.ts';
-import { synthesize } from './synthesize.ts';
+import { synthesize } from './stack/synthesize.ts';
+import { openMemoryState, openState } from './state/state.ts';
 
 /* `npm start`: synthesizes the stack, runs it, and runs it anew when its source changes. */
 

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { auditEntry } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
@@ -12,41 +11,17 @@ import { settleAll } from '../runtime/settle-all.ts';
 import { change, type Decision } from '../table/change.ts';
 import { emailGuardKey, resetKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { claim, remove, versionIs, type Write, withCondition } from '../table/write.ts';
+import { remove, versionIs, withCondition } from '../table/write.ts';
 import { emailKey, formerEmailKey, heldEmailKey } from '../users/email-key.ts';
+import { hashOf, newResetKey, type Reset } from '../users/reset-key.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, findUser, passwordChange } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
-
-/** How long a key can be used, in seconds. */
-const LIFE = 24 * 60 * 60;
 
 /** How long every request for a key takes, whether the address is known or not; docs/adr/0006 has the margin. Milliseconds. */
 const DURATION = 2000;
 /** What the work for a known address leaves of it: a call that is given up may still be on its way. */
 const MARGIN = 200;
-
-/** A key as it is stored: hashed, and good for one password and one state of the address only. */
-interface Reset {
-  readonly userId: number;
-  /** The user's at the time; undefined for an account that has not had one yet. */
-  readonly resetStamp: string | undefined;
-  /** Seconds since 1970; the table forgets it some time later. */
-  readonly expires: number;
-}
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-/** A new key by which this user can set a password once within 24 hours, and the write that makes it good. */
-export function newResetKey(user: User): { key: string; write: Write } {
-  const key = randomBytes(32).toString('base64url');
-  const reset: Reset = {
-    userId: user.id,
-    resetStamp: user.resetStamp,
-    expires: Math.floor(Date.now() / 1000) + LIFE,
-  };
-  return { key, write: claim(resetKey(hashOf(key)), { ...reset }, 'retry') };
-}
 
 /**
  * Mails a key to the activated account with this address, if there is one and it has not had its share of such mails.

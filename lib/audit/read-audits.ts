@@ -3,9 +3,8 @@ import { type Filter, fulfils, type ListQuery } from '../contract/list-query.ts'
 import { requireEnv } from '../runtime/env.ts';
 import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
-import { readBudget, type Spend } from '../table/read-budget.ts';
+import { type Payer, readBudget, type Spend } from '../table/read-budget.ts';
 import { type Item, LONGEST_READ, type Table } from '../table/table.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
 
 const TOO_LONG = 'audit-list-too-long';
@@ -19,7 +18,7 @@ const CHUNK = 1000;
  * A page of the audit trail, the newest entries first unless asked otherwise. There is no total: it would cost the whole
  * trail. Fails with forbidden, and with audit-list-too-long when too many entries lie before the page.
  */
-export function readAudits(table: Table, caller: AuthorizedCaller, query: ListQuery): Promise<Page<AuditEntry>> {
+export function readAudits(table: Table, caller: Payer, query: ListQuery): Promise<Page<AuditEntry>> {
   return pageOf(table, query, readBudget(table, caller));
 }
 

@@ -2,22 +2,29 @@ import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2';
 import { clientSettings, inTime, openConnection } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { logError } from '../runtime/log.ts';
-import type { User } from '../users/user.ts';
 import type { LinkOccasion, NoticeOccasion, Occasion } from './occasion.ts';
 
 /** What stands in a mail, by language, English for all others; `{login}` and `{link}` become the user's. */
 type Templates = Readonly<Record<string, Texts>> & { readonly en: Texts };
 type Texts = Readonly<Record<Occasion, { readonly subject: string; readonly text: string }>>;
 
+/** A user, as far as mail is concerned. */
+interface Recipient {
+  readonly id: number;
+  readonly login: string;
+  readonly email: string;
+  readonly langKey: string;
+}
+
 /** Sends mail to users. */
 export interface Mailer {
   /** Sends the link by which a password is set. Fails as SES does. */
-  sendLink(occasion: LinkOccasion, user: User, key: string): Promise<void>;
+  sendLink(occasion: LinkOccasion, user: Recipient, key: string): Promise<void>;
   /**
    * Tells the holder of the address that a user has, or had until now, what has changed. Never fails: the change has been
    * made, so what goes wrong with the mail is logged. Takes NOTICE_TIMEOUT at the most.
    */
-  notify(occasion: NoticeOccasion, user: User): Promise<void>;
+  notify(occasion: NoticeOccasion, user: Recipient): Promise<void>;
 }
 
 /** What the answer to a change can wait for its notice; milliseconds. */
@@ -41,7 +48,7 @@ export function openMailer(ses = new SESv2Client(patientSettings)): Mailer {
   // In the cold start, so that the first mail does not have to wait for it.
   openConnection('email');
 
-  async function send(occasion: Occasion, user: User, link: string, longest?: number): Promise<void> {
+  async function send(occasion: Occasion, user: Recipient, link: string, longest?: number): Promise<void> {
     const texts = Object.hasOwn(templates, user.langKey) ? templates[user.langKey] : undefined;
     const { subject, text } = (texts ?? templates.en)[occasion];
     // In one pass: a login may well be `{link}`.
@@ -68,7 +75,7 @@ export function openMailer(ses = new SESv2Client(patientSettings)): Mailer {
 }
 
 /** Sends an invitation. When that fails the account is there all the same: asking for a forgotten password sends another link. */
-export async function invite(mailer: Mailer, user: User, key: string): Promise<void> {
+export async function invite(mailer: Mailer, user: Recipient, key: string): Promise<void> {
   await mailer
     .sendLink('invitation', user, key)
     .catch((error) => logError('invitationNotSent', error, { userId: user.id }));

@@ -27,8 +27,14 @@ const BURST_MS = (BURST / UNITS_PER_SECOND) * 1000;
 /** How often a payment is tried that meets others by the same caller. */
 const TRIES = 5;
 
+/** A caller who pays for reads. */
+export interface Payer {
+  readonly id: number;
+  requireAuthorized(): Promise<void>;
+}
+
 /** The budget of this caller, of which nothing is spent before the caller is authorized. */
-export function readBudget(table: Table, caller: { readonly id: number; requireAuthorized(): Promise<void> }): Spend {
+export function readBudget(table: Table, caller: Payer): Spend {
   const key = readBudgetKey(caller.id);
   return async (units) => {
     await caller.requireAuthorized();

@@ -1,9 +1,9 @@
-import { newResetKey } from '../accounts/password-reset.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
+import { newResetKey } from './reset-key.ts';
 import { newStamp, type User } from './user.ts';
 import type { NewUser } from './user-schema.ts';
 import { auditEventFor, creation } from './user-table.ts';

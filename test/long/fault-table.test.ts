@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AwsCall } from '../../infra/local/aws/aws-endpoint.ts';
 import { FAULTS, type Fault, openFaults } from '../../infra/local/aws/faults.ts';
-import { actionsOf } from '../../infra/local/iam/actions.ts';
+import { actionsOf } from '../../infra/local/calls/actions.ts';
+import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { type Route, routes } from '../../routes.ts';
 import {
   CHANGES,

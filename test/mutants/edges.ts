@@ -252,8 +252,10 @@ export const edges: readonly Mutant[] = [
   ...plant('lib/users/user-table.ts', 'test/unit/accounts.test.ts', [
     ['return setPassword(user, { passwordHash });', 'return passwordChange(user, passwordHash);'],
   ]),
-  ...plant('lib/accounts/password-reset.ts', 'test/unit/accounts.test.ts', [
+  ...plant('lib/users/reset-key.ts', 'test/unit/accounts.test.ts', [
     ['const LIFE = 24 * 60 * 60', 'const LIFE = 7 * 24 * 60 * 60'],
+  ]),
+  ...plant('lib/accounts/password-reset.ts', 'test/unit/accounts.test.ts', [
     ['const DURATION = 2000', 'const DURATION = 1500'],
     ['const MARGIN = 200', 'const MARGIN = 0'],
     ['Date.now() / 1000 < reset.expires', 'Date.now() / 1000 <= reset.expires + 1'],

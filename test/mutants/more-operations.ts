@@ -220,7 +220,7 @@ export const moreOperations: readonly Mutant[] = [
     ["operation.startsWith('Transact')", "operation === 'TransactWriteItems'"],
     ["id.startsWith('arn:') ? id : keyArn(place.region, id)", 'id'],
   ]),
-  ...plant('infra/local/iam/actions.ts', 'test/unit/authorization.test.ts', [
+  ...plant('infra/local/calls/actions.ts', 'test/unit/authorization.test.ts', [
     [
       "['TransactWriteItems', 'PutItem', 'UpdateItem', 'DeleteItem']",
       "['TransactWriteItems', 'PutItem', 'UpdateItem']",

@@ -45,8 +45,8 @@ const adopt = inFile('infra/adopt.ts', COMMANDS);
 const firstAdmin = inFile('infra/first-admin.ts', COMMANDS);
 const policy = inFile('infra/local/iam/policy.ts', POLICY);
 const authorization = inFile('infra/local/iam/authorization.ts', AUTHORIZATION);
-const actions = inFile('infra/local/iam/actions.ts', AUTHORIZATION);
-const template = inFile('infra/local/template.ts', TEMPLATE);
+const actions = inFile('infra/local/calls/actions.ts', AUTHORIZATION);
+const template = inFile('infra/local/stack/template.ts', TEMPLATE);
 
 export const operations: readonly Mutant[] = [
   keys('removalPolicy: keepData ? RemovalPolicy.RETAIN', 'removalPolicy: !keepData ? RemovalPolicy.RETAIN'),

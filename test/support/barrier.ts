@@ -1,4 +1,4 @@
-import type { Interceptor } from '../../infra/local/aws/aws-endpoint.ts';
+import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 
 /** Stands between load and commit: holds the functions' transactions until so many have arrived, each decided on what it read. */
 export interface Barrier {

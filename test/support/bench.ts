@@ -1,5 +1,5 @@
-import type { Interceptor } from '../../infra/local/aws/aws-endpoint.ts';
 import { type Faults, openFaults } from '../../infra/local/aws/faults.ts';
+import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import { findUser } from '../../lib/users/user-table.ts';
 import { type Barrier, barrier } from './barrier.ts';
 import { itemsOf, putBack } from './items.ts';

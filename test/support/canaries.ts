@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AwsCall } from '../../infra/local/aws/aws-endpoint.ts';
-import type { AwsResponse } from '../../infra/local/aws/kms.ts';
+import type { AwsCall, AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import type { Received, Sent } from './launch.ts';
 
 /* Every secret that passes through a test is a canary: it may show up in no log line, no error and no header. */

@@ -1,7 +1,6 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
-import { OPERATOR } from '../../infra/local/operator.ts';
-import { newResetKey } from '../../lib/accounts/password-reset.ts';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import { createIntegration } from '../../lib/integrations/create-integration.ts';
 import { CreateIntegration } from '../../lib/integrations/integration-contracts.ts';
@@ -11,6 +10,7 @@ import { commit } from '../../lib/table/change.ts';
 import { entityKey, loginGuardKey, parameterId } from '../../lib/table/keys.ts';
 import { changeTotal, claim } from '../../lib/table/write.ts';
 import { newAccount } from '../../lib/users/create-user.ts';
+import { newResetKey } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { creation, findUser } from '../../lib/users/user-table.ts';
 import type { routes } from '../../routes.ts';

@@ -4,7 +4,7 @@ import {
   DynamoDBClient,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { OPERATOR } from '../../infra/local/operator.ts';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { idText } from '../../lib/table/keys.ts';
 import type { Gatehouse } from './gatehouse.ts';
 

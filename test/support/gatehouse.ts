@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
-import type { Interceptor } from '../../infra/local/aws/aws-endpoint.ts';
+import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import { commit } from '../../lib/table/change.ts';
 import { claim } from '../../lib/table/write.ts';
 import { type Items, itemsOf, putBack } from './items.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { OPERATOR } from '../../infra/local/operator.ts';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { VERIFIED_ATTRIBUTES } from '../../lib/integrity/item-kinds.ts';
 import { type Verification, verifyTable } from '../../lib/integrity/verify-table.ts';
 import { openTableScanner, patientClient } from '../../lib/table/table-scanner.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BatchWriteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { Cloud } from '../../infra/local/cloud.ts';
-import { OPERATOR } from '../../infra/local/operator.ts';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
 import type { Item } from '../../lib/table/table.ts';
 
 /** All items of a table as they were at one moment, by their keys. */

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import type { Mail } from '../../infra/local/aws/mailbox.ts';
 import { type Cloud, type CloudOptions, startCloud } from '../../infra/local/cloud.ts';
 import { makeFirstAccounts, operatorsTable } from '../../infra/local/first-accounts.ts';
-import { openMemoryState } from '../../infra/local/state.ts';
+import { openMemoryState } from '../../infra/local/state/state.ts';
 import type { FailureCode } from '../../lib/contract/failure.ts';
 import { shownAs } from '../../lib/http/problem.ts';
 import type { Table } from '../../lib/table/table.ts';

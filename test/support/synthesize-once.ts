@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { synthesize } from '../../infra/local/synthesize.ts';
+import { synthesize } from '../../infra/local/stack/synthesize.ts';
 import { neverUsed } from './unused-rights.ts';
 
 declare module 'vitest' {

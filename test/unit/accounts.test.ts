@@ -4,7 +4,7 @@ import { ChangePassword } from '../../lib/accounts/account-contracts.ts';
 import { changePassword } from '../../lib/accounts/change-password.ts';
 import { logIn } from '../../lib/accounts/log-in.ts';
 import type { LoginThrottle } from '../../lib/accounts/login-throttle.ts';
-import { finishReset, newResetKey, requestReset } from '../../lib/accounts/password-reset.ts';
+import { finishReset, requestReset } from '../../lib/accounts/password-reset.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Caller } from '../../lib/contract/caller.ts';
 import { Failure } from '../../lib/contract/failure.ts';
@@ -20,6 +20,7 @@ import {
   resetKey,
 } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
+import { newResetKey } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { aWhile } from '../support/a-while.ts';
 import { useLogLines } from '../support/log-lines.ts';

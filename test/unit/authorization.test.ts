@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { AwsCall } from '../../infra/local/aws/aws-endpoint.ts';
-import { actionsOf, isWrite } from '../../infra/local/iam/actions.ts';
+import { actionsOf, isWrite } from '../../infra/local/calls/actions.ts';
+import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { openAuthorization, readPolicies } from '../../infra/local/iam/authorization.ts';
 import { type AccessRequest, type Policy, readPolicy } from '../../infra/local/iam/policy.ts';
-import { ACCOUNT, type Template } from '../../infra/local/template.ts';
+import { ACCOUNT, type Template } from '../../infra/local/stack/template.ts';
 
 type Asked = Pick<AwsCall, 'service' | 'operation' | 'input'>;
 

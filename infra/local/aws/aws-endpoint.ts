@@ -8,25 +8,12 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
 import type { Authorization } from '../iam/authorization.ts';
 import type { Identity } from '../lambda/functions.ts';
 import { type CapacityOptions, type Meter, meterCapacity } from './capacity.ts';
 import { transactionsInFlight } from './in-flight.ts';
-import type { AwsResponse } from './kms.ts';
 import type { localMailbox } from './mailbox.ts';
-
-/** A call to AWS, before it is made. */
-export interface AwsCall {
-  readonly service: 'DynamoDB' | 'KMS' | 'SES';
-  readonly operation: string;
-  readonly input: Record<string, unknown>;
-  /** The function that makes it; undefined for anyone else, an operator's script for example. */
-  readonly by: string | undefined;
-  /** Ends the instance that makes it, as a crash would; nothing for anyone else. */
-  kill(): void;
-}
-
-export type Interceptor = (call: AwsCall, make: () => Promise<AwsResponse>) => Promise<AwsResponse>;
 
 export interface AwsEndpointOptions {
   readonly engineUrl: string;

@@ -1,7 +1,6 @@
-import type { Action } from '../iam/actions.ts';
-import type { AwsCall } from './aws-endpoint.ts';
+import type { Action } from '../calls/actions.ts';
+import type { AwsCall, AwsResponse } from '../calls/aws-call.ts';
 import type { Item, Update } from './item-size.ts';
-import type { AwsResponse } from './kms.ts';
 
 /* The items that a call to DynamoDB writes, has read, or leaves for later. */
 

@@ -1,10 +1,9 @@
-import { actionsOf } from '../iam/actions.ts';
-import { ACCOUNT } from '../template.ts';
-import type { AwsCall } from './aws-endpoint.ts';
+import { actionsOf } from '../calls/actions.ts';
+import type { AwsCall, AwsResponse } from '../calls/aws-call.ts';
+import { ACCOUNT } from '../stack/template.ts';
 import { itemsIn, nameOf, parsed, partOf, type Requests, storedItems, together, writesOf } from './call-items.ts';
 import { transactionCanceled } from './in-flight.ts';
 import { bytesAfterUpdate, type Item, itemBytes, type ReadMode, readUnits, writeUnits } from './item-size.ts';
-import type { AwsResponse } from './kms.ts';
 
 /*
  * The embedded engine serves as much as the machine can. DynamoDB limits what a partition and a table serve, and

@@ -1,9 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { actionsOf, isWrite } from '../iam/actions.ts';
-import type { AwsCall, Interceptor } from './aws-endpoint.ts';
+import { actionsOf, isWrite } from '../calls/actions.ts';
+import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
 import { CONFLICT, cancelled } from './in-flight.ts';
-import type { AwsResponse } from './kms.ts';
 
 /* What AWS does on a bad day, on purpose: between a function and the local cloud, and nowhere in the functions. */
 

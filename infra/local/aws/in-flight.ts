@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { actionsOf, isWrite } from '../iam/actions.ts';
-import type { AwsResponse } from './kms.ts';
+import { actionsOf, isWrite } from '../calls/actions.ts';
+import type { AwsResponse } from '../calls/aws-call.ts';
 
 /*
  * The embedded engine makes one transaction after the other and so never cancels one for meeting another. DynamoDB

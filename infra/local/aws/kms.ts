@@ -9,21 +9,14 @@ import {
   randomUUID,
   sign,
 } from 'node:crypto';
-import { ACCOUNT } from '../template.ts';
+import type { AwsResponse } from '../calls/aws-call.ts';
+import { keyArn } from '../stack/template.ts';
 
 /** A key of the local KMS as it is kept; the material is base64. */
 export interface StoredKey {
   readonly id: string;
   readonly spec: string;
   readonly material: string;
-}
-
-/** An answer of an AWS service: its status, and its body as an object or as the text that it already is. */
-export interface AwsResponse {
-  readonly status: number;
-  readonly body: Record<string, unknown> | string;
-  /** Where the connection breaks instead of carrying all of it. */
-  readonly cut?: 'before' | 'middle';
 }
 
 type Input = Record<string, unknown>;
@@ -40,9 +33,6 @@ export function makeKey(spec: string): StoredKey {
     return { id, spec, material: randomBytes(32).toString('base64') };
   throw new Error(`The local cloud does not know the key spec ${spec}`);
 }
-
-/** The ARN of a key. */
-export const keyArn = (region: string, id: string): string => `arn:aws:kms:${region}:${ACCOUNT}:key/${id}`;
 
 /** KMS, as far as the functions use it. An operation that it does not know is answered as AWS answers unknown ones. */
 export function localKms(region: string, keys: readonly StoredKey[]) {

@@ -1,7 +1,7 @@
 import { type DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { patientClient } from '../../../lib/table/table-scanner.ts';
-import { OPERATOR } from '../operator.ts';
-import { hasDatabase, openState, runningTable } from '../state.ts';
+import { OPERATOR } from '../state/operator.ts';
+import { hasDatabase, openState, runningTable } from '../state/state.ts';
 import { startEngine } from './engine.ts';
 
 /** A local table that can be looked into. */

@@ -1,5 +1,5 @@
-import type { State } from '../state.ts';
-import type { AwsResponse } from './kms.ts';
+import type { AwsResponse } from '../calls/aws-call.ts';
+import type { State } from '../state/state.ts';
 
 /** A mail as SES was asked to send it. */
 export interface Mail {

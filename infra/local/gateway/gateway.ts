@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { ACCOUNT } from '../template.ts';
+import { ACCOUNT } from '../stack/template.ts';
 
 /** The HTTP API as the template describes it. */
 export interface Api {

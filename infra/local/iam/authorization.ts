@@ -1,7 +1,6 @@
-import type { AwsCall } from '../aws/aws-endpoint.ts';
-import { keyArn } from '../aws/kms.ts';
-import { ACCOUNT, type Template } from '../template.ts';
-import { actionsOf } from './actions.ts';
+import { actionsOf } from '../calls/actions.ts';
+import type { AwsCall } from '../calls/aws-call.ts';
+import { ACCOUNT, keyArn, type Template } from '../stack/template.ts';
 import { type AccessRequest, type Grant, type Policy, type PolicyDocument, readPolicy } from './policy.ts';
 
 /* Who may do what, by the synthesized policies alone, and which of it was ever done. */

@@ -1,4 +1,4 @@
-import type { AwsCall } from '../aws/aws-endpoint.ts';
+import type { AwsCall } from './aws-call.ts';
 
 /** What a call does to one item, as IAM names it; a query has a partition and no sort key. */
 export interface Action {

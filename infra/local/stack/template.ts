@@ -25,6 +25,9 @@ export interface Template {
 
 export const ACCOUNT = '000000000000';
 
+/** The ARN of a key. */
+export const keyArn = (region: string, id: string): string => `arn:aws:kms:${region}:${ACCOUNT}:key/${id}`;
+
 /** The types that the local cloud runs, and those that only mean something on AWS. */
 const KNOWN_TYPES = new Set([
   'AWS::ApiGatewayV2::Api',
