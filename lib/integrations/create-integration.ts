@@ -1,10 +1,11 @@
+import { pick } from '../contract/entity-fields.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
 import { changeTotal, claim } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
-import type { Integration } from './integration.ts';
+import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts';
 import type { NewIntegration } from './integration-contracts.ts';
 import { auditEventForIntegration } from './integration-table.ts';
 
@@ -34,11 +35,8 @@ export async function createIntegration(
 function newIntegration(id: number, wanted: NewIntegration): Integration {
   return {
     id,
-    name: wanted.name,
-    shortName: wanted.shortName,
+    ...pick(wanted, EDITABLE_INTEGRATION_FIELDS),
     description: wanted.description ?? undefined,
-    integrationType: wanted.integrationType,
-    active: wanted.active,
     parameterCount: 0,
     parametersEver: 0,
     parameterBytes: 0,

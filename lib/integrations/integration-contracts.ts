@@ -1,13 +1,17 @@
 import * as v from 'valibot';
 import type { Access, Contract } from '../contract/contract.ts';
+import { filterableFields } from '../contract/entity-fields.ts';
 import { description, idInPath, name, noId, updatedId } from '../contract/fields.ts';
 import { listQuery } from '../contract/list-query.ts';
-import { INTEGRATION_TYPES } from './integration.ts';
+import { type EditableIntegrationField, INTEGRATION_FIELDS, INTEGRATION_TYPES } from './integration.ts';
 
 const entityName = 'utmIntegration';
 
 /** Who may change integrations, and read and change their parameters. */
 export const integrators: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
+
+/** A schema for each field of a request: one that is not listed in integration.ts would be lost. */
+type Fields = Record<EditableIntegrationField | 'id', v.GenericSchema<unknown, unknown>>;
 
 const common = {
   name: name(255),
@@ -16,10 +20,18 @@ const common = {
   integrationType: v.picklist(INTEGRATION_TYPES, 'Pattern'),
 };
 
-const newIntegration = v.object({ id: noId, ...common, active: v.nullish(v.boolean('TypeMismatch'), true) });
+const newIntegration = v.object({
+  id: noId,
+  ...common,
+  active: v.nullish(v.boolean('TypeMismatch'), true),
+} satisfies Fields);
 export type NewIntegration = v.InferOutput<typeof newIntegration>;
 
-const integrationChange = v.object({ id: updatedId, ...common, active: v.boolean('TypeMismatch') });
+const integrationChange = v.object({
+  id: updatedId,
+  ...common,
+  active: v.boolean('TypeMismatch'),
+} satisfies Fields);
 export type IntegrationChange = v.InferOutput<typeof integrationChange>;
 
 export const moduleResponse = v.nullable(v.strictObject({ needsRestart: v.boolean(), changes: v.number() }));
@@ -79,14 +91,7 @@ export const GetIntegration = {
   failures: ['not-found'],
 } satisfies Contract;
 
-const query = listQuery({
-  id: 'number',
-  name: 'text',
-  shortName: 'text',
-  description: 'text',
-  integrationType: { oneOf: INTEGRATION_TYPES },
-  active: 'boolean',
-});
+const query = listQuery(filterableFields(INTEGRATION_FIELDS));
 
 /** GET /api/utm-integrations/count */
 export const CountIntegrations = {

@@ -1,8 +1,9 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
+import { pick } from '../contract/entity-fields.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Condition, set, type Write } from '../table/write.ts';
-import type { Integration } from './integration.ts';
+import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts';
 
 /** The integration in an item. */
 export function integrationOf({ pk: _pk, sk: _sk, ...integration }: Item): Integration {
@@ -37,21 +38,18 @@ export function revisionIs(integration: Integration): Condition {
   };
 }
 
+/** What a change of an integration, its module or its parameters writes. */
+const CHANGED_ATTRIBUTES = [
+  ...EDITABLE_INTEGRATION_FIELDS,
+  'module',
+  'parameterCount',
+  'parametersEver',
+  'parameterBytes',
+  'version',
+] as const satisfies (keyof Integration)[];
+
 /** An integration becomes another; all attributes that any change can touch are written. */
 export function integrationChanged(before: Integration, after: Integration): Write {
-  const { name, shortName, description, integrationType, active, module, version } = after;
-  const { parameterCount, parametersEver, parameterBytes } = after;
-  const attributes = {
-    name,
-    shortName,
-    description,
-    integrationType,
-    active,
-    module,
-    parameterCount,
-    parametersEver,
-    parameterBytes,
-    version,
-  };
+  const attributes = pick(after, CHANGED_ATTRIBUTES);
   return set(entityKey('INTEGRATION', before.id), { ...attributes, revision: before.revision + 1 }, revisionIs(before));
 }

@@ -1,3 +1,4 @@
+import { editableFields, type FieldUse, viewOf } from '../contract/entity-fields.ts';
 import type { Version } from '../table/version.ts';
 
 /** What kind of source or sink an integration is. */
@@ -41,20 +42,35 @@ export const MOST_PARAMETERS = 90;
  */
 export const MOST_PARAMETER_BYTES = 192 * 1024;
 
-/** What a signed-in user may see of an integration. */
-export function integrationView(integration: Integration) {
-  return {
-    id: integration.id,
-    name: integration.name,
-    shortName: integration.shortName,
-    description: integration.description ?? null,
-    integrationType: integration.integrationType,
-    active: integration.active,
-    module: moduleView(integration),
-  };
-}
+/** The fields that no client sees. */
+type InternalField = 'parameterCount' | 'parametersEver' | 'parameterBytes' | 'version' | 'revision';
 
-/** The module object in answers, or null. */
+/**
+ * The fields that clients see, in the order in which they see them: the view, the stored attributes of a change, the
+ * fields of its audit event and the filters of lists are derived from this list. A field of Integration that is neither
+ * here nor internal does not compile.
+ */
+export const INTEGRATION_FIELDS = {
+  id: { filter: 'number' },
+  name: { filter: 'text', editable: true },
+  shortName: { filter: 'text', editable: true },
+  description: { filter: 'text', editable: true },
+  integrationType: { filter: { oneOf: INTEGRATION_TYPES }, editable: true },
+  active: { filter: 'boolean', editable: true },
+  module: {},
+} as const satisfies Record<Exclude<keyof Integration, InternalField>, FieldUse>;
+
+/** The fields that a request can set. */
+export const EDITABLE_INTEGRATION_FIELDS = editableFields(INTEGRATION_FIELDS);
+export type EditableIntegrationField = (typeof EDITABLE_INTEGRATION_FIELDS)[number];
+
+/** What authenticated clients see of an integration. */
+export const integrationView = (integration: Integration) => ({
+  ...viewOf(integration, INTEGRATION_FIELDS),
+  module: moduleView(integration),
+});
+
+/** The module object in responses, or null. */
 export function moduleView({ module }: Integration): Module | null {
   return module ? { needsRestart: module.needsRestart, changes: module.changes } : null;
 }

@@ -1,14 +1,12 @@
 import { changedFields } from '../audit/audit-entry.ts';
+import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import type { Integration } from './integration.ts';
+import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts';
 import type { IntegrationChange } from './integration-contracts.ts';
 import { auditEventForIntegration, findIntegration, integrationChanged } from './integration-table.ts';
-
-/** What a request can change of an integration. */
-const SHOWN = ['name', 'shortName', 'description', 'integrationType', 'active'] as const;
 
 /** Changes an integration; a description left out stays. Fails with unknown-id, version-changed, forbidden. */
 export function updateIntegration(
@@ -24,14 +22,15 @@ export function updateIntegration(
       requireVersion(before, precondition);
       const after: Integration = {
         ...before,
-        name: wanted.name,
-        shortName: wanted.shortName,
+        ...pick(wanted, EDITABLE_INTEGRATION_FIELDS),
         description: wanted.description === undefined ? before.description : (wanted.description ?? undefined),
-        integrationType: wanted.integrationType,
-        active: wanted.active,
         version: nextVersion(before.version),
       };
-      const event = auditEventForIntegration('integration.updated', before, changedFields(before, after, SHOWN));
+      const event = auditEventForIntegration(
+        'integration.updated',
+        before,
+        changedFields(before, after, EDITABLE_INTEGRATION_FIELDS),
+      );
       return { writes: [integrationChanged(before, after)], result: after, event };
     },
   );

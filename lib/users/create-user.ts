@@ -1,10 +1,11 @@
+import { pick } from '../contract/entity-fields.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
 import { newResetKey } from './reset-key.ts';
-import { newStamp, type User } from './user.ts';
+import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 import type { NewUser } from './user-schema.ts';
 import { auditEventFor, creation } from './user-table.ts';
 
@@ -18,7 +19,7 @@ export async function createUser(
   caller: AuthorizedCaller,
   wanted: NewUser,
 ): Promise<{ user: User; key: string | undefined }> {
-  const { password, id: _none, ...fields } = wanted;
+  const { password } = wanted;
   let reserved: Promise<readonly [number, string | undefined]> | undefined;
   const load = async (callerUser: Promise<User>) => {
     await callerUser;
@@ -30,7 +31,7 @@ export async function createUser(
     return reserved;
   };
   return caller.change(load, ([id, passwordHash], callerUser) => {
-    const user = newAccount({ ...fields, id, passwordHash }, callerUser.login);
+    const user = newAccount({ ...pick(wanted, EDITABLE_USER_FIELDS), id, passwordHash }, callerUser.login);
     const invitation = passwordHash === undefined && user.activated ? newResetKey(user) : undefined;
     const writes = [...creation(user), ...(invitation ? [invitation.write] : [])];
     return { writes, result: { user, key: invitation?.key }, event: auditEventFor('user.created', user) };

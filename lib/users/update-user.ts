@@ -1,4 +1,5 @@
 import { type AuditEvent, changedFields } from '../audit/audit-entry.ts';
+import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { findMailCount, type MailCount, mailCounted } from '../mail/mail-limit.ts';
@@ -6,12 +7,9 @@ import type { Decision } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
-import type { User } from './user.ts';
+import { EDITABLE_USER_FIELDS, type EditableUserField, type User } from './user.ts';
 import type { UserChange } from './user-schema.ts';
 import { auditEventFor, findUser, modification } from './user-table.ts';
-
-/** What users and administrators can change of an account. */
-const SHOWN = ['login', 'email', 'firstName', 'lastName', 'imageUrl', 'activated', 'langKey', 'authorities'] as const;
 
 /**
  * Changes an account; what the change leaves out stays. Of a new address the former one is told by mail.
@@ -54,18 +52,17 @@ const movesTo = (target: User, email: string | undefined): boolean => email !== 
 export function modify(
   action: 'user.updated' | 'account.updated',
   target: User,
-  fields: Partial<User>,
+  fields: Partial<Pick<User, EditableUserField>>,
   { modifiedBy, mails }: { modifiedBy: string; mails: MailCount | undefined },
 ): Decision<{ after: User; notified: User | undefined }> & { event: AuditEvent } {
   const after: User = {
     ...target,
-    ...fields,
-    id: target.id,
+    ...pick(fields, EDITABLE_USER_FIELDS),
     version: nextVersion(target.version),
     lastModifiedBy: modifiedBy,
     lastModifiedDate: new Date().toISOString(),
   };
-  const event = auditEventFor(action, target, changedFields(target, after, SHOWN));
+  const event = auditEventFor(action, target, changedFields(target, after, EDITABLE_USER_FIELDS));
   const mail = movesTo(target, fields.email) ? mailCounted(target.id, 'emailChanged', mails, Date.now()) : undefined;
   return {
     writes: [...modification(target, after), ...(mail ? [mail] : [])],

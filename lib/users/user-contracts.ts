@@ -1,7 +1,9 @@
 import * as v from 'valibot';
 import type { Access, Contract, Role } from '../contract/contract.ts';
 import { ROLES } from '../contract/contract.ts';
+import { filterableFields } from '../contract/entity-fields.ts';
 import { listQuery } from '../contract/list-query.ts';
+import { USER_FIELDS } from './user.ts';
 import { loginInPath, newUser, userChange, userResponse } from './user-schema.ts';
 
 const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
@@ -9,19 +11,7 @@ const administrators: Access = { anyRole: ADMIN, rolesFrom: 'table' };
 const entityName = 'userManagement';
 
 /** What a list of users can be sorted and filtered by. */
-const query = listQuery({
-  id: 'number',
-  login: 'text',
-  firstName: 'text',
-  lastName: 'text',
-  email: 'text',
-  activated: 'boolean',
-  langKey: 'text',
-  createdBy: 'text',
-  createdDate: 'date',
-  lastModifiedBy: 'text',
-  lastModifiedDate: 'date',
-});
+const query = listQuery(filterableFields(USER_FIELDS));
 
 /** POST /api/users */
 export const CreateUser = {

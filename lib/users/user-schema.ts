@@ -3,6 +3,7 @@ import { ROLES } from '../contract/contract.ts';
 import { line, noId, text, updatedId } from '../contract/fields.ts';
 import { password } from '../passwords/password-schema.ts';
 import { asciiDomain, INVISIBLE } from './email-key.ts';
+import type { EditableUserField } from './user.ts';
 
 /** Logins that a path under /api/users means something else by. */
 export const RESERVED_LOGINS: readonly string[] = ['authorities'];
@@ -56,12 +57,15 @@ const clearable = (longest: number) =>
     ),
   );
 
-/** What users may say of themselves. */
+/** A schema for each of these fields and for no other: a field that is not listed in user.ts would be lost. */
+type Fields<K extends EditableUserField | 'id' | 'password'> = Record<K, v.GenericSchema<unknown, unknown>>;
+
+/** What users can set for themselves besides address and language. */
 const person = {
   firstName: clearable(50),
   lastName: clearable(50),
   imageUrl: clearable(256),
-};
+} satisfies Fields<'firstName' | 'lastName' | 'imageUrl'>;
 
 export const newUser = v.object({
   id: noId,
@@ -79,7 +83,7 @@ export const newUser = v.object({
       v.optional(password),
     ),
   ),
-});
+} satisfies Fields<EditableUserField | 'id' | 'password'>);
 export type NewUser = v.InferOutput<typeof newUser>;
 
 export const userChange = v.object({
@@ -90,14 +94,14 @@ export const userChange = v.object({
   activated: v.optional(v.boolean('TypeMismatch')),
   langKey: v.optional(langKey),
   authorities: v.optional(authorities),
-});
+} satisfies Fields<EditableUserField | 'id'>);
 export type UserChange = v.InferOutput<typeof userChange>;
 
 export const ownAccountChange = v.object({
   email: v.optional(email),
   ...person,
   langKey: v.optional(langKey),
-});
+} satisfies Fields<'email' | 'langKey' | keyof typeof person>);
 export type OwnAccountChange = v.InferOutput<typeof ownAccountChange>;
 
 /** A user in answers. */

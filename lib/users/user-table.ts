@@ -1,10 +1,11 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
+import { pick } from '../contract/entity-fields.ts';
 import { emailGuardKey, entityKey, loginGuardKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Condition, changeTotal, check, claim, remove, set, versionIs, type Write } from '../table/write.ts';
 import { membership } from './administrators.ts';
 import { formerEmailKeys, heldEmailKey } from './email-key.ts';
-import { newStamp, type User } from './user.ts';
+import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 
 /** The user in an item. */
 export function userOf({ pk: _pk, sk: _sk, ...user }: Item): User {
@@ -75,6 +76,15 @@ export function creation(user: User): Write[] {
   ];
 }
 
+/** What a change of a user writes. */
+const CHANGED_ATTRIBUTES = [
+  ...EDITABLE_USER_FIELDS,
+  'emailKeyRule',
+  'lastModifiedBy',
+  'lastModifiedDate',
+  'version',
+] as const satisfies (keyof User)[];
+
 /** A user changes in what shows. Password and token rules are other attributes, so that neither change undoes the other. */
 export function modification(before: User, changed: User): Write[] {
   const readdressed = before.email !== changed.email;
@@ -91,7 +101,7 @@ export function modification(before: User, changed: User): Write[] {
     set(
       entityKey('USER', before.id),
       // Not before's stamp where the address stays: a password change may have replaced it meanwhile.
-      { ...visible(after), ...(readdressed && { resetStamp: newStamp() }) },
+      { ...pick(after, CHANGED_ATTRIBUTES), ...(readdressed && { resetStamp: newStamp() }) },
       versionIs(before),
     ),
   ];
@@ -130,23 +140,4 @@ export function deletion(user: User): Write[] {
     remove(entityKey('USER', user.id), versionIs(user)),
     changeTotal('USER', -1),
   ];
-}
-
-function visible(user: User) {
-  const { login, email, emailKeyRule, firstName, lastName, imageUrl, activated, langKey, authorities } = user;
-  const { lastModifiedBy, lastModifiedDate, version } = user;
-  return {
-    login,
-    email,
-    emailKeyRule,
-    firstName,
-    lastName,
-    imageUrl,
-    activated,
-    langKey,
-    authorities,
-    lastModifiedBy,
-    lastModifiedDate,
-    version,
-  };
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Role } from '../contract/contract.ts';
+import { editableFields, type FieldUse, viewOf } from '../contract/entity-fields.ts';
 import type { Version } from '../table/version.ts';
 
 /** A user account as it is stored, without its keys. */
@@ -39,21 +40,40 @@ export interface User {
 /** A new account stamp or reset stamp: 96 random bits. */
 export const newStamp = (): string => randomBytes(12).toString('base64url');
 
-/** What anyone may see of a user: a list of fields, so that no new secret is ever shown by accident. */
-export function userView(user: User) {
-  return {
-    id: user.id,
-    login: user.login,
-    firstName: user.firstName ?? null,
-    lastName: user.lastName ?? null,
-    email: user.email,
-    imageUrl: user.imageUrl ?? null,
-    activated: user.activated,
-    langKey: user.langKey,
-    authorities: user.authorities,
-    createdBy: user.createdBy,
-    createdDate: user.createdDate,
-    lastModifiedBy: user.lastModifiedBy,
-    lastModifiedDate: user.lastModifiedDate,
-  };
-}
+/** The fields that no client sees. */
+type InternalField =
+  | 'emailKeyRule'
+  | 'version'
+  | 'accountStamp'
+  | 'resetStamp'
+  | 'passwordHash'
+  | 'passwordChanges'
+  | 'tokenExcepted';
+
+/**
+ * The fields that clients see, in the order in which they see them: the view, the stored attributes of a change, the
+ * fields of its audit event and the filters of lists are derived from this list. A field of User that is neither here
+ * nor internal does not compile.
+ */
+export const USER_FIELDS = {
+  id: { filter: 'number' },
+  login: { filter: 'text', editable: true },
+  firstName: { filter: 'text', editable: true },
+  lastName: { filter: 'text', editable: true },
+  email: { filter: 'text', editable: true },
+  imageUrl: { editable: true },
+  activated: { filter: 'boolean', editable: true },
+  langKey: { filter: 'text', editable: true },
+  authorities: { editable: true },
+  createdBy: { filter: 'text' },
+  createdDate: { filter: 'date' },
+  lastModifiedBy: { filter: 'text' },
+  lastModifiedDate: { filter: 'date' },
+} as const satisfies Record<Exclude<keyof User, InternalField>, FieldUse>;
+
+/** The fields that administrators can set, and users in part for their own account. */
+export const EDITABLE_USER_FIELDS = editableFields(USER_FIELDS);
+export type EditableUserField = (typeof EDITABLE_USER_FIELDS)[number];
+
+/** What clients see of a user. */
+export const userView = (user: User) => viewOf(user, USER_FIELDS);

@@ -213,7 +213,18 @@ export const moreDomain: readonly Mutant[] = [
     ['test/unit/user-changes.test.ts'],
     ['if (notified) await mailer', 'if (notified) void mailer'],
   ),
-  ...planted('lib/users/user-contracts.ts', ['test/unit/contracts.test.ts'], ["  createdBy: 'text',\n", '']),
+  ...planted(
+    'lib/contract/entity-fields.ts',
+    ['test/unit/views.test.ts', 'test/unit/user-changes.test.ts'],
+    ['entity[name] ?? null', 'entity[name] || null'],
+    ['entity[name] ?? null', 'entity[name]'],
+  ),
+  ...planted(
+    'lib/contract/entity-fields.ts',
+    ['test/unit/user-changes.test.ts'],
+    ['names.filter((name) => name in from)', 'names.filter((name) => from[name] !== undefined)'],
+    ['fields[name]?.editable', 'fields[name]'],
+  ),
   ...planted(
     'lib/users/user-table.ts',
     ['test/unit/user-changes.test.ts'],

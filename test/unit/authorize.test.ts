@@ -112,6 +112,25 @@ describe('a caller', () => {
   });
 });
 
+describe('roles that the token decides', () => {
+  const access: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'token' };
+
+  it.each([[['ROLE_ADMIN']], [['ROLE_ANALYST', 'ROLE_USER']]] as const)(
+    'let %j in without a read',
+    async ([...roles]) => {
+      const table = tableWith(undefined);
+
+      await authorize(table, { ...CALLER, roles }, access).requireAuthorized();
+
+      expect(table.calls).toEqual([]);
+    },
+  );
+
+  it.each([[[]], [['ROLE_ANALYST']]] as const)('reject %j', ([...roles]) => {
+    expect(() => authorize(tableWith({}), { ...CALLER, roles }, access)).toThrow('forbidden');
+  });
+});
+
 describe('a change by a caller', () => {
   const isAuthorized = {
     condition:

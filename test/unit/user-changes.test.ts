@@ -226,7 +226,8 @@ describe('changing a user', () => {
   it('in several names each of them, in the order of the fields', async () => {
     const { audit } = await update(Object.fromEntries(FIELDS));
 
-    expect(audit?.fields).toEqual(FIELDS.map(([field]) => field));
+    const names = ['login', 'firstName', 'lastName', 'email', 'imageUrl', 'activated', 'langKey', 'authorities'];
+    expect(audit?.fields).toEqual(names);
   });
 
   it('in nothing is a new version all the same, and names no field', async () => {
