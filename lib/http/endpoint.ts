@@ -1,5 +1,4 @@
 import middy, { type MiddlewareObj } from '@middy/core';
-import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { authorize } from '../authorization/authorize.ts';
 import type { Caller } from '../contract/caller.ts';
@@ -14,10 +13,10 @@ import { openTable } from '../table/table.ts';
 import type { Precondition } from '../table/version.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import { isTooDeepOrAmbiguous } from './json-form.ts';
+import { parseBody } from './body.ts';
 import { logDefect, logRequest } from './log-request.ts';
 import { problem } from './problem.ts';
-import { checkBodyForm, isText, parseIfMatch, readParts, textOf } from './request.ts';
+import { parseIfMatch, readParts } from './request.ts';
 import type { Response } from './response.ts';
 
 /** A request as a function sees it: checked, and with nothing in it that the contract does not name. */
@@ -46,17 +45,7 @@ type Result = APIGatewayProxyStructuredResultV2;
 export function endpoint<const C extends Contract>(contract: C, act: (request: Request<C>) => Promise<Response>) {
   const steps = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(responding(contract));
   if (contract.access !== 'public') steps.use(authenticating());
-  if (contract.body) {
-    const parser = httpJsonBodyParser({ disableContentTypeCheck: true });
-    steps
-      .before(({ event }) => checkBodyForm(contract, event))
-      .before((request) => {
-        if (isText(contract, request.event)) return;
-        const json = textOf(request.event);
-        parser.before?.(request);
-        if (isTooDeepOrAmbiguous(json)) throw new Failure('malformed');
-      });
-  }
+  if (contract.body) steps.use(parseBody(contract));
   return steps.handler(async (event: Event) => {
     const { path, query, body } = readParts(contract, event);
     const url = { pathname: event.rawPath };

@@ -1,42 +1,13 @@
-import { isUtf8 } from 'node:buffer';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 import { Failure, type FieldError } from '../contract/failure.ts';
 import type { Precondition } from '../table/version.ts';
 
-const LARGEST_BODY = 64 * 1024;
-const TEXT_IN_UTF8 = /^text\/plain\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
-const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
-
-/** Whether the body is text, where the contract takes one. */
-export function isText({ textAs }: Contract, { headers }: APIGatewayProxyEventV2): boolean {
-  return textAs !== undefined && TEXT_IN_UTF8.test(headers['content-type'] ?? '');
-}
-
-/** Refuses a body that need not be read: too large, or not JSON in UTF-8 (or text, where the contract takes it). */
-export function checkBodyForm(contract: Contract, event: APIGatewayProxyEventV2): void {
-  const { body = '', isBase64Encoded, headers } = event;
-  const size = isBase64Encoded ? Buffer.from(body, 'base64').length : Buffer.byteLength(body);
-  if (size > LARGEST_BODY) throw new Failure('too-large');
-  const type = headers['content-type'] ?? '';
-  const isKnown = JSON_IN_UTF8.test(type) || isText(contract, event);
-  const readable = isKnown && headers['content-encoding'] === undefined;
-  if (!readable) throw new Failure('unsupported-media-type');
-  // What is no UTF-8 would be stored as something else than it was.
-  if (isBase64Encoded && !isUtf8(Buffer.from(body, 'base64'))) throw new Failure('malformed');
-}
-
-/** The body as the text that it is. */
-export const textOf = ({ body = '', isBase64Encoded }: APIGatewayProxyEventV2): string =>
-  isBase64Encoded ? Buffer.from(body, 'base64').toString('utf8') : body;
-
 /** The parts of a request, each by its own schema and never poured into one object. Fails with invalid, malformed and the two id rules. */
 export function readParts(contract: Contract, event: APIGatewayProxyEventV2) {
-  // By now the body parser has put an object where JSON was.
-  const parsed: unknown = event.body;
-  const text = contract.textAs && isText(contract, event) ? { [contract.textAs]: textOf(event).trim() } : undefined;
-  const body = text ?? parsed;
+  // parseBody has replaced the text by what it stands for.
+  const body: unknown = event.body;
   if (contract.body && !isObject(body)) throw new Failure('malformed');
   return {
     path: contract.path && v.parse(contract.path, event.pathParameters ?? {}),

@@ -1,0 +1,41 @@
+import { isUtf8 } from 'node:buffer';
+import type { MiddlewareObj } from '@middy/core';
+import httpJsonBodyParser from '@middy/http-json-body-parser';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { Contract } from '../contract/contract.ts';
+import { Failure } from '../contract/failure.ts';
+import { isTooDeepOrAmbiguous } from './json-form.ts';
+
+const BODY_BYTES_MAX = 64 * 1024;
+const TEXT_IN_UTF8 = /^text\/plain\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+
+/**
+ * Replaces the body of the event by the value that it stands for: JSON, or the text of the one field that a contract
+ * accepts as text/plain. Fails with too-large, unsupported-media-type and malformed: JSON that cannot be read, is nested
+ * too deeply or names a key twice, and bytes that are not UTF-8.
+ */
+export function parseBody({ textAs }: Contract): MiddlewareObj<APIGatewayProxyEventV2> {
+  const parser = httpJsonBodyParser({ disableContentTypeCheck: true });
+  return {
+    before(request) {
+      const { body = '', isBase64Encoded, headers } = request.event;
+      const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
+      if (bytes.length > BODY_BYTES_MAX) throw new Failure('too-large');
+      const type = headers['content-type'] ?? '';
+      const isText = textAs !== undefined && TEXT_IN_UTF8.test(type);
+      const isReadable = (isText || JSON_IN_UTF8.test(type)) && headers['content-encoding'] === undefined;
+      if (!isReadable) throw new Failure('unsupported-media-type');
+      // Decoding would replace bytes that are not UTF-8, and something else would be stored than was sent.
+      if (isBase64Encoded && !isUtf8(bytes)) throw new Failure('malformed');
+
+      const text = isBase64Encoded ? bytes.toString('utf8') : body;
+      if (isText) {
+        (request.event as { body: unknown }).body = { [textAs]: text.trim() };
+        return;
+      }
+      parser.before?.(request);
+      if (isTooDeepOrAmbiguous(text)) throw new Failure('malformed');
+    },
+  };
+}
