@@ -6,9 +6,8 @@ import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import type { User } from '../users/user.ts';
 import { auditEventFor, passwordChange } from '../users/user-table.ts';
-import type { Attempt, LoginThrottle } from './login-throttle.ts';
+import type { LoginThrottle } from './login-throttle.ts';
 
 /**
  * Changes the caller's own password. The token that asked goes on as before; all others of this user can change nothing
@@ -27,30 +26,22 @@ export async function changePassword(
   current: string,
   wanted: string,
 ): Promise<void> {
-  let attempt: Attempt | undefined;
-  const load = async (callerUser: Promise<User>) => {
-    // Whoever is rejected guesses nothing.
-    const user = await callerUser;
-    attempt ??= await throttle.recordAttempt(user.login, source);
-    if (!(await passwords.matches(current, user.passwordHash))) return undefined;
-    const [passwordHash, mails] = await settleAll([
-      passwords.hash(wanted),
-      findMailCount(table, user.id, 'passwordChanged'),
-    ]);
-    return { passwordHash, mails };
-  };
+  // A caller without access makes no attempt; nor does a further try of the change.
+  const user = await caller.findUser();
+  const attempt = await throttle.recordAttempt(user.login, source);
+  if (!(await passwords.matches(current, user.passwordHash))) throw new Failure('wrong-password');
+  const passwordHash = await passwords.hash(wanted);
 
-  const notified = await caller.change(load, (loaded, callerUser) => {
-    if (!loaded) throw new Failure('wrong-password');
-    const mail = mailCounted(callerUser.id, 'passwordChanged', loaded.mails, Date.now());
+  const load = () => findMailCount(table, user.id, 'passwordChanged');
+  const notified = await caller.change(load, (mails, callerUser, now) => {
+    // The same token has changed it since: the password that was verified is not the current one any more.
+    if (callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
+    const mail = mailCounted(callerUser.id, 'passwordChanged', mails, now);
     return {
-      writes: [passwordChange(callerUser, loaded.passwordHash, caller.jti), ...(mail ? [mail] : [])],
+      writes: [passwordChange(callerUser, passwordHash, caller.jti), ...(mail ? [mail] : [])],
       result: mail && callerUser,
       event: auditEventFor('password.changed', callerUser),
     };
   });
-  await settleAll([
-    Promise.resolve(attempt?.clearFailures()),
-    Promise.resolve(notified && mailer.notify('passwordChanged', notified)),
-  ]);
+  await settleAll([attempt.clearFailures(), Promise.resolve(notified && mailer.notify('passwordChanged', notified))]);
 }

@@ -102,6 +102,7 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
 
   return {
     ...caller,
+    findUser: confirm,
     async requireAuthorized() {
       if (typeof access === 'object' && access.rolesFrom === 'table') await confirm();
     },
@@ -110,8 +111,8 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
       return change(
         table,
         () => loadInTurn(table, caller.id, loadUser, load),
-        ([callerUser, loaded]) => {
-          const { writes, result, event, ...decision } = decide(loaded, callerUser);
+        ([callerUser, loaded], now) => {
+          const { writes, result, event, ...decision } = decide(loaded, callerUser, now);
           target = decision.target;
           // What changes nothing leaves no trace.
           if (writes.length === 0) return { writes, result };

@@ -29,14 +29,14 @@ const LONGEST_WAIT = 400;
 export async function change<L, R>(
   table: Table,
   load: () => Promise<L>,
-  decide: (loaded: L) => Decision<R>,
+  decide: (loaded: L, now: number) => Decision<R>,
   onContention: () => Promise<void> = async () => undefined,
 ): Promise<R> {
   const until = giveUpAt();
   const pause = pauses();
   let timesChanged = 0;
   for (;;) {
-    const { writes, result } = decide(await load());
+    const { writes, result } = decide(await load(), Date.now());
     if (writes.length === 0) return result;
     const outcome = await commit(table, writes, until);
     if (outcome === 'committed') return result;

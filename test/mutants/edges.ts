@@ -268,9 +268,13 @@ export const edges: readonly Mutant[] = [
     ['if (user && heldEmailKey(user) === key)', 'if (user)'],
   ]),
   ...plant('lib/accounts/change-password.ts', 'test/unit/accounts.test.ts', [
-    ['attempt ??= await', 'attempt = await'],
-    ['loaded.passwordHash, caller.jti)', 'loaded.passwordHash)'],
-    ['Promise.resolve(attempt?.clearFailures())', 'Promise.resolve()'],
+    ['passwordHash, caller.jti)', 'passwordHash)'],
+    ['attempt.clearFailures()', 'Promise.resolve()'],
+    ['if (callerUser.passwordChanges !== user.passwordChanges)', 'if (false)'],
+    [
+      'const user = await caller.findUser();\n  const attempt = await throttle.recordAttempt(user.login, source);',
+      "const attempt = await throttle.recordAttempt('ada', source);\n  const user = await caller.findUser();",
+    ],
   ]),
   ...plant('lib/users/first-administrator.ts', 'test/unit/rare-changes.test.ts', [
     ['reserved ??= settleAll', 'reserved = together'],

@@ -20,7 +20,7 @@ export const moreDomain: readonly Mutant[] = [
   ...planted(
     'lib/accounts/change-password.ts',
     ['test/unit/accounts.test.ts'],
-    ['  await settleAll([\n    Promise.resolve(attempt', '  void settleAll([\n    Promise.resolve(attempt'],
+    ['  await settleAll([attempt', '  void settleAll([attempt'],
   ),
   ...planted(
     'lib/accounts/login-throttle.ts',
