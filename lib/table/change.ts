@@ -5,26 +5,27 @@ import { remainingMs } from '../runtime/deadline.ts';
 import type { Table } from './table.ts';
 import type { Write } from './write.ts';
 
-/** What a rule decides on: all of these writes or none, and what is true once they are made. */
+/** The writes of a rule, committed all or none, and the result to return once they are committed. */
 export interface Decision<R> {
   readonly writes: readonly Write[];
   readonly result: R;
 }
 
-/** How long a change keeps trying, and what it leaves of the request's time to answer with; milliseconds. */
-const PATIENCE = 5000;
-const RESERVE = 2000;
+/** How long a change is retried, and how much of the request's time it leaves for the response. */
+const MAX_DURATION_MS = 5000;
+const RESPONSE_RESERVE_MS = 2000;
 
-/** The waits between tries that meet another transaction, or changed data once more: full jitter below a bound that doubles; milliseconds. */
-const FIRST_WAIT = 25;
-const LONGEST_WAIT = 400;
+/** First and last bound of the wait before a retry; the bound doubles, and the wait below it has full jitter. */
+const FIRST_WAIT_MS = 25;
+const MAX_WAIT_MS = 400;
 
 /**
- * Every change of the table: load what the rule needs, decide, commit. When another change came between, it starts
- * again from the load, so that no decision outlives what it was taken on: at once the first time, later after a growing wait.
+ * Loads what a rule needs, decides and commits. If the data has changed in between, it starts again from the load, so
+ * that a decision is never committed on stale data: immediately the first time, later after a growing wait. A change
+ * that meets another transaction waits before every retry.
  *
- * `onContention` is called before each further try. Fails with what `decide` throws, with the `onConditionFailed` of the first
- * broken condition, or with `unavailable` when the table stayed busy or it cannot be known whether the change was made.
+ * `onContention` is called before each retry. Fails with what `decide` throws, with the `onConditionFailed` of the
+ * first failed condition, or with `unavailable` if the table stayed busy or the outcome of the commit is unknown.
  */
 export async function change<L, R>(
   table: Table,
@@ -47,30 +48,30 @@ export async function change<L, R>(
   }
 }
 
-/** Waits for a change that an outage may prevent: what it is for can as well be done another time. */
+/** Awaits a change that may be skipped during an outage: ignores `unavailable`, and rejects with any other error. */
 export async function unlessUnavailable(change: Promise<unknown>): Promise<void> {
   await change.catch((error) => {
     if (!(error instanceof Failure && error.code === 'unavailable')) throw error;
   });
 }
 
-const giveUpAt = (): number => Date.now() + Math.min(PATIENCE, remainingMs() - RESERVE);
+const giveUpAt = (): number => Date.now() + Math.min(MAX_DURATION_MS, remainingMs() - RESPONSE_RESERVE_MS);
 
-/** Waits a little, and longer each time. */
 function pauses(): () => Promise<void> {
-  let bound = FIRST_WAIT;
+  let bound = FIRST_WAIT_MS;
   return async () => {
     await new Promise((resolve) => setTimeout(resolve, randomInt(bound)));
-    bound = Math.min(2 * bound, LONGEST_WAIT);
+    bound = Math.min(2 * bound, MAX_WAIT_MS);
   };
 }
 
 /**
- * Makes all writes or none, once: 'changed' and 'busy' ask for a new decision. Throws the first broken rule's failure, and
- * `unavailable` when it cannot be known whether they were made.
+ * Commits all writes or none. After 'changed' or 'busy' nothing was written, and the caller must load and decide again.
+ * Fails with the `onConditionFailed` of the first failed condition, and with `unavailable` if the outcome is unknown.
  *
- * A lost answer leaves that open. The same transaction under the same token finds out, and is made at most once. That it
- * meets another one says nothing about the time before: only when it was refused at the first attempt was it not made.
+ * A lost response leaves the outcome unknown. Sending the transaction again with the same client request token resolves
+ * it, because DynamoDB applies a token at most once. A conflict on such a repetition says nothing about the earlier
+ * attempts: only a transaction that was rejected at its first attempt is known not to have been committed.
  */
 export async function commit(
   table: Table,
@@ -80,45 +81,45 @@ export async function commit(
   const token = randomUUID();
   const pause = pauses();
   let inDoubt = false;
-  for (let lost = 0; ; ) {
+  for (let lostResponses = 0; ; ) {
     try {
       await table.transact(writes, token);
       return 'committed';
     } catch (error) {
       if (isOutage(error)) {
-        lost++;
-        if (lost === 2) throw new Failure('unavailable');
+        lostResponses++;
+        if (lostResponses === 2) throw new Failure('unavailable');
         inDoubt = true;
         continue;
       }
-      const meaning = meaningOf(error, writes);
+      const rejection = outcomeOf(error, writes);
       inDoubt ||= attemptsOf(error) > 1;
-      if (meaning !== 'busy' || !inDoubt) return meaning;
+      if (rejection !== 'busy' || !inDoubt) return rejection;
       if (Date.now() >= until) throw new Failure('unavailable');
       await pause();
     }
   }
 }
 
-/** How often the SDK has sent what failed: it repeats lost calls itself. */
+/** How many times the SDK sent the failed request: it retries lost requests itself. */
 const attemptsOf = (error: unknown): number =>
   (error as { $metadata?: { attempts?: number } } | null)?.$metadata?.attempts ?? 1;
 
 const BUSY = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
-/** Reads the reasons of a cancelled transaction by their position among its writes. */
-function meaningOf(error: unknown, writes: readonly Write[]): 'changed' | 'busy' {
+/** Maps CancellationReasons to writes by position. Fails with the `onConditionFailed` of the first failed condition. */
+function outcomeOf(error: unknown, writes: readonly Write[]): 'changed' | 'busy' {
   if (!(error instanceof Error) || error.name !== 'TransactionCanceledException') throw error;
 
   const reasons = (error as Error & { CancellationReasons?: { Code?: string }[] }).CancellationReasons ?? [];
   const codes = reasons.map((reason) => reason.Code ?? 'None');
-  const broken = writes.filter((_, position) => codes[position] === 'ConditionalCheckFailed');
-  const others = codes.filter((code) => code !== 'None' && code !== 'ConditionalCheckFailed');
-  if (others.some((code) => !BUSY.has(code))) throw error;
-  if (others.length > 0) return 'busy';
-  // A guard that is broken because the decision was stale (the same rename twice at once) is no broken rule.
-  if (broken.some((write) => write.onConditionFailed === 'retry')) return 'changed';
-  const rule = broken[0]?.onConditionFailed;
+  const failedWrites = writes.filter((_, position) => codes[position] === 'ConditionalCheckFailed');
+  const otherCodes = codes.filter((code) => code !== 'None' && code !== 'ConditionalCheckFailed');
+  if (otherCodes.some((code) => !BUSY.has(code))) throw error;
+  if (otherCodes.length > 0) return 'busy';
+  // Stale data takes precedence: a uniqueness guard may fail only because the same rename was made twice at once.
+  if (failedWrites.some((write) => write.onConditionFailed === 'retry')) return 'changed';
+  const rule = failedWrites[0]?.onConditionFailed;
   if (rule === undefined || rule === 'retry') throw error;
   throw new Failure(rule);
 }

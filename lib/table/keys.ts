@@ -1,34 +1,36 @@
 /*
- * Every key of the table. A kind is a collection in the order of its ids, so every read and every list is a strongly
- * consistent read by primary key, and there is no index.
+ * Every key of the table. Each kind of entity is one item collection sorted by id, so that every read and every list is
+ * a strongly consistent read by primary key; the table has no secondary index.
  *
  *   item                     pk                            sk
  *   ---------------------    --------------------------    --------------------------------------------------
  *   user                     USER                          id, 16 digits
- *   login guard              LOGIN#<login>                 GUARD
- *   e-mail guard             EMAIL#<e-mail key>            GUARD
- *   administrators           ADMINS                        ROSTER
+ *   uniqueness guard of a    LOGIN#<login>                 GUARD
+ *     login or an address    EMAIL#<e-mail key>            GUARD
+ *   roster of                ADMINS                        ROSTER
+ *     administrators
  *   integration              INTEGRATION                   id, 16 digits
- *   parameter                CONF                          id, 16 digits: integration id * 1,000,000 + its own number
+ *   parameter                CONF                          id, 16 digits: integration id * 1,000,000 + own number
  *   id sequence of a kind    SEQUENCE                      <kind>
  *   total of a kind          TOTAL                         <kind>
  *   public signing key       JWKS                          <kid>
- *   oldest valid token       JWKS                          NOT-BEFORE: beside the keys, so that one query reads both
- *   password reset (TTL)     RESET#<hash of key>           RESET
- *   read budget of a user     READS#<user id, 16 digits>    BUDGET
+ *   earliest issue time of   JWKS                          NOT-BEFORE: beside the keys, so that one query
+ *     valid tokens                                         reads both
+ *   password reset (TTL)     RESET#<hash of reset key>     RESET
+ *   read budget of a user    READS#<user id, 16 digits>    BUDGET
  *     (TTL)
- *   a change that others      PRECEDENCE#<user id>          PRECEDENCE: changes by this user wait for it
- *     wait for (TTL)
- *   mails to an account      MAILS#<user id, 16 digits>    <occasion>
+ *   precedence over changes  PRECEDENCE#<user id,          PRECEDENCE: the user's own changes wait until it ends
+ *     by a user (TTL)          16 digits>
+ *   mails sent to a user     MAILS#<user id, 16 digits>    <occasion>
  *     (TTL)
- *   guesses at a login,      ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: from one that is known,
- *     or of a source (TTL)                                 ELSEWHERE: from all others together
+ *   login attempts by login  ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: a known network;
+ *     or by source (TTL)                                   ELSEWHERE: all other networks together
  *                            ATTEMPTS#<HMAC of address>    SOURCE
  *   audit entry (TTL)        AUDIT#<yyyy-mm>               time (ISO 8601, UTC), #, id
  *   audit entry, permanent   AUDIT#PERMANENT               time (ISO 8601, UTC), #, id
  */
 
-/** The collections. */
+/** An entity that has an item collection, ids and a total. */
 export type Kind = 'USER' | 'INTEGRATION' | 'CONF';
 
 export interface Key {
@@ -36,7 +38,7 @@ export interface Key {
   readonly sk: string;
 }
 
-/** As many digits as the largest safe integer has, so that the order of the text is the order of the numbers. */
+/** Pads an id to 16 digits, the length of the largest safe integer, so that sort keys order as numbers do. */
 export const idText = (id: number): string => String(id).padStart(16, '0');
 
 export const entityKey = (kind: Kind, id: number): Key => ({ pk: kind, sk: idText(id) });
@@ -57,7 +59,7 @@ export const auditKey = (time: string, id: string): Key => ({
   pk: auditPartition(time.slice(0, 7)),
   sk: `${time}#${id}`,
 });
-/** Entries that never expire have a partition of their own: to find them in the months, every month ever would be read. */
+/** Permanent entries have their own partition: finding them among the monthly ones would mean reading every month. */
 export const PERMANENT_AUDIT_PARTITION = 'AUDIT#PERMANENT';
 export const permanentAuditKey = (time: string, id: string): Key => ({
   pk: PERMANENT_AUDIT_PARTITION,
@@ -72,15 +74,15 @@ export const sourceAttemptsKey = (address: string): Key => ({ pk: `ATTEMPTS#${ad
 export const signingKeyKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
 export const notBeforeKey: Key = { pk: 'JWKS', sk: 'NOT-BEFORE' };
 
-/** An integration's parameters are one range of ids: they read off their owner, and lie side by side. */
+/** The ids of an integration's parameters form one range, so that one query reads them; no id is reused. */
 export const PARAMETERS_PER_INTEGRATION_EVER = 1_000_000;
 export const parameterId = (integrationId: number, number: number): number =>
   integrationId * PARAMETERS_PER_INTEGRATION_EVER + number;
-/** Whether an integration can have this id and parameters: their ids must be safe integers. */
+/** Whether the id is positive and the ids of all its possible parameters are safe integers. */
 export const canOwnParameters = (integrationId: number): boolean =>
   integrationId > 0 && Number.isSafeInteger(parameterId(integrationId + 1, 0));
 
-/** Where an integration's parameters lie. */
+/** The sort keys of the first and the last possible parameter of an integration. */
 export const parametersRange = (integrationId: number) => ({
   from: idText(parameterId(integrationId, 0)),
   to: idText(parameterId(integrationId, PARAMETERS_PER_INTEGRATION_EVER - 1)),

@@ -4,28 +4,28 @@ import type { Table } from './table.ts';
 import type { Write } from './write.ts';
 
 /*
- * Lists read many items under one partition key, from which logins and changes read too, and DynamoDB serves 3,000 read
- * units a second under one key. So each caller has a budget for lists: a fraction of that, which a caller who repeats the
- * most expensive list cannot exceed. docs/list-costs.md has what lists cost.
+ * Lists read many items under one partition key, which logins and changes read too, and DynamoDB serves 3,000 read
+ * units per second for one partition key. Each caller therefore has a budget for lists: a fraction of that limit, which
+ * even a caller that repeats the most expensive list cannot exceed. docs/list-costs.md lists the costs.
  */
 
-/** Read units that a caller can spend a second for long, and at once; a decryption by KMS counts as one. */
+/** Read units that a caller can spend: sustained, and in a burst. A decryption by KMS counts as one unit. */
 const UNITS_PER_SECOND = 500;
-const BURST = 2000;
-/** What costs no more is not counted: counting it would cost as much. */
+const BURST_UNITS = 2000;
+/** Reads of up to 3 units are free: charging them would cost as much as the reads. */
 export const FREE_UNITS = 3;
-/** How long a request waits for its turn; a caller who is further ahead is rejected. Milliseconds. */
-const LONGEST_WAIT = 3000;
-/** How much longer the item is kept than it matters; seconds. */
-const MARGIN = 60;
+/** How long a request waits for its budget; a caller that would have to wait longer is rejected. */
+const MAX_WAIT_MS = 3000;
+/** How long the item is kept after everything is paid back. */
+const TTL_MARGIN_SECONDS = 60;
 
-/** Pays for a read before it is made. Waits while the caller has spent too much, and fails with read-budget-spent. */
+/** Charges read units before a read. Waits while the budget is exceeded; fails with read-budget-spent. */
 export type Spend = (units: number) => Promise<void>;
 
-/** How much one caller may be ahead of paying back without having to wait; milliseconds. */
-const BURST_MS = (BURST / UNITS_PER_SECOND) * 1000;
-/** How often a payment is tried that meets others by the same caller. */
-const TRIES = 5;
+/** The burst, as the time in which it is paid back. */
+const BURST_MS = (BURST_UNITS / UNITS_PER_SECOND) * 1000;
+/** How many times a payment is tried that competes with other payments of the same caller. */
+const MAX_TRIES = 5;
 
 /** A caller who pays for reads. */
 export interface Payer {
@@ -33,7 +33,10 @@ export interface Payer {
   requireAuthorized(): Promise<void>;
 }
 
-/** The budget of this caller, of which nothing is spent before the caller is authorized. */
+/**
+ * The read budget of a caller. Nothing is spent before the caller is authorized. Fails with read-budget-spent and
+ * `retryAfter` in seconds, with unavailable, or as `requireAuthorized` does.
+ */
 export function readBudget(table: Table, caller: Payer): Spend {
   const key = readBudgetKey(caller.id);
   return async (units) => {
@@ -45,25 +48,25 @@ export function readBudget(table: Table, caller: Payer): Spend {
 }
 
 /**
- * Adds what a read costs, as the time in which it is paid back, to what the caller has spent; gives the time to wait before
- * it is made. Milliseconds. Updates, because the many requests of one caller must not wait for each other.
+ * Adds the cost of a read, as the time in which it is paid back, and returns how long to wait before the read; all in
+ * milliseconds. Updates outside of a transaction, so that parallel requests of one caller do not conflict.
  */
 async function pay(table: Table, key: Key, cost: number): Promise<number> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const now = Date.now();
     if (await table.update(firstPayment(key, cost, now))) return 0;
     const added = await table.update(furtherPayment(key, cost, now));
     if (added) return Math.max(0, (added.paidBackAt as number) - cost - now - BURST_MS);
     const paidBackAt = ((await table.get(key))?.paidBackAt as number | undefined) ?? 0;
     const wait = paidBackAt - now - BURST_MS;
-    if (wait > LONGEST_WAIT) throw new Failure('read-budget-spent', { retryAfter: Math.ceil(wait / 1000) });
+    if (wait > MAX_WAIT_MS) throw new Failure('read-budget-spent', { retryAfter: Math.ceil(wait / 1000) });
   }
   throw new Failure('unavailable');
 }
 
 const names = { '#paidBackAt': 'paidBackAt', '#expires': 'expires' };
 
-/** By a caller who has paid back everything. */
+/** Applies if everything is paid back. */
 function firstPayment(key: Key, cost: number, now: number): Write {
   return {
     act: 'Update',
@@ -75,9 +78,9 @@ function firstPayment(key: Key, cost: number, now: number): Write {
   };
 }
 
-/** By a caller who has not, and is not too far ahead. */
+/** Applies if something is not paid back yet and the wait does not exceed MAX_WAIT_MS. */
 function furtherPayment(key: Key, cost: number, now: number): Write {
-  const latest = now + BURST_MS + LONGEST_WAIT;
+  const latest = now + BURST_MS + MAX_WAIT_MS;
   return {
     act: 'Update',
     key,
@@ -88,4 +91,4 @@ function furtherPayment(key: Key, cost: number, now: number): Write {
   };
 }
 
-const expiry = (milliseconds: number): number => Math.ceil(milliseconds / 1000) + MARGIN;
+const expiry = (milliseconds: number): number => Math.ceil(milliseconds / 1000) + TTL_MARGIN_SECONDS;

@@ -12,38 +12,38 @@ import type { Key } from './keys.ts';
 import type { Item } from './table.ts';
 
 /*
- * What only the verification of a whole table needs. It is apart from table.ts, so that no function of an endpoint
- * carries it along, and it cannot write.
+ * Reads that only the verification of a whole table needs. They are separate from table.ts so that no endpoint's bundle
+ * includes them, and they cannot write.
  */
 
-/** The one table as a whole. Every read is strongly consistent, and of the chosen attributes only. */
+/** Reads of the whole table. Every read is strongly consistent and returns only the projected attributes. */
 export interface TableScanner {
-  /** All items, page by page, in no particular order. Items that are written meanwhile may be missing or as they were. */
+  /** All items, page by page, in no particular order. Items written during the scan may be missing or outdated. */
   scan(): AsyncGenerator<Item[]>;
-  /** Up to 100 items as they were at one moment, in the order of their keys; undefined where there is none. */
+  /** Up to 100 items as of one moment, in the order of `keys`; undefined for an item that does not exist. */
   snapshot(keys: readonly Key[]): Promise<(Item | undefined)[]>;
-  /** The items of a collection, or of a range of it, in order: their keys, and how many bytes parameters count for. */
+  /** The items of a collection, or of a range of it, in key order: only the keys and the `bytes` of parameters. */
   range(pk: string, range?: { readonly from: string; readonly to: string }): Promise<Item[]>;
 }
 
-/** How often a snapshot that meets a transaction is tried, and the longest wait before the next try; milliseconds. */
-const TRIES = 10;
-const LONGEST_WAIT = 200;
+/** How many times a snapshot that conflicts with a transaction is tried, and the bound of the wait between tries. */
+const MAX_TRIES = 10;
+const MAX_WAIT_MS = 200;
 
-/** Nobody waits for an answer here: a throttled or slow page is waited for. */
-const PATIENT = {
+/** No client waits for a response here, so a throttled or slow page gets more time; milliseconds. */
+const PATIENT_SETTINGS = {
   maxAttempts: 6,
   requestHandler: { connectionTimeout: 3000, requestTimeout: 20_000, throwOnRequestTimeout: true },
 };
 
-/** A client for verifying a table, in the environment's region and with its credentials, unless others are given. */
+/** A client for verifying a table, with the region and credentials of the environment unless others are given. */
 export function patientClient(
-  place: { endpoint?: string; region?: string; credentials?: { accessKeyId: string; secretAccessKey: string } } = {},
+  settings: { endpoint?: string; region?: string; credentials?: { accessKeyId: string; secretAccessKey: string } } = {},
 ): DynamoDBClient {
-  return new DynamoDBClient({ ...PATIENT, ...place });
+  return new DynamoDBClient({ ...PATIENT_SETTINGS, ...settings });
 }
 
-/** The table that the stack names, or another one of that design; of all items only these attributes and the keys. */
+/** Opens the table of the stack, or another one of the same design. Reads return only the keys and these attributes. */
 export function openTableScanner(
   attributes: readonly string[],
   name = requireEnv('TABLE_NAME'),
@@ -56,15 +56,16 @@ export function openTableScanner(
     ExpressionAttributeNames: Object.fromEntries(projected.map((attribute, index) => [`#n${index}`, attribute])),
   };
 
-  async function getTogether(keys: readonly Key[]): Promise<(Item | undefined)[]> {
+  async function transactGet(keys: readonly Key[]): Promise<(Item | undefined)[]> {
     const TransactItems = keys.map((Key) => ({ Get: { TableName: name, Key, ...projection } }));
     for (let tries = 1; ; tries++) {
       try {
         const { Responses = [] } = await documents.send(new TransactGetCommand({ TransactItems }));
         return keys.map((_, index) => Responses[index]?.Item as Item | undefined);
       } catch (error) {
-        if (tries === TRIES || !(error instanceof Error) || error.name !== 'TransactionCanceledException') throw error;
-        await new Promise((resolve) => setTimeout(resolve, randomInt(LONGEST_WAIT)));
+        if (tries === MAX_TRIES || !(error instanceof Error) || error.name !== 'TransactionCanceledException')
+          throw error;
+        await new Promise((resolve) => setTimeout(resolve, randomInt(MAX_WAIT_MS)));
       }
     }
   }
@@ -88,8 +89,8 @@ export function openTableScanner(
 
     async snapshot(keys) {
       const [only, ...others] = keys;
-      if (!only || others.length > 0) return getTogether(keys);
-      // One item is always of one moment, and a plain read meets no transaction.
+      if (!only || others.length > 0) return transactGet(keys);
+      // A single item needs no transaction: GetItem is atomic and never conflicts.
       const { Item } = await documents.send(
         new GetCommand({ TableName: name, Key: only, ConsistentRead: true, ...projection }),
       );

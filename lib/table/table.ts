@@ -15,55 +15,54 @@ import { requireEnv } from '../runtime/env.ts';
 import { type Key, type Kind, sequenceKey, totalKey } from './keys.ts';
 import type { Write } from './write.ts';
 
-/** An item as it is stored. Each noun's `*-table.ts` knows what stands in its own. */
+/** A stored item. The attributes of each entity are defined in its `*-table.ts`. */
 export type Item = Record<string, unknown> & Key;
 
-/** The part of a collection to read, in the order of its keys or against it. */
+/** A range of sort keys, both ends included, in ascending order unless `backwards`. */
 export interface Range {
   readonly from?: string;
   readonly to?: string;
   readonly backwards?: boolean;
-  /** At most so many items. */
+  /** The maximum number of items. */
   readonly limit?: number;
-  /** The failure when the range exceeds the bound of a list; `list-too-long` by default. */
+  /** The failure if the range exceeds the bound of a list; `list-too-long` by default. */
   readonly tooLong?: TooLong;
 }
 
-/** What a list may cost: beyond so many entities, or 16 MB at 4 KB a capacity unit, it is refused. */
+/** Bounds of a list: it is rejected beyond 10,000 items or 16 MB, at 4 KB per read unit. */
 export const LONGEST_READ = 10_000;
-const MOST_UNITS = (16 * 1024) / 4;
+const MAX_LIST_UNITS = (16 * 1024) / 4;
 
-/** The one table. Every read is strongly consistent. */
+/** The single table. Every read is strongly consistent. Unless stated otherwise, SDK errors are thrown. */
 export interface Table {
-  /** One item, or undefined. */
   get(key: Key): Promise<Item | undefined>;
-  /** Up to 100 items, in no particular order; those that do not exist are left out. */
+  /** Up to 100 items, in no particular order, without those that do not exist. */
   getAll(keys: readonly Key[]): Promise<Item[]>;
-  /** The items of a range in order; fails with the range's `tooLong` beyond the bound of a list. */
+  /** The items of a range in its order. Fails with the range's `tooLong` beyond the bound of a list. */
   query(pk: string, range?: Range): Promise<Item[]>;
   /** How many entities of a kind there are. */
   total(kind: Kind): Promise<number>;
-  /** A number that the sequence has never given and never gives again. */
+  /** The next id of a kind: never assigned before and never assigned again. */
   nextId(kind: Kind): Promise<number>;
   /**
-   * Updates one item outside of a transaction, so that it never has to wait for another update of it; gives the item as it
-   * is then, or undefined when its condition does not hold. May be made twice when an answer is lost: only for counts that
-   * may be too high. Fails with unavailable.
+   * Updates one item outside of a transaction, so that parallel updates never conflict. Returns the item after the
+   * update, or undefined if the condition failed. May be applied twice if a response is lost, so it is only for counts
+   * that may be too high. Fails with unavailable.
    */
   update(write: Write): Promise<Item | undefined>;
-  /** All writes or none, at most once for a token; throws what the SDK throws. */
+  /** Commits all writes or none, at most once per client request token. */
   transact(writes: readonly Write[], token: string): Promise<void>;
 }
 
 let shared: DynamoDBClient | undefined;
 
-/** One client for a whole function, so that the connection which the cold start has opened serves the first request. */
+/** One client per function, so that the first request reuses the connection that the cold start opened. */
 function sharedClient(): DynamoDBClient {
   shared ??= new DynamoDBClient(clientSettings);
   return shared;
 }
 
-/** The table that the stack names, or another one of that design. */
+/** Opens the table of the stack, or another one of the same design. */
 export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient()): Table {
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 
@@ -78,15 +77,15 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
 
     async getAll(keys) {
       const items: Item[] = [];
-      let wanted: readonly Key[] = keys;
-      while (wanted.length > 0) {
+      let remainingKeys: readonly Key[] = keys;
+      while (remainingKeys.length > 0) {
         const { Responses, UnprocessedKeys } = await documents.send(
-          new BatchGetCommand({ RequestItems: { [name]: { Keys: [...wanted], ConsistentRead: true } } }),
+          new BatchGetCommand({ RequestItems: { [name]: { Keys: [...remainingKeys], ConsistentRead: true } } }),
           inTime(),
         );
         items.push(...((Responses?.[name] ?? []) as Item[]));
-        wanted = (UnprocessedKeys?.[name]?.Keys ?? []) as unknown as Key[];
-        if (wanted.length > 0) await new Promise((resolve) => setTimeout(resolve, randomInt(50)));
+        remainingKeys = (UnprocessedKeys?.[name]?.Keys ?? []) as unknown as Key[];
+        if (remainingKeys.length > 0) await new Promise((resolve) => setTimeout(resolve, randomInt(50)));
       }
       return items;
     },
@@ -115,7 +114,7 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
         units += page.ConsumedCapacity?.CapacityUnits ?? 0;
         next = page.LastEvaluatedKey;
         const more = next !== undefined && items.length < limit;
-        if (items.length > LONGEST_READ || (more && units > MOST_UNITS)) throw new Failure(tooLong);
+        if (items.length > LONGEST_READ || (more && units > MAX_LIST_UNITS)) throw new Failure(tooLong);
       } while (next && items.length < limit);
       return items;
     },

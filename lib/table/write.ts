@@ -3,14 +3,14 @@ import { type Key, type Kind, totalKey } from './keys.ts';
 import type { Version } from './version.ts';
 
 /*
- * Expressions are static ASCII text: names go through #n and values through :v, and no text of a client ever becomes
- * part of one.
+ * Expressions are static ASCII text: names are passed as #placeholders and values as :placeholders, so that client
+ * input never becomes part of an expression.
  */
 
-/** What a broken condition means: a rule that refuses, or that the decision was taken on what is no longer true. */
+/** The meaning of a failed condition: the failure of a rule, or `retry` if the decision was made on stale data. */
 export type OnConditionFailed = FailureCode | 'retry';
 
-/** The condition of a write, and what it means when it does not hold. */
+/** The condition of a write, and the meaning of its failure. */
 export interface Condition {
   readonly condition: string;
   readonly names?: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ export interface Condition {
   readonly onConditionFailed: OnConditionFailed;
 }
 
-/** One action of a transaction. */
+/** One action of a DynamoDB transaction. */
 export interface Write extends Partial<Condition> {
   readonly act: 'Put' | 'Update' | 'Delete' | 'ConditionCheck';
   readonly key: Key;
@@ -26,17 +26,17 @@ export interface Write extends Partial<Condition> {
   readonly update?: string;
 }
 
-/** Claims a key that nobody holds. */
+/** Creates an item that must not exist. */
 export function claim(key: Key, attributes: Record<string, unknown>, onConditionFailed: OnConditionFailed): Write {
   return { act: 'Put', key, attributes, condition: 'attribute_not_exists(pk)', onConditionFailed };
 }
 
-/** Writes a whole item, whatever was there. */
+/** Creates or replaces an item, unconditionally. */
 export function put(key: Key, attributes: Record<string, unknown>): Write {
   return { act: 'Put', key, attributes };
 }
 
-/** Sets attributes of an item, and removes those whose value is undefined. */
+/** Sets attributes of an item, and removes attributes whose value is undefined. */
 export function set(key: Key, attributes: Record<string, unknown>, condition: Condition): Write {
   const names: Record<string, string> = {};
   const values: Record<string, unknown> = {};
@@ -61,14 +61,14 @@ export function set(key: Key, attributes: Record<string, unknown>, condition: Co
   };
 }
 
-/** Adds to a number, which starts at zero. */
+/** Adds to the attribute `n`; a missing one counts as zero. */
 export function add(key: Key, amount: number): Write {
   return { act: 'Update', key, update: 'ADD #n :amount', names: { '#n': 'n' }, values: { ':amount': amount } };
 }
 
 /**
- * Adds created entities to the total of their kind, or subtracts deleted ones. `changes` only ever grows: between two
- * reads with the same value nothing was created or deleted, which the verification of a total relies on.
+ * Adds the number of created entities to the total of their kind, or a negative number for deleted ones. `changes` only
+ * grows: two reads with the same value prove to the verification that nothing was created or deleted in between.
  */
 export function changeTotal(kind: Kind, amount: number): Write {
   return {
@@ -80,17 +80,17 @@ export function changeTotal(kind: Kind, amount: number): Write {
   };
 }
 
-/** Removes an item. */
+/** Deletes an item. */
 export function remove(key: Key, condition: Condition): Write {
   return { ...condition, act: 'Delete', key };
 }
 
-/** Changes nothing, and demands something of an item that the transaction does not write. */
+/** A ConditionCheck on an item that the transaction does not write. */
 export function check(key: Key, condition: Condition): Write {
   return { ...condition, act: 'ConditionCheck', key };
 }
 
-/** The same write under one more condition: two actions on one item are refused, so what else must hold of it goes here. */
+/** Adds a condition to a write. DynamoDB rejects two actions on one item, so a ConditionCheck cannot do this. */
 export function withCondition(write: Write, condition: Condition): Write {
   return {
     ...write,
@@ -101,7 +101,7 @@ export function withCondition(write: Write, condition: Condition): Write {
   };
 }
 
-/** The item is as it was read. */
+/** The version of the item is unchanged since it was read; otherwise the change is retried. */
 export function versionIs(item: { readonly version: Version }): Condition {
   return {
     condition: '#version = :version',

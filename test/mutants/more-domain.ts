@@ -154,9 +154,12 @@ export const moreDomain: readonly Mutant[] = [
   ...planted(
     'lib/table/change.ts',
     ['test/change.test.ts'],
-    ['bound = Math.min(2 * bound, LONGEST_WAIT);', 'bound = 2 * bound;'],
+    ['bound = Math.min(2 * bound, MAX_WAIT_MS);', 'bound = 2 * bound;'],
     ["if (outcome === 'changed') timesChanged++;", 'timesChanged++;'],
-    ["if (others.length > 0) return 'busy';\n", "if (others.length > 0 && broken.length === 0) return 'busy';\n"],
+    [
+      "if (otherCodes.length > 0) return 'busy';\n",
+      "if (otherCodes.length > 0 && failedWrites.length === 0) return 'busy';\n",
+    ],
     ['    await onContention();', '    void onContention();'],
   ),
   ...planted(
