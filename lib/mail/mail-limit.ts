@@ -3,29 +3,28 @@ import type { Table } from '../table/table.ts';
 import { type Condition, put, type Write } from '../table/write.ts';
 import type { Occasion } from './occasion.ts';
 
-/** Invitations need no limit: an account is created once, by an administrator. */
+/** Invitations need no limit: an administrator creates an account once. */
 type LimitedOccasion = Exclude<Occasion, 'invitation'>;
 
 /**
- * How many mails one account gets on one occasion within the window. Anybody can cause a reset mail. A notice needs a
- * change, and whoever could use up the notices by harmless changes would hide the next one.
+ * The maximum number of mails to one account on one occasion within an hour. Anyone can trigger a reset mail. The limit
+ * of notices is higher: a thief of the account that exhausted it with harmless changes would hide the next notice.
  */
 export const MAILS_PER_WINDOW: Readonly<Record<LimitedOccasion, number>> = {
   reset: 5,
   passwordChanged: 20,
   emailChanged: 20,
 };
-/** Seconds. */
-const WINDOW = 60 * 60;
+const WINDOW_SECONDS = 60 * 60;
 
-/** The mails that an account has got on one occasion. */
+/** The number of mails to an account on one occasion in the current window. */
 export interface MailCount {
   readonly n: number;
-  /** When the window began; milliseconds since 1970. */
+  /** Start of the window; milliseconds since 1970. */
   readonly since: number;
 }
 
-/** What is stored of an account's mails on one occasion, or undefined. */
+/** Reads the stored count of an account on one occasion; its window may have ended. */
 export async function findMailCount(
   table: Table,
   userId: number,
@@ -35,8 +34,9 @@ export async function findMailCount(
 }
 
 /**
- * The write that counts one more mail, or undefined when the account has had its share: then no mail is sent. It belongs
- * in the transaction of what the mail is about, so that requests at the same moment cannot exceed the limit.
+ * Returns the write that counts one more mail, or undefined if the limit is reached and no mail may be sent. The write
+ * belongs in the transaction that the mail is about, so that concurrent requests cannot exceed the limit. `now` is in
+ * milliseconds since 1970.
  */
 export function mailCounted(
   userId: number,
@@ -44,14 +44,14 @@ export function mailCounted(
   count: MailCount | undefined,
   now: number,
 ): Write | undefined {
-  const current = count && now < count.since + WINDOW * 1000 ? count : undefined;
+  const current = count && now < count.since + WINDOW_SECONDS * 1000 ? count : undefined;
   if (current && current.n >= MAILS_PER_WINDOW[occasion]) return undefined;
   const { n, since } = current ?? { n: 0, since: now };
-  const expires = Math.ceil(since / 1000) + WINDOW;
-  return { ...put(mailCountKey(userId, occasion), { n: n + 1, since, expires }), ...asRead(count) };
+  const expires = Math.ceil(since / 1000) + WINDOW_SECONDS;
+  return { ...put(mailCountKey(userId, occasion), { n: n + 1, since, expires }), ...countIs(count) };
 }
 
-function asRead(count: MailCount | undefined): Condition {
+function countIs(count: MailCount | undefined): Condition {
   if (!count) return { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' };
   return {
     condition: '#n = :n AND #since = :since',

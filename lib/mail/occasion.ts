@@ -1,4 +1,4 @@
-/** The occasions on which a user gets mail: with a link by which a password is set, or a notice of what has changed. */
+/** The occasions of a mail to a user: it has a link for setting a password, or is a notice of a change. */
 export const OCCASIONS = ['reset', 'invitation', 'passwordChanged', 'emailChanged'] as const;
 export type Occasion = (typeof OCCASIONS)[number];
 export type LinkOccasion = 'reset' | 'invitation';

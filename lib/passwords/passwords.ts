@@ -6,13 +6,14 @@ import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 
 /*
- * argon2id, then an HMAC under a key that never leaves KMS: passwords may have four characters, so a hash alone would
- * not protect a table that has leaked. Kept as a PHC string that names the key, so that the key can be exchanged:
+ * Passwords are hashed with argon2id, then with an HMAC under a key that never leaves KMS (a pepper): a password may
+ * have only four characters, so argon2id alone would not protect a leaked table. The stored PHC string names the key,
+ * so that the key can be replaced:
  *
  *   $argon2id$v=19$m=19456,t=2,p=1,keyid=<id of the key>$<salt>$<HMAC of the hash>
  */
 
-/** OWASP's first choice for argon2id; memory in KiB. */
+/** The minimum configuration for argon2id in the OWASP Password Storage Cheat Sheet; memory in KiB. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1 } as const;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
@@ -20,43 +21,41 @@ const HASH_BYTES = 32;
 const PHC =
   /^\$argon2id\$v=19\$m=(?<memory>\d{1,6}),t=(?<passes>\d{1,2}),p=(?<parallelism>\d),keyid=(?<key>[\w.-]{1,100})\$(?<salt>[A-Za-z0-9+/]+)\$(?<mac>[A-Za-z0-9+/]+)$/;
 
-/** The least that argon2 accepts; it takes well below a millisecond. */
+/** The lowest parameters that argon2 accepts; a hash takes well below a millisecond. */
 const MINIMAL = { message: '', nonce: Buffer.alloc(8), memory: 8, passes: 1, parallelism: 1, tagLength: 4 } as const;
 
-/** Proves that argon2 works: Node has the function also where its OpenSSL is too old for it. Fails with one sentence. */
+/** Throws unless argon2 works: Node.js also exports the function if its OpenSSL is too old for it. */
 export function requireArgon2(argon2Sync: typeof crypto.argon2Sync | undefined): void {
   let tagBytes: number | undefined;
   try {
     tagBytes = argon2Sync?.('argon2id', MINIMAL).length;
   } catch {
-    // The cause would only say which part of OpenSSL is missing.
+    // The cause only names the missing part of OpenSSL.
   }
   if (tagBytes !== MINIMAL.tagLength) {
-    throw new Error(
-      'Passwords need crypto.argon2, which Node has since version 24.7 and only with OpenSSL 3.2 or newer',
-    );
+    throw new Error('Passwords require crypto.argon2: Node.js 24.7 or newer, built with OpenSSL 3.2 or newer');
   }
 }
 
-// At the cold start, so that a deployment to an unfit runtime fails before the first password.
+// Checked in the cold start, so that a deployment to an unsuitable runtime fails before the first login.
 requireArgon2(crypto.argon2Sync);
 const argon2 = promisify(crypto.argon2);
 
-/** Makes and checks password hashes. */
+/** Creates and verifies password hashes. Throws SDK errors of KMS. */
 export interface Passwords {
-  /** The PHC string to store. */
+  /** Returns the PHC string to store. */
   hash(password: string): Promise<string>;
-  /** Whether this is the password; takes the same time when there is no hash to compare with. */
+  /** Whether the password matches; takes equally long without a stored hash. Throws if the stored hash is malformed. */
   matches(password: string, phc: string | undefined): Promise<boolean>;
-  /** Whether a hash was made by other parameters than a new one would be. */
+  /** Whether the parameters or the key of a hash differ from those of a new hash. */
   isOutdated(phc: string): boolean;
 }
 
-/** Passwords under the HMAC key that the stack names, or under another one. */
+/** Opens password hashing with the HMAC key of the stack, or with another one. */
 export function openPasswords(pepperKey = requireEnv('PEPPER_KEY'), kms = sharedKms()): Passwords {
   const keyId = pepperKey.slice(pepperKey.lastIndexOf('/') + 1);
   const parameters = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism},keyid=${keyId}$`;
-  const nobodys = `${parameters}${base64(Buffer.alloc(SALT_BYTES))}$${base64(Buffer.alloc(HASH_BYTES))}`;
+  const dummyHash = `${parameters}${base64(Buffer.alloc(SALT_BYTES))}$${base64(Buffer.alloc(HASH_BYTES))}`;
 
   async function mac(password: string, salt: Buffer, cost: typeof COST, key: string): Promise<Buffer> {
     const hash = await argon2('argon2id', {
@@ -79,10 +78,10 @@ export function openPasswords(pepperKey = requireEnv('PEPPER_KEY'), kms = shared
     },
 
     async matches(password, phc) {
-      const { memory, passes, parallelism, key, salt, mac: stored } = parse(phc ?? nobodys);
+      const { memory, passes, parallelism, key, salt, mac: stored } = parse(phc ?? dummyHash);
       const cost = { memory, passes, parallelism } as typeof COST;
       const computed = await mac(password, salt, cost, key);
-      // Storage spells every lone surrogate alike, so a password with one could match what it is not.
+      // UTF-8 encodes every lone surrogate as U+FFFD, so different ill-formed passwords have the same hash.
       return crypto.timingSafeEqual(computed, stored) && phc !== undefined && password.isWellFormed();
     },
 
@@ -104,5 +103,5 @@ function parse(phc: string) {
   };
 }
 
-/** Without padding, as PHC strings have it. */
+/** Base64 without padding, as in PHC strings. */
 const base64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');

@@ -6,46 +6,46 @@ import type { TableScanner } from '../table/table-scanner.ts';
 import { put, remove, set } from '../table/write.ts';
 
 /**
- * How many ids are skipped: more than were given between the backup and the loss. 35 days, the longest time that
- * point-in-time recovery goes back, have room for one creation every three seconds.
+ * How many ids are skipped: more than were assigned between the backup and the loss of the table. Over 35 days, the
+ * maximum of point-in-time recovery, that is one creation every three seconds.
  */
 export const SKIPPED_IDS = 1_000_000;
 
-/** What an adoption has done. */
+/** The outcome of an adoption. */
 export interface Adoption {
   readonly sequences: readonly { readonly kind: string; readonly before: number; readonly after: number }[];
-  /** How many reset keys and invitations were deleted. */
+  /** The number of deleted reset keys and invitations. */
   readonly resetKeys: number;
-  /** Tokens that were issued before are rejected. */
+  /** Tokens issued earlier are rejected. */
   readonly notBefore: Date;
 }
 
 /**
- * Makes a table that was restored from a backup safe to put into service: no id is given twice, and no token, reset key or
- * invitation from before is accepted. Can be repeated: each time skips more ids and ends all sessions. Running functions
- * learn of it within five minutes, because they keep the key set for that long.
- * Fails with NotGatehouseTable before it changes anything, with unavailable, and as the SDK does.
+ * Prepares a table that was restored from a backup for service: no id is assigned twice, and no earlier token, reset
+ * key or invitation is accepted. It can be repeated; every run skips more ids and invalidates all tokens. Running
+ * functions reject the tokens within five minutes, the maximum age of their key set.
+ * Fails with NotGatehouseTable before any change, with unavailable, or with SDK errors.
  */
-export async function adoptTable(table: Table, whole: TableScanner, skippedIds = SKIPPED_IDS): Promise<Adoption> {
+export async function adoptTable(table: Table, scanner: TableScanner, skippedIds = SKIPPED_IDS): Promise<Adoption> {
   if (!(await table.get(rosterKey))) throw new NotGatehouseTable();
   const sequences = [
     await advanceSequence(table, 'USER', skippedIds),
     await advanceSequence(table, 'INTEGRATION', skippedIds),
   ];
-  // Tokens count whole seconds: the next second is the first in which none has been issued.
+  // `iat` has whole seconds, so the next second is the first in which no token has been issued.
   const seconds = Math.floor(Date.now() / 1000) + 1;
   await change(
     table,
     async () => undefined,
     () => ({ writes: [put(notBeforeKey, { seconds })], result: undefined }),
   );
-  const resetKeys = await deleteResetKeys(table, whole);
-  // A login that is answered after this has a token that is accepted.
+  const resetKeys = await deleteResetKeys(table, scanner);
+  // A token that is issued after this function returns is accepted.
   await wait(Math.max(0, seconds * 1000 - Date.now()));
   return { sequences, resetKeys, notBefore: new Date(seconds * 1000) };
 }
 
-/** The table names no administrators: it belongs to something else, or it is empty. */
+/** The table has no roster of administrators: it is empty or belongs to another application. */
 export class NotGatehouseTable extends Error {}
 
 async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skippedIds: number) {
@@ -56,7 +56,7 @@ async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skipp
     (item) => {
       const before = (item?.n as number | undefined) ?? 0;
       const after = before + skippedIds;
-      const asRead = item
+      const isUnchanged = item
         ? ({
             condition: '#n = :before',
             names: { '#n': 'n' },
@@ -64,16 +64,16 @@ async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skipp
             onConditionFailed: 'retry',
           } as const)
         : ({ condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' } as const);
-      return { writes: [set(key, { n: after }, asRead)], result: { kind, before, after } };
+      return { writes: [set(key, { n: after }, isUnchanged)], result: { kind, before, after } };
     },
   );
 }
 
-async function deleteResetKeys(table: Table, whole: TableScanner): Promise<number> {
+async function deleteResetKeys(table: Table, scanner: TableScanner): Promise<number> {
   let deleted = 0;
-  for await (const items of whole.scan()) {
+  for await (const items of scanner.scan()) {
     for (const { pk, sk } of items.filter((item) => item.pk.startsWith('RESET#'))) {
-      // One that is gone has expired, or has been used.
+      // A missing reset key has expired or was used; the outcome `changed` is a success.
       while ((await commit(table, [remove({ pk, sk }, EXISTS)])) === 'busy') await wait(50);
       deleted++;
     }

@@ -3,9 +3,9 @@ import type { User } from '../users/user.ts';
 import type { Signer } from './signing-keys.ts';
 import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLife } from './token.ts';
 
-/** A token for this user, as it is now. */
+/** Issues an access token with the current roles of the user. `remember` selects the longer lifetime. */
 export async function issueToken(signer: Signer, user: User, remember: boolean): Promise<string> {
-  const life = tokenLife();
+  const lifetime = tokenLife();
   const issuedAt = Math.floor(Date.now() / 1000);
   const header = { alg: ALGORITHM, typ: TOKEN_TYPE, kid: signer.kid };
   const claims = {
@@ -13,7 +13,7 @@ export async function issueToken(signer: Signer, user: User, remember: boolean):
     aud: AUDIENCE,
     sub: String(user.id),
     iat: issuedAt,
-    exp: issuedAt + (remember ? life.remembered : life.usual),
+    exp: issuedAt + (remember ? lifetime.remembered : lifetime.usual),
     jti: randomUUID(),
     roles: user.authorities,
     accountStamp: user.accountStamp,

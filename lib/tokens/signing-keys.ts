@@ -12,7 +12,7 @@ import { claim } from '../table/write.ts';
 import { thumbprint } from './thumbprint.ts';
 import { ALGORITHM } from './token.ts';
 
-/** A public key of ours, as RFC 7517 writes it. */
+/** A public signing key as a JWK (RFC 7517). */
 export interface PublicJwk {
   readonly kty: 'EC';
   readonly crv: 'P-256';
@@ -23,14 +23,14 @@ export interface PublicJwk {
   readonly use: 'sig';
 }
 
-/** What verifies tokens. */
+/** The public keys that verify tokens, and the earliest accepted issue time. */
 export interface KeySet {
   readonly keys: PublicJwk[];
-  /** Tokens that were issued earlier are rejected; seconds since 1970. Moved when a table is put into service after a restore. */
+  /** Tokens issued earlier are rejected; seconds since 1970. Set when a restored table is put into service. */
   readonly notBefore: number;
 }
 
-/** All public keys that verify tokens, and how old a token may be. */
+/** Reads the key set in one query. Throws SDK errors. */
 export async function readKeySet(table: Table): Promise<KeySet> {
   const items = await table.query('JWKS');
   const isNotBefore = ({ sk }: Item) => sk === notBeforeKey.sk;
@@ -40,16 +40,17 @@ export async function readKeySet(table: Table): Promise<KeySet> {
   };
 }
 
-/** Signs with the private key in KMS; the signature is the 64 bytes that ES256 wants. */
+/** Signs with the private key in KMS. The signature has the 64 bytes that ES256 requires; SDK errors are thrown. */
 export interface Signer {
   readonly kid: string;
   sign(input: string): Promise<Buffer>;
 }
 
 /**
- * The keys that the stack names: the first one signs, and is published in the table before the first token is out, so that
- * whoever verifies can know it. The others are published too, unless they are out of use by now: a key that is to follow,
- * or that has been followed, keeps nobody from logging in. Asked for at the first login; what failed is tried again at the next.
+ * Opens the signing keys of the stack. The first key signs, and is published in the table before the first token is
+ * issued, so that every verifier knows it. The others, which are the next or a previous key, are published too, but a
+ * failure there is only logged: it must not prevent a login. KMS is called at the first login; after a failure the next
+ * login tries again.
  */
 export function openSigner(table: Table, keyIds = requireEnv('SIGNING_KEYS').split(',')): () => Promise<Signer> {
   const kms = sharedKms();
@@ -68,8 +69,11 @@ export function openSigner(table: Table, keyIds = requireEnv('SIGNING_KEYS').spl
     const { PublicKey } = await kms.send(new GetPublicKeyCommand({ KeyId }), inTime());
     const jwk = publicJwk(Buffer.from(PublicKey as Uint8Array));
     const key = signingKeyKey(jwk.kid);
-    // A key that is there already stays as it is.
-    const decide = (there: unknown) => ({ writes: there ? [] : [claim(key, { jwk }, 'retry')], result: undefined });
+    // A key that is already published is left unchanged.
+    const decide = (published: unknown) => ({
+      writes: published ? [] : [claim(key, { jwk }, 'retry')],
+      result: undefined,
+    });
     await change(table, () => table.get(key), decide);
     return jwk.kid;
   }
@@ -105,18 +109,19 @@ function publicJwk(spki: Buffer): PublicJwk {
 }
 
 /**
- * KMS answers an ASN.1 SEQUENCE of two INTEGERs; JWS (RFC 7518, 3.4) wants each as 32 bytes. An INTEGER drops leading
- * zeros, and has one more byte where it would look negative.
+ * Converts an ECDSA signature from DER, which KMS returns, to the 64 bytes of JWS (RFC 7518, section 3.4). DER is a
+ * SEQUENCE of two INTEGERs; each becomes 32 bytes. An INTEGER omits leading zeros, and has an extra zero byte if its
+ * first bit is set.
  */
 export function rawSignature(der: Buffer): Buffer {
   const raw = Buffer.alloc(64);
-  let at = 2;
+  let offset = 2;
   for (const end of [32, 64]) {
-    const length = der[at + 1] as number;
-    const digits = der.subarray(at + 2, at + 2 + length);
+    const length = der[offset + 1] as number;
+    const digits = der.subarray(offset + 2, offset + 2 + length);
     const significant = digits.subarray(Math.max(0, length - 32));
     significant.copy(raw, end - significant.length);
-    at += 2 + length;
+    offset += 2 + length;
   }
   return raw;
 }

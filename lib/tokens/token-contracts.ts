@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 
-/** GET /.well-known/jwks.json: RFC 7517. */
+/** GET /.well-known/jwks.json: the public keys as a JWK Set (RFC 7517). */
 export const PublishKeys = {
   access: 'public',
   entityName: 'userManagement',

@@ -1,15 +1,15 @@
 import { requireEnv } from '../runtime/env.ts';
 
-/** What a token says of itself beyond its claims (RFC 9068). */
+/** The `typ` and `alg` header parameters of access tokens (RFC 9068, RFC 7518). */
 export const TOKEN_TYPE = 'at+jwt';
 export const ALGORITHM = 'ES256';
-/** For whom tokens are. */
+/** The `aud` claim. */
 export const AUDIENCE = 'gatehouse';
 
-/** Who issues the tokens of this environment. */
+/** The `iss` claim, which differs between environments. */
 export const issuer = (): string => requireEnv('TOKEN_ISSUER');
 
-/** How long tokens live, in seconds: as usual, and for who asks to be remembered. */
+/** The lifetime of a token in seconds: by default, and if the login requests `rememberMe`. */
 export const tokenLife = () => ({
   usual: Number(requireEnv('TOKEN_SECONDS')),
   remembered: Number(requireEnv('REMEMBERED_TOKEN_SECONDS')),

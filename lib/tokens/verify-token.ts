@@ -7,30 +7,31 @@ import type { Table } from '../table/table.ts';
 import { readKeySet } from './signing-keys.ts';
 import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLife } from './token.ts';
 
-/** Checks the Authorization header of a request. Fails with unauthorized. */
+/** Verifies the access token of a request. */
 export interface Verifier {
+  /** Takes the value of the Authorization header. Fails with unauthorized, or as reads of the table do. */
   verify(authorization: string | undefined): Promise<Caller>;
 }
 
-/** One space, three parts, and an ES256 signature of exactly 64 bytes. */
+/** `Bearer`, one space and a JWS in compact form whose ES256 signature has exactly 64 bytes. */
 const BEARER = /^Bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86})$/;
-const LONGEST_HEADER = 2048;
-/** How far the clocks of two machines may be apart, in seconds. */
-const CLOCK_SKEW = 60;
-/** A key set is read again when it is so old, and for the sake of unknown keys at most so often; milliseconds. */
-const KEYS_EXPIRE = 5 * 60_000;
-const UNKNOWN_KEY_PAUSE = 30_000;
+const MAX_HEADER_LENGTH = 2048;
+/** The tolerated difference between the clocks of two machines. */
+const CLOCK_SKEW_SECONDS = 60;
+/** The maximum age of the key set, and the minimum interval between reads for unknown key ids. */
+const KEY_SET_MAX_AGE_MS = 5 * 60_000;
+const UNKNOWN_KEY_INTERVAL_MS = 30_000;
 
 /**
- * Verifies tokens against the public keys in the table, never over the network. The first read of the keys starts here,
- * so that it, and the connection that it opens, belong to the cold start.
+ * Opens a verifier that uses the public keys in the table and never fetches a JWK Set. The first read of the keys
+ * starts here, so that the read and the connection that it opens are part of the cold start.
  */
 export function openVerifier(table: Table): Verifier {
-  const longestLife = tokenLife().remembered;
+  const maxLifetime = tokenLife().remembered;
   const offline = new SimpleJwksCache({
     fetcher: {
       fetch() {
-        throw new Error('Keys come from the table');
+        throw new Error('Public keys are read from the table, never fetched');
       },
     },
   });
@@ -39,16 +40,16 @@ export function openVerifier(table: Table): Verifier {
     {
       issuer: issuer(),
       audience: AUDIENCE,
-      // A name for the cache; nothing is ever fetched from it.
+      // Only the key of the cache entry; it is never fetched.
       jwksUri: 'table:JWKS',
-      customJwtCheck: ({ header, payload }) => checkClaims(header, payload, { longestLife, notBefore }),
+      customJwtCheck: ({ header, payload }) => checkClaims(header, payload, { maxLifetime, notBefore }),
     },
     { jwksCache: offline },
   );
 
   let known = new Set<string>();
   let readAt = Number.NEGATIVE_INFINITY;
-  let askedForUnknownAt = Number.NEGATIVE_INFINITY;
+  let unknownKeyReadAt = Number.NEGATIVE_INFINITY;
   async function readKeys(): Promise<void> {
     const keySet = await readKeySet(table);
     verifier.cacheJwks({ keys: keySet.keys as never });
@@ -56,20 +57,20 @@ export function openVerifier(table: Table): Verifier {
     notBefore = keySet.notBefore;
     readAt = Date.now();
   }
-  // A cold start without an answer is no reason not to start: the first request reads again.
+  // A failed read must not fail the cold start: the first request reads again.
   const firstRead = readKeys().catch(() => undefined);
 
   return {
     async verify(authorization = '') {
       await firstRead;
-      const [, token] = authorization.length <= LONGEST_HEADER ? (BEARER.exec(authorization) ?? []) : [];
+      const [, token] = authorization.length <= MAX_HEADER_LENGTH ? (BEARER.exec(authorization) ?? []) : [];
       if (!token) throw new Failure('unauthorized');
       const now = Date.now();
-      if (now - readAt > KEYS_EXPIRE) await readKeys();
-      if (!known.has(kidOf(token)) && now - askedForUnknownAt > UNKNOWN_KEY_PAUSE) {
-        // Only an answer counts: while the table is out of reach every request asks again.
+      if (now - readAt > KEY_SET_MAX_AGE_MS) await readKeys();
+      if (!known.has(kidOf(token)) && now - unknownKeyReadAt > UNKNOWN_KEY_INTERVAL_MS) {
+        // Only a successful read starts the interval: during an outage of the table every request reads again.
         await readKeys();
-        askedForUnknownAt = now;
+        unknownKeyReadAt = now;
       }
       try {
         const { sub, jti, accountStamp, passwordChanges, roles } = verifier.verifySync(token);
@@ -81,7 +82,7 @@ export function openVerifier(table: Table): Verifier {
           roles: rolesIn(roles),
         };
       } catch {
-        // Whatever is wrong with a token, and however the library says so (a plain Error for an odd signature): 401.
+        // Every error means 401: the library throws a plain Error, too, for example for a malformed signature.
         throw new Failure('unauthorized');
       }
     },
@@ -97,15 +98,15 @@ function kidOf(token: string): string {
   }
 }
 
-/** What the library lets through although no token of ours has it. */
+/** Checks that the library does not make. Throws for a token that this service would not have issued. */
 function checkClaims(
   header: Record<string, unknown>,
   claims: Record<string, unknown>,
-  { longestLife, notBefore }: { longestLife: number; notBefore: number },
+  { maxLifetime, notBefore }: { maxLifetime: number; notBefore: number },
 ): void {
   const { iat, exp, sub, jti, aud, accountStamp, passwordChanges } = claims;
   const now = Date.now() / 1000;
-  const sound =
+  const isValid =
     header.alg === ALGORITHM &&
     header.typ === TOKEN_TYPE &&
     !('crit' in header) &&
@@ -113,14 +114,14 @@ function checkClaims(
     Number.isInteger(iat) &&
     Number.isInteger(exp) &&
     (iat as number) >= notBefore &&
-    (iat as number) <= now + CLOCK_SKEW &&
-    (exp as number) - (iat as number) <= longestLife &&
+    (iat as number) <= now + CLOCK_SKEW_SECONDS &&
+    (exp as number) - (iat as number) <= maxLifetime &&
     typeof sub === 'string' &&
     /^[1-9]\d{0,15}$/.test(sub) &&
     typeof jti === 'string' &&
     (accountStamp === undefined || typeof accountStamp === 'string') &&
     Number.isSafeInteger(passwordChanges);
-  if (!sound) throw new Error('This is no token of ours');
+  if (!isValid) throw new Error('The token was not issued by this service');
 }
 
 function rolesIn(claim: unknown): Role[] {

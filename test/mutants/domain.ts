@@ -243,8 +243,8 @@ export const domain: readonly Mutant[] = [
   ...planted(
     'lib/passwords/password-schema.ts',
     SCHEMAS,
-    ['SHORTEST = 4', 'SHORTEST = 3'],
-    ['LONGEST = 100', 'LONGEST = 128'],
+    ['MIN_LENGTH = 4', 'MIN_LENGTH = 3'],
+    ['MAX_LENGTH = 100', 'MAX_LENGTH = 128'],
     ['[...value].length', 'value.length'],
     ["v.normalize('NFC'),", ''],
   ),

@@ -132,7 +132,7 @@ export const moreDomain: readonly Mutant[] = [
   ...planted(
     'lib/mail/mail-limit.ts',
     ['test/unit/mail.test.ts'],
-    ['Math.ceil(since / 1000) + WINDOW', 'Math.ceil(since / 1000)'],
+    ['Math.ceil(since / 1000) + WINDOW_SECONDS', 'Math.ceil(since / 1000)'],
   ),
   ...planted(
     'lib/mail/mail.ts',
@@ -140,7 +140,7 @@ export const moreDomain: readonly Mutant[] = [
     ['Object.hasOwn(templates, user.langKey) ? templates[user.langKey] : undefined', 'templates[user.langKey]'],
     ["  openConnection('email');\n", ''],
     ['  await mailer\n    .sendLink', '  void mailer\n    .sendLink'],
-    ['await ses.send(mail, inTime(longest));', 'ses.send(mail, inTime(longest));'],
+    ['await ses.send(mail, inTime(timeoutMs));', 'ses.send(mail, inTime(timeoutMs));'],
   ),
   ...planted(
     'lib/passwords/passwords.ts',
@@ -180,11 +180,14 @@ export const moreDomain: readonly Mutant[] = [
   ...planted(
     'lib/tokens/verify-token.ts',
     ['test/signing-keys.test.ts'],
-    ['if (now - readAt > KEYS_EXPIRE) await readKeys();', 'if (now - readAt > KEYS_EXPIRE) void readKeys();'],
+    [
+      'if (now - readAt > KEY_SET_MAX_AGE_MS) await readKeys();',
+      'if (now - readAt > KEY_SET_MAX_AGE_MS) void readKeys();',
+    ],
     ['    readAt = Date.now();\n', ''],
     [
-      'if (now - readAt > KEYS_EXPIRE) await readKeys();',
-      'if (now - readAt > KEYS_EXPIRE) await readKeys().catch(() => undefined);',
+      'if (now - readAt > KEY_SET_MAX_AGE_MS) await readKeys();',
+      'if (now - readAt > KEY_SET_MAX_AGE_MS) await readKeys().catch(() => undefined);',
     ],
   ),
   ...planted(
