@@ -3,7 +3,7 @@ import type { Contract } from '../contract/contract.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { AUDITED_ACTIONS } from './audit-entry.ts';
 
-/** GET /api/audits: who did what to which entity when, the newest first. */
+/** GET /api/audits: the audit trail (actor, action, target, time), newest entries first by default. */
 export const ListAudits = {
   access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },
   entityName: 'userManagement',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { auditKey, permanentAuditKey } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
 
-/** Everything that leaves an entry. */
+/** The actions that the audit trail records. */
 export const AUDITED_ACTIONS = [
   'user.created',
   'user.updated',
@@ -20,42 +20,42 @@ export const AUDITED_ACTIONS = [
 ] as const;
 type AuditedAction = (typeof AUDITED_ACTIONS)[number];
 
-/** What a change does to which entity. Fields by their names, never by what is in them. */
+/** The event of one change. `fields` holds the names of the changed fields, never their values. */
 export interface AuditEvent {
   readonly action: AuditedAction;
   readonly target: `${'user' | 'integration' | 'parameter'}/${number}`;
-  /** What people call it: a login, or a name. */
+  /** The login or the name of the target at that time. */
   readonly targetName: string;
   readonly fields: readonly string[];
 }
 
-/** An entry of the audit trail as it is stored, without its keys. */
+/** A stored entry of the audit trail without its keys. */
 export interface AuditEntry extends AuditEvent {
   readonly id: string;
   /** ISO 8601, UTC. */
   readonly time: string;
-  /** The login at that time, and the id, which is nobody else's ever. */
+  /** The login of the actor at that time; `actorId` is never reused. */
   readonly actor: string;
   readonly actorId: number;
-  /** Seconds since 1970; the table forgets it some time later. Without it, never. */
+  /** TTL; seconds since 1970. DynamoDB deletes the entry some time later; an entry without it is permanent. */
   readonly expires?: number;
 }
 
-/** Who makes a change. */
+/** The user that makes a change. */
 export interface Actor {
   readonly id: number;
   readonly login: string;
 }
 
-/** Whoever changes something with no account: the operator. */
+/** The actor of changes that an operator makes with a script, without an account. */
 export const OPERATOR: Actor = { id: 0, login: 'system' };
 
-/** Of a day in UTC. */
+/** A day in UTC always has 24 hours. */
 export const MILLISECONDS_PER_DAY = 86_400_000;
 
 /**
- * The entry that belongs into the transaction of a change. It is kept for as many days as the stack says; what an
- * operator's script does, where nothing says so, for ever.
+ * The write that adds an entry in the transaction of its change. Entries are kept for AUDIT_DAYS; operators' scripts
+ * run without that variable, so their entries are permanent.
  */
 export function auditEntry(actor: Actor, { action, target, targetName, fields }: AuditEvent): Write {
   const now = Date.now();
@@ -75,7 +75,7 @@ export function auditEntry(actor: Actor, { action, target, targetName, fields }:
   return claim(key, { ...entry }, 'retry');
 }
 
-/** The names of the fields in which two forms of an entity differ. */
+/** The names of the fields in which two states of an entity differ. */
 export function changedFields<E extends object>(before: E, after: E, names: readonly (keyof E & string)[]): string[] {
   return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
 }

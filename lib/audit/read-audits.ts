@@ -9,14 +9,15 @@ import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
 
 const TOO_LONG = 'audit-list-too-long';
 
-/** What reading an entry costs on average, in read units of 4 KB. */
+/** Average cost of reading an entry, in read units of 4 KB. */
 const UNITS_PER_ENTRY = 0.11;
-/** Entries read at once where filters decide which are wanted. */
-const CHUNK = 1000;
+/** Maximum number of entries per query; a query with filters reads this many. */
+const CHUNK_SIZE = 1000;
 
 /**
- * A page of the audit trail, the newest entries first unless asked otherwise. There is no total: it would cost the whole
- * trail. Fails with forbidden, and with audit-list-too-long when too many entries lie before the page.
+ * Reads a page of the audit trail, newest entries first unless sorted otherwise. `total` is undefined, because counting
+ * would read the whole trail. Fails with forbidden, with read-budget-spent, with audit-list-too-long if the page needs
+ * more than 10,000 entries to be read, and with unavailable.
  */
 export function readAudits(table: Table, caller: Payer, query: ListQuery): Promise<Page<AuditEntry>> {
   return pageOf(table, query, readBudget(table, caller));
@@ -28,10 +29,10 @@ async function pageOf(table: Table, query: ListQuery, spend: Spend): Promise<Pag
   const found: AuditEntry[] = [];
   let read = 0;
   const now = Date.now() / 1000;
-  for await (const items of chunks(table, query, filters.length > 0 ? CHUNK : Math.min(CHUNK, end + 1))) {
+  for await (const items of chunks(table, query, filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + 1))) {
     read += items.length;
     if (read > LONGEST_READ) throw new Failure(TOO_LONG);
-    // After each chunk and before the next: only then is it known how much there was to read.
+    // Charged after each chunk, because only then its size is known.
     await spend(items.length * UNITS_PER_ENTRY);
     const entries = items.map(entryOf).filter(({ expires }) => expires === undefined || expires > now);
     found.push(...entries.filter((entry) => filters.every((filter) => fulfils({ ...entry }, filter))));
@@ -41,8 +42,8 @@ async function pageOf(table: Table, query: ListQuery, spend: Spend): Promise<Pag
 }
 
 /**
- * The entries of the requested time in its order: the permanent ones among those of the months. Each permanent entry
- * goes into the chunk whose last entry comes after it, and those that are left come at the end.
+ * The entries of the requested period in the requested order: permanent entries merged into the monthly ones. A
+ * permanent entry is part of the first chunk whose last entry follows it; the remaining ones are the last chunk.
  */
 async function* chunks(table: Table, { filters, sort }: ListQuery, limit: number): AsyncGenerator<Item[]> {
   const backwards = sort[0]?.descending ?? true;
@@ -52,21 +53,21 @@ async function* chunks(table: Table, { filters, sort }: ListQuery, limit: number
     const last = items.at(-1);
     if (!last) continue;
     const after = permanent.findIndex((item) => inOrder(item, last) > 0);
-    const among = permanent.splice(0, after < 0 ? permanent.length : after);
-    yield [...items, ...among].sort(inOrder);
+    const merged = permanent.splice(0, after < 0 ? permanent.length : after);
+    yield [...items, ...merged].sort(inOrder);
   }
   yield permanent;
 }
 
-/** Entries that never expire, however old. They are few: only operators' scripts leave any. */
+/** The entries without expiry in the requested period. They are few: only operators' scripts write them. */
 async function permanentEntries(table: Table, filters: readonly Filter[], backwards: boolean): Promise<Item[]> {
-  const stretch = stretchOf(filters, FIRST_YEAR);
-  return stretch.from > stretch.to
+  const period = periodOf(filters, MIN_SORT_KEY);
+  return period.from > period.to
     ? []
-    : table.query(PERMANENT_AUDIT_PARTITION, { ...stretch, backwards, tooLong: TOO_LONG });
+    : table.query(PERMANENT_AUDIT_PARTITION, { ...period, backwards, tooLong: TOO_LONG });
 }
 
-/** The other entries, month by month, at most `limit` at once. */
+/** The other entries, month by month, in chunks of about `limit` entries. */
 async function* entriesOfMonths(
   table: Table,
   filters: readonly Filter[],
@@ -74,11 +75,11 @@ async function* entriesOfMonths(
   limit: number,
 ): AsyncGenerator<Item[]> {
   const oldest = new Date(Date.now() - Number(requireEnv('AUDIT_DAYS')) * MILLISECONDS_PER_DAY).toISOString();
-  const stretch = stretchOf(filters, oldest);
-  if (stretch.from > stretch.to) return;
-  const months = monthsOf(stretch);
+  const period = periodOf(filters, oldest);
+  if (period.from > period.to) return;
+  const months = monthsOf(period);
   for (const month of backwards ? months.reverse() : months) {
-    let range = stretch;
+    let range = period;
     let last: string | undefined;
     for (;;) {
       const items = await table.query(auditPartition(month), {
@@ -87,7 +88,7 @@ async function* entriesOfMonths(
         limit: limit + 1,
         tooLong: TOO_LONG,
       });
-      // Each chunk begins with the last item of the one before.
+      // Ranges include both ends, so each query repeats the last item of the previous one.
       yield items.filter(({ sk }) => sk !== last);
       if (items.length <= limit) break;
       last = items.at(-1)?.sk as string;
@@ -96,16 +97,16 @@ async function* entriesOfMonths(
   }
 }
 
-interface Stretch {
+interface Period {
   readonly from: string;
   readonly to: string;
 }
 
-/** No sort key is less; DynamoDB refuses an empty one. */
-const FIRST_YEAR = '0000';
+/** Less than every sort key; DynamoDB rejects an empty one. */
+const MIN_SORT_KEY = '0000';
 
-/** The sort keys between which all entries since `oldest` lie that the filters of time leave. */
-function stretchOf(filters: readonly Filter[], oldest: string): Stretch {
+/** The range of sort keys since `oldest` that the filters on `time` allow. */
+function periodOf(filters: readonly Filter[], oldest: string): Period {
   const bounds = (...operators: string[]) =>
     filters
       .filter(({ field, operator }) => field === 'time' && operators.includes(operator))
@@ -113,12 +114,12 @@ function stretchOf(filters: readonly Filter[], oldest: string): Stretch {
   const newest = new Date().toISOString();
   const from = [oldest, ...bounds('greaterThan', 'greaterThanOrEqual', 'equals')].sort().at(-1) as string;
   const to = [newest, ...bounds('lessThan', 'lessThanOrEqual', 'equals')].sort()[0] as string;
-  // An id stands behind the time.
+  // In the sort key, an id follows the time: `~` is greater than its characters.
   return { from, to: `${to}~` };
 }
 
-/** `2026-11` and so on, in order. */
-function monthsOf({ from, to }: Stretch): string[] {
+/** The months of a period as `yyyy-mm`, in ascending order. */
+function monthsOf({ from, to }: Period): string[] {
   const months: string[] = [];
   for (let at = new Date(`${from.slice(0, 7)}-01`); at.toISOString() < to; at.setUTCMonth(at.getUTCMonth() + 1)) {
     months.push(at.toISOString().slice(0, 7));
@@ -130,7 +131,7 @@ function entryOf({ pk: _pk, sk: _sk, ...entry }: Item): AuditEntry {
   return entry as unknown as AuditEntry;
 }
 
-/** What an administrator may see of an entry: all of it. */
+/** The response form of an entry: everything but its expiry. */
 export function auditView({ id, time, actor, actorId, action, target, targetName, fields }: AuditEntry) {
   return { id, time, actor, actorId, action, target, targetName, fields };
 }

@@ -14,10 +14,10 @@ import type { User } from '../users/user.ts';
 import { findUser } from '../users/user-table.ts';
 import { precedenceWait, takePrecedence } from './precedence.ts';
 
-/** How long a change waits for those that have precedence over it; milliseconds. */
-const LONGEST_PRECEDENCE = 5000;
+/** How long a change waits for the changes that have precedence over it. */
+const MAX_PRECEDENCE_WAIT_MS = 5000;
 
-/** Why the caller, as the table knows it, may not do this; undefined when it may. */
+/** The failure for a caller that is not authorized by its stored user; undefined if it is. */
 function denialReason(user: User | undefined, caller: Caller, access: Access): FailureCode | undefined {
   if (!user || user.accountStamp !== caller.accountStamp)
     return access === 'authenticated' ? 'unauthorized' : 'forbidden';
@@ -28,26 +28,26 @@ function denialReason(user: User | undefined, caller: Caller, access: Access): F
 }
 
 /**
- * The same rule as a condition on the caller's item, to hold at the moment of the change. The login must be the same too:
- * it goes into the audit fields, and by then it may be another user's.
+ * The rule of `denialReason` as a condition on the caller's item, checked in the transaction of the change. The login
+ * must be unchanged as well: it is written to the audit fields, and may meanwhile belong to another user.
  */
 function callerStillAuthorized({ login }: User, caller: Caller, access: Access): Condition {
   const roles = rolesOf(access).map((role, index) => ({ name: `:role${index}`, role }));
-  const holds = roles.map(({ name }) => `contains(#callerRoles, ${name})`).join(' OR ');
+  const anyRoleHeld = roles.map(({ name }) => `contains(#callerRoles, ${name})`).join(' OR ');
   const { accountStamp } = caller;
   const sameAccount = accountStamp === undefined ? 'attribute_not_exists(#callerStamp)' : '#callerStamp = :callerStamp';
   return {
     condition:
       `${sameAccount} AND #callerActivated = :activated AND #callerLogin = :callerLogin AND ` +
       '(#passwordChanges = :passwordChanges OR #tokenExcepted = :jti)' +
-      (holds && ` AND (${holds})`),
+      (anyRoleHeld && ` AND (${anyRoleHeld})`),
     names: {
       '#callerStamp': 'accountStamp',
       '#callerActivated': 'activated',
       '#callerLogin': 'login',
       '#passwordChanges': 'passwordChanges',
       '#tokenExcepted': 'tokenExcepted',
-      ...(holds && { '#callerRoles': 'authorities' }),
+      ...(anyRoleHeld && { '#callerRoles': 'authorities' }),
     },
     values: {
       ...(accountStamp !== undefined && { ':callerStamp': accountStamp }),
@@ -61,15 +61,15 @@ function callerStillAuthorized({ login }: User, caller: Caller, access: Access):
   };
 }
 
-/** The account of a caller who may do this by what the table says now. Fails with forbidden or unauthorized. */
+/** Reads the stored user of an authorized caller. Fails with forbidden or unauthorized. */
 async function findAuthorizedUser(table: Table, caller: Caller, access: Access): Promise<User> {
   const user = await findUser(table, caller.id);
-  const refused = denialReason(user, caller, access);
-  if (refused || !user) throw new Failure(refused ?? 'forbidden');
+  const reason = denialReason(user, caller, access);
+  if (reason || !user) throw new Failure(reason ?? 'forbidden');
   return user;
 }
 
-/** The caller's own account. Fails with unauthorized when it is gone, also when its id has become another account's. */
+/** Reads the caller's own user. Fails with unauthorized if it was deleted, even if its id was assigned again. */
 export async function findCallerUser(table: Table, caller: Caller): Promise<User> {
   const user = await findUser(table, caller.id);
   if (!user || user.accountStamp !== caller.accountStamp) throw new Failure('unauthorized');
@@ -81,13 +81,14 @@ function rolesOf(access: Access): readonly Role[] {
 }
 
 /**
- * Binds a caller to the access that a contract requires. Roles that the token decides are checked here: fails with forbidden.
+ * Binds a caller to the access that a contract requires. Roles from the token are checked here: fails with forbidden.
+ * Roles from the table are checked by `requireAuthorized`; `change` always checks the stored user.
  */
 export function authorize(table: Table, caller: Caller, access: Access): AuthorizedCaller {
   if (typeof access === 'object' && access.rolesFrom === 'token') {
     if (!access.anyRole.some((role) => caller.roles.includes(role))) throw new Failure('forbidden');
   }
-  // One read serves the endpoint and the first load of a change; a further load must see what has changed meanwhile.
+  // The endpoint and the first load of a change share one read; a retry must read the current state.
   let confirmed: Promise<User> | undefined;
   let isLoaded = false;
   const confirm = (): Promise<User> => {
@@ -110,14 +111,14 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
       let target: User | undefined;
       return change(
         table,
-        () => loadInTurn(table, caller.id, loadUser, load),
+        () => loadAfterPrecedence(table, caller.id, loadUser, load),
         ([callerUser, loaded], now) => {
           const { writes, result, event, ...decision } = decide(loaded, callerUser, now);
           target = decision.target;
-          // What changes nothing leaves no trace.
+          // A change without writes has no audit entry.
           if (writes.length === 0) return { writes, result };
           return {
-            writes: [...underCaller(writes, callerUser, caller, access), auditEntry(callerUser, event)],
+            writes: [...withCallerCondition(writes, callerUser, caller, access), auditEntry(callerUser, event)],
             result,
           };
         },
@@ -129,14 +130,17 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
   };
 }
 
-/** The caller's account and what the rule needs, once no administrator's change of that account has precedence. */
-async function loadInTurn<L>(
+/**
+ * Loads the caller's user and what the rule needs, once no administrator's change of that user has precedence. Fails
+ * with unavailable if that takes too long.
+ */
+async function loadAfterPrecedence<L>(
   table: Table,
   callerId: number,
   loadUser: () => Promise<User>,
   load: (callerUser: Promise<User>) => Promise<L>,
 ): Promise<readonly [User, L]> {
-  const giveUpAt = Date.now() + Math.min(LONGEST_PRECEDENCE, remainingMs() - RESERVE);
+  const giveUpAt = Date.now() + Math.min(MAX_PRECEDENCE_WAIT_MS, remainingMs() - RESERVE);
   for (;;) {
     const callerUser = loadUser();
     const [user, loaded, wait] = await settleAll([callerUser, load(callerUser), precedenceWait(table, callerId)]);
@@ -146,8 +150,8 @@ async function loadInTurn<L>(
   }
 }
 
-/** Puts the caller's condition first; on the caller's own item it joins the write that is there. */
-function underCaller(writes: readonly Write[], callerUser: User, caller: Caller, access: Access): Write[] {
+/** Adds the condition on the caller's item: as the first action, or to the write of that item if there is one. */
+function withCallerCondition(writes: readonly Write[], callerUser: User, caller: Caller, access: Access): Write[] {
   const { pk, sk } = entityKey('USER', caller.id);
   const stillAuthorized = callerStillAuthorized(callerUser, caller, access);
   const own = writes.findIndex(({ key }) => key.pk === pk && key.sk === sk);

@@ -4,25 +4,25 @@ import type { Table } from '../table/table.ts';
 import { put } from '../table/write.ts';
 
 /*
- * Every change checks its caller's item, so an account that sends a stream of changes keeps its own item busy, and could
- * delay the change by which an administrator deactivates it. The first such change that meets another one therefore takes
- * precedence: for a moment all changes that the account makes itself wait before their transaction.
+ * Every change checks the item of its caller, so a user that sends a stream of changes keeps its own item busy, and
+ * could delay the change by which an administrator deactivates it. On its first conflict, the administrator's change
+ * therefore takes precedence: for a short time all changes by that user wait before their transaction.
  */
 
-/** How long changes by the account wait; milliseconds. An administrator who is still busy then asks again. */
-const DURATION = 1000;
-/** How long the item is kept for, beyond that: longer than clocks differ; seconds. */
-const MARGIN = 60;
+/** How long changes by the user wait. An administrator's change that still meets conflicts takes precedence again. */
+const DURATION_MS = 1000;
+/** How long the item is kept beyond that, to tolerate clock skew. */
+const TTL_MARGIN_SECONDS = 60;
 
-/** Makes the changes of this account wait. Best effort: when it fails, the change in question is only slower. */
+/** Makes changes by this user wait. Never fails: without precedence the administrator's change is only slower. */
 export async function takePrecedence(table: Table, userId: number): Promise<void> {
-  const until = Date.now() + DURATION;
-  const expires = Math.ceil(until / 1000) + MARGIN;
+  const until = Date.now() + DURATION_MS;
+  const expires = Math.ceil(until / 1000) + TTL_MARGIN_SECONDS;
   await commit(table, [put(precedenceKey(userId), { until, expires })]).catch(() => undefined);
 }
 
-/** How long changes by this account have to wait from now on; milliseconds, 0 for not at all. */
+/** How long a change by this user has to wait; milliseconds, 0 if not at all. */
 export async function precedenceWait(table: Table, userId: number): Promise<number> {
   const until = ((await table.get(precedenceKey(userId)))?.until as number | undefined) ?? 0;
-  return Math.min(DURATION, Math.max(0, until - Date.now()));
+  return Math.min(DURATION_MS, Math.max(0, until - Date.now()));
 }

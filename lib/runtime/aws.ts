@@ -2,40 +2,40 @@ import http from 'node:http';
 import https from 'node:https';
 import { remainingMs } from './deadline.ts';
 
-/** What is left to answer with when a call to AWS has used up all the rest, in milliseconds. */
+/** The time that calls to AWS leave for the response of the current request; milliseconds. */
 export const RESERVE = 500;
 
-/** How long opening a connection may take; milliseconds. */
-const CONNECTION_TIMEOUT = 500;
+const CONNECTION_TIMEOUT_MS = 500;
 
-/** The connections of all AWS clients of a function. */
+/** Shared by all AWS clients of a function, so that they reuse connections. */
 const agents = {
   httpAgent: new http.Agent({ keepAlive: true, maxSockets: 50 }),
   httpsAgent: new https.Agent({ keepAlive: true, maxSockets: 50 }),
 };
 
 /**
- * How every AWS client is made. The SDK only warns about a late answer unless it is told to throw, and would then wait
- * for ever; it repeats throttled, failed and lost calls itself, a transaction under the same token.
+ * The configuration of every AWS client. Without `throwOnRequestTimeout` the SDK only warns about a late response and
+ * waits indefinitely. The SDK retries throttled, failed and lost requests itself, a transaction with the same client
+ * request token. Timeouts are in milliseconds.
  */
 export const clientSettings = {
   maxAttempts: 3,
   requestHandler: {
-    connectionTimeout: CONNECTION_TIMEOUT,
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
     requestTimeout: 1500,
     throwOnRequestTimeout: true,
     ...agents,
   },
 };
 
-/** Opens a connection of an AWS client ahead of its first call, which then needs no handshakes. What goes wrong is left to that call. */
+/** Opens a connection before the first request of an AWS client, which then needs no handshakes. Errors are ignored. */
 export function openConnection(service: 'dynamodb' | 'email'): void {
   const { AWS_ENDPOINT_URL: local, AWS_REGION: region } = process.env;
   const isLocal = local?.startsWith('http:');
   const options = {
     method: 'HEAD',
     agent: isLocal ? agents.httpAgent : agents.httpsAgent,
-    timeout: CONNECTION_TIMEOUT,
+    timeout: CONNECTION_TIMEOUT_MS,
   };
   const url = local ?? `https://${service}.${region}.amazonaws.com`;
   const request = (isLocal ? http : https).request(url, options, (response) => response.resume());
@@ -45,14 +45,14 @@ export function openConnection(service: 'dynamodb' | 'email'): void {
     .end();
 }
 
-/** The option that ends a call to AWS in time for the current request to be answered, or before; milliseconds. */
-export function inTime(longest = Number.POSITIVE_INFINITY): { abortSignal?: AbortSignal } {
-  const left = Math.min(longest, remainingMs() - RESERVE);
-  if (left === Number.POSITIVE_INFINITY) return {};
-  return { abortSignal: left > 0 ? AbortSignal.timeout(Math.floor(left)) : AbortSignal.abort() };
+/** The SDK option that aborts a request RESERVE before the deadline, or after `longestMs` if that is earlier. */
+export function inTime(longestMs = Number.POSITIVE_INFINITY): { abortSignal?: AbortSignal } {
+  const timeoutMs = Math.min(longestMs, remainingMs() - RESERVE);
+  if (timeoutMs === Number.POSITIVE_INFINITY) return {};
+  return { abortSignal: timeoutMs > 0 ? AbortSignal.timeout(Math.floor(timeoutMs)) : AbortSignal.abort() };
 }
 
-const NO_ANSWER = new Set(['TimeoutError', 'AbortError', 'TransactionInProgressException']);
+const NO_RESPONSE = new Set(['TimeoutError', 'AbortError', 'TransactionInProgressException']);
 const THROTTLED = new Set([
   'ThrottlingException',
   'ThrottlingError',
@@ -65,7 +65,7 @@ const THROTTLED = new Set([
   'DependencyTimeoutException',
 ]);
 
-/** Whether AWS could not be reached, did not answer in time or asked to come back later: nobody's mistake, and worth another try. */
+/** Whether an error is transient, so that a retry may succeed: AWS was unreachable, timed out, throttled or failed. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { $metadata, $retryable, code } = error as Error & {
@@ -74,7 +74,7 @@ export function isOutage(error: unknown): boolean {
     code?: string;
   };
   return (
-    NO_ANSWER.has(error.name) ||
+    NO_RESPONSE.has(error.name) ||
     THROTTLED.has(error.name) ||
     $retryable !== undefined ||
     ($metadata?.httpStatusCode ?? 0) >= 500 ||

@@ -1,15 +1,15 @@
 /*
- * Lambda hands an environment one request at a time, so the moment by which the current request must be answered
- * is a fact of the process, like the environment itself. Nobody has to pass it along.
+ * A Lambda environment processes one request at a time, so the deadline of the current request is module state and need
+ * not be passed as an argument.
  */
 let deadline = Number.POSITIVE_INFINITY;
 
-/** Starts the clock of a request that may take so many milliseconds. */
-export function setDeadline(milliseconds: number): void {
-  deadline = Date.now() + milliseconds;
+/** Sets the deadline of the current request, in milliseconds from now. */
+export function setDeadline(durationMs: number): void {
+  deadline = Date.now() + durationMs;
 }
 
-/** Milliseconds until the current request must be answered; infinite outside of a request. */
+/** Milliseconds until the deadline of the current request; negative after it, infinite outside of a request. */
 export function remainingMs(): number {
   return deadline - Date.now();
 }

@@ -1,6 +1,6 @@
-/** A setting that the stack gives to the function; a missing one ends the start in one sentence. */
+/** Reads an environment variable that the stack sets. Throws if it is missing or empty. */
 export function requireEnv(name: string): string {
   const value = process.env[name];
-  if (!value) throw new Error(`The setting ${name} is missing from the environment`);
+  if (!value) throw new Error(`The environment variable ${name} is not set`);
   return value;
 }

@@ -3,7 +3,7 @@ import { clientSettings } from './aws.ts';
 
 let shared: KMSClient | undefined;
 
-/** One client of KMS for a whole function: whoever asks first opens the connection for all. */
+/** One KMS client per function, so that all modules share its connections. */
 export function sharedKms(): KMSClient {
   shared ??= new KMSClient(clientSettings);
   return shared;

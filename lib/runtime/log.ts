@@ -1,16 +1,16 @@
 /*
- * The log is a list of what may be in it: one line of JSON for each request, and one more for what went wrong behind it.
- * Bodies, headers, paths, addresses and items are not on the list.
+ * The log is an allowlist: one line of JSON per request, and one more for an error behind it. Bodies, headers, paths,
+ * addresses and items are never logged.
  */
 
-/** Writes one line. */
+/** Writes one line of JSON to stdout; omits undefined values. */
 export function log(entry: Readonly<Record<string, string | number | undefined>>): void {
   process.stdout.write(`${JSON.stringify(entry)}\n`);
 }
 
 /**
- * Writes what kind of error it is and where it was thrown; of an AWS error the id by which AWS knows the request. Not its
- * message: that can quote what it stumbled over, an item, a body or a part of either.
+ * Logs the name, code and stack frames of an error, and the status and request id of an AWS error. The message is never
+ * logged, because it can quote parts of an item or a body. `what` becomes the field that holds the name of the error.
  */
 export function logError(what: string, error: unknown, context: Readonly<Record<string, string | number>> = {}): void {
   const { name, code, stack, $metadata } = (error instanceof Error ? error : new Error()) as Error & {
@@ -23,12 +23,12 @@ export function logError(what: string, error: unknown, context: Readonly<Record<
     code: typeof code === 'string' ? code : undefined,
     awsStatus: $metadata?.httpStatusCode,
     awsRequestId: $metadata?.requestId,
-    at: placesIn(stack),
+    at: stackFrames(stack),
   });
 }
 
-/** The lines of a stack that name a place in a file, and none that belongs to the message above them. */
-function placesIn(stack = ''): string {
-  const places = stack.split('\n').filter((line) => /^ +at .+:\d+:\d+\)?$/.test(line));
-  return places.map((line) => line.trim()).join('\n');
+/** The stack frames that name a line of a file. Other lines can belong to the message and are dropped. */
+function stackFrames(stack = ''): string {
+  const frames = stack.split('\n').filter((line) => /^ +at .+:\d+:\d+\)?$/.test(line));
+  return frames.map((line) => line.trim()).join('\n');
 }

@@ -1,6 +1,6 @@
 /**
- * Waits for all of these, also when one fails: Lambda freezes what goes on after the answer, and thaws it inside of the
- * next request. Then fails as the first of them in order that failed, whichever was the quickest.
+ * Waits until all promises have settled, even if one rejects: Lambda would freeze pending work after the response and
+ * resume it during the next request. Then rejects with the reason of the first rejected promise in argument order.
  */
 export async function settleAll<T extends readonly unknown[]>(
   work: readonly [...{ [K in keyof T]: Promise<T[K]> }],

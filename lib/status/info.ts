@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 
-/** GET /management/info: what JHipster clients ask at every page load; without an answer they show an error each time. */
+/** GET /management/info: JHipster clients request it on every page load and show an error if it fails. */
 export const GetInfo = {
   access: 'public',
   entityName: 'userManagement',
   response: v.strictObject({ activeProfiles: v.array(v.string()) }),
 } satisfies Contract;
 
-/** Such a client hides the pages of a developer's server from all but those. */
+/** With the profile `prod` a JHipster client hides the pages that only a development server has. */
 export const info = { activeProfiles: ['prod'] };

@@ -109,16 +109,16 @@ export const edges: readonly Mutant[] = [
     ['if (!(error instanceof Error)) return false;', 'if (!error) return false;'],
     ['throwOnRequestTimeout: true', 'throwOnRequestTimeout: false'],
     ['requestTimeout: 1500', 'requestTimeout: 15_000'],
-    ['const CONNECTION_TIMEOUT = 500', 'const CONNECTION_TIMEOUT = 5000'],
+    ['const CONNECTION_TIMEOUT_MS = 500', 'const CONNECTION_TIMEOUT_MS = 5000'],
     ['new https.Agent({ keepAlive: true,', 'new https.Agent({ keepAlive: false,'],
-    ['Math.min(longest, remainingMs() - RESERVE)', 'Math.min(longest, remainingMs())'],
-    ['left > 0 ? AbortSignal', 'left >= 0 ? AbortSignal'],
+    ['Math.min(longestMs, remainingMs() - RESERVE)', 'Math.min(longestMs, remainingMs())'],
+    ['timeoutMs > 0 ? AbortSignal', 'timeoutMs >= 0 ? AbortSignal'],
     [".on('error', () => undefined)", ''],
     [".on('timeout', () => request.destroy())", ''],
   ]),
   ...plant('lib/runtime/kms.ts', 'test/unit/aws.test.ts', [['shared ??= new KMSClient', 'shared = new KMSClient']]),
   ...plant('lib/runtime/cold-start.ts', 'test/unit/aws.test.ts', [
-    ['LONGEST + RESERVE', 'LONGEST'],
+    ['MAX_COLD_START_MS + RESERVE', 'MAX_COLD_START_MS'],
     ['await Promise.all(started);', 'await Promise.race(started);'],
   ]),
   ...plant('lib/runtime/settle-all.ts', 'test/unit/aws.test.ts', [
@@ -290,9 +290,9 @@ export const edges: readonly Mutant[] = [
     ["onConditionFailed: 'last-administrator'", "onConditionFailed: 'retry'"],
   ]),
   ...plant('lib/authorization/precedence.ts', 'test/unit/rare-changes.test.ts', [
-    ['const DURATION = 1000', 'const DURATION = 100'],
+    ['const DURATION_MS = 1000', 'const DURATION_MS = 100'],
     ['.catch(() => undefined)', ''],
-    ['Math.min(DURATION, Math.max(0, until - Date.now()))', 'Math.max(0, until - Date.now())'],
+    ['Math.min(DURATION_MS, Math.max(0, until - Date.now()))', 'Math.max(0, until - Date.now())'],
   ]),
   ...plant('lib/restore/adopt-table.ts', 'test/unit/rare-changes.test.ts', [
     ['SKIPPED_IDS = 1_000_000', 'SKIPPED_IDS = 1_000'],

@@ -295,7 +295,7 @@ export const moreOperations: readonly Mutant[] = [
   ...plant('lib/runtime/aws.ts', 'test/unit/aws.test.ts', [
     ["'ETIMEDOUT'].includes", "'TIMEDOUT'].includes"],
     ['keepAlive: true, maxSockets: 50 }),\n  httpsAgent', 'maxSockets: 50 }),\n  httpsAgent'],
-    ['Math.min(longest, remainingMs() - RESERVE)', 'Math.min(longest, remainingMs()) - RESERVE'],
+    ['Math.min(longestMs, remainingMs() - RESERVE)', 'Math.min(longestMs, remainingMs()) - RESERVE'],
   ]),
   ...plant('lib/runtime/kms.ts', 'test/unit/aws.test.ts', [['shared ??= new', 'shared = new']]),
   ...plant('lib/contract/fields.ts', 'test/unit/schemas.test.ts', [
@@ -307,7 +307,7 @@ export const moreOperations: readonly Mutant[] = [
     ["crv: 'P-256', kty: 'EC', x, y", "kty: 'EC', crv: 'P-256', x, y"],
   ]),
   ...plant('lib/authorization/precedence.ts', 'test/unit/rare-changes.test.ts', [
-    ['Math.ceil(until / 1000) + MARGIN', 'Math.ceil(until / 1000)'],
+    ['Math.ceil(until / 1000) + TTL_MARGIN_SECONDS', 'Math.ceil(until / 1000)'],
   ]),
   ...plant('lib/audit/audit-contracts.ts', 'test/unit/contracts.test.ts', [
     ["{ sortable: ['time'] }", "{ sortable: ['time', 'actor'] }"],

@@ -166,7 +166,7 @@ export const operations: readonly Mutant[] = [
   log('code: typeof code', 'reason: typeof code'),
   log('awsRequestId: $metadata?.requestId,', ''),
   log('awsStatus: $metadata?.httpStatusCode,', ''),
-  log('at: placesIn(stack),', ''),
+  log('at: stackFrames(stack),', ''),
   log('...context,', ''),
   log('[what]: name', '[what]: code as string'),
   log(':\\d+:\\d+\\)?$', ''),

@@ -272,9 +272,7 @@ describe('a setting', () => {
   it.each([undefined, ''])('that is %j ends the start in one sentence', (value) => {
     vi.stubEnv('SOME_SETTING', value);
 
-    expect(() => requireEnv('SOME_SETTING')).toThrow(
-      new Error('The setting SOME_SETTING is missing from the environment'),
-    );
+    expect(() => requireEnv('SOME_SETTING')).toThrow(new Error('The environment variable SOME_SETTING is not set'));
   });
 });
 

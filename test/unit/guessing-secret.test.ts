@@ -248,5 +248,5 @@ it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY'])('does not 
   for (const each of ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY']) vi.stubEnv(each, '1');
   vi.stubEnv(name, '');
 
-  expect(() => openLoginThrottle(recordedTable())).toThrow(`The setting ${name} is missing`);
+  expect(() => openLoginThrottle(recordedTable())).toThrow(`The environment variable ${name} is not set`);
 });

@@ -193,7 +193,7 @@ describe('a stored hash', () => {
       false,
     );
     vi.stubEnv('PEPPER_KEY', '');
-    expect(() => openPasswords()).toThrow('The setting PEPPER_KEY is missing');
+    expect(() => openPasswords()).toThrow('The environment variable PEPPER_KEY is not set');
   });
 });
 

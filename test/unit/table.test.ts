@@ -383,6 +383,6 @@ it('opens one patient client for all tables of a function, and needs the name of
 
   const [one, other] = from.mock.calls.map(([client]) => client);
   expect(other).toBe(one);
-  expect(() => openTable()).toThrow('The setting TABLE_NAME is missing from the environment');
+  expect(() => openTable()).toThrow('The environment variable TABLE_NAME is not set');
   vi.unstubAllEnvs();
 });

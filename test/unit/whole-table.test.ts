@@ -138,6 +138,6 @@ describe('a range', () => {
 it('is the table that the stack names', () => {
   vi.stubEnv('TABLE_NAME', '');
 
-  expect(() => openTableScanner([])).toThrow('The setting TABLE_NAME is missing from the environment');
+  expect(() => openTableScanner([])).toThrow('The environment variable TABLE_NAME is not set');
   vi.unstubAllEnvs();
 });
