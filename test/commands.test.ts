@@ -64,8 +64,8 @@ describe.concurrent('npm run verify', () => {
     '  --repair claims LOGIN#alice / GUARD for user 3',
   ];
   const GHOST = [
-    'unknown-item: GHOST / x is of no kind that this version knows.',
-    '  cannot be repaired: nothing says what it is; if a newer version has written it, verify with that one, else delete it by hand',
+    'unknown-item: GHOST / x is of a kind that this version does not know.',
+    '  cannot be repaired: its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',
   ];
 
   async function verify(options: readonly string[], change: (table: WholeTableInMemory) => void, answer?: Instead) {
@@ -137,7 +137,7 @@ describe.concurrent('npm run verify', () => {
     ]);
 
     const UNDECIDED =
-      'Undecided: TOTAL / USER could not be compared: it changed all the time. Verify again at a quieter time.';
+      'Undecided: TOTAL / USER could not be verified: it kept changing. Verify again at a quieter time.';
     expect([undecided.code, undecided.stdout]).toEqual([2, [...BEGUN, UNDECIDED, `${SUMMARY} no findings`]]);
     expect([both.code, both.stdout.slice(1, -1)]).toEqual([1, [...GHOST, UNDECIDED]]);
   });

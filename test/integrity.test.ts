@@ -278,7 +278,7 @@ describe('a table that somebody has harmed', () => {
     await harm([loginGuardKey('alice'), { id: USER }]);
 
     expect((await verify()).map(({ says }) => says)).toEqual([
-      'LOGIN#alice / GUARD names user 2, and should name user 3, whose login it guards.',
+      'LOGIN#alice / GUARD names user 2, but should name user 3, whose login it guards.',
     ]);
   });
 });
@@ -453,7 +453,7 @@ describe('a verification', () => {
       const { findings } = await verifyTotal(whole, seen, 'INTEGRATION');
       await repairTable(gatehouse.table, findings, () => undefined);
 
-      expect(findings.map(({ says }) => says)).toEqual(['TOTAL / INTEGRATION is 7, and there are 2.']);
+      expect(findings.map(({ says }) => says)).toEqual(['TOTAL / INTEGRATION is 7, but the table holds 2.']);
       expect(await gatehouse.table.total('INTEGRATION')).toBe(2);
       expect(await verify()).toEqual([]);
     });

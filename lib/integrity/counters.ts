@@ -17,21 +17,21 @@ import { type Finding, nameOf } from './finding.ts';
 import { findDefect } from './item-kinds.ts';
 import { countedBytes, NO_PARAMETERS, type Survey } from './survey.ts';
 
-/** What a rule found; undecided where the table did not stand still for long enough. */
+/** The findings of a check; `undecided` says what kept changing and could not be verified. */
 export interface Verdict {
   readonly findings: readonly Finding[];
   readonly undecided?: string;
 }
 
-/** How often something that moves is looked at, how often in a row it must look wrong, and the longest wait between; milliseconds. */
-const TRIES = 20;
-const TIMES_WRONG = 2;
-const LONGEST_WAIT = 100;
+/** How many times a changing item is read, how many equal mismatches are a finding, and the bound of the wait. */
+const MAX_TRIES = 20;
+const CONFIRMATIONS = 2;
+const MAX_WAIT_MS = 100;
 
-const pause = () => new Promise((resolve) => setTimeout(resolve, randomInt(LONGEST_WAIT)));
+const pause = () => new Promise((resolve) => setTimeout(resolve, randomInt(MAX_WAIT_MS)));
 const NONE: Verdict = { findings: [] };
 
-/** The item of a total; `changes` is absent until the first creation or deletion of a version that counts them. */
+/** The item of a total. Items written before changes were counted have no `changes` until the next one. */
 interface Total {
   readonly n?: number;
   readonly changes?: number;
@@ -41,14 +41,15 @@ const totalIn = (item: Item | undefined): Total => (item ?? {}) as Total;
 const isSame = (one: Total, other: Total): boolean => one.n === other.n && one.changes === other.changes;
 
 /**
- * The total of a kind is the number of its items. A count that lies between two reads of the same `changes` is of one
- * moment. A query may still see one write of a transaction and not yet another, so a wrong count must be seen again.
+ * Verifies that the total of a kind is the number of its items. A count between two reads of the total with the same
+ * `changes` is consistent with it. A query may see only some writes of a transaction, so a mismatch must be confirmed
+ * by a second count.
  */
 export async function verifyTotal(table: TableScanner, seen: Survey, kind: Kind): Promise<Verdict> {
   if (seen.totals[kind] === seen.counts[kind]) return NONE;
   const key = totalKey(kind);
   let wrong: { total: Total; count: number; times: number } | undefined;
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const [before] = await table.snapshot([key]);
     const count = (await table.range(kind)).length;
     const [after] = await table.snapshot([key]);
@@ -58,10 +59,10 @@ export async function verifyTotal(table: TableScanner, seen: Survey, kind: Kind)
     else if ((total.n ?? 0) === count) return NONE;
     else if (wrong && isSame(wrong.total, total) && wrong.count === count) wrong.times++;
     else wrong = { total, count, times: 1 };
-    if (wrong?.times === TIMES_WRONG) return { findings: [wrongTotal(kind, total, count)] };
+    if (wrong?.times === CONFIRMATIONS) return { findings: [wrongTotal(kind, total, count)] };
     await pause();
   }
-  return { findings: [], undecided: `${nameOf(key)} could not be compared: it changed all the time` };
+  return { findings: [], undecided: `${nameOf(key)} could not be verified: it kept changing` };
 }
 
 function wrongTotal(kind: Kind, total: Total, count: number): Finding {
@@ -70,16 +71,16 @@ function wrongTotal(kind: Kind, total: Total, count: number): Finding {
   return {
     kind: 'wrong-total',
     keys: [key],
-    says: `${nameOf(key)} is ${total.n ?? 'absent'}, and there are ${count}.`,
+    says: `${nameOf(key)} is ${total.n ?? 'absent'}, but the table holds ${count}.`,
     remedy: {
       does: `adds ${difference} to ${nameOf(key)}`,
-      writes: [withCondition(changeTotal(kind, difference), isAsRead(total))],
+      writes: [withCondition(changeTotal(kind, difference), totalIs(total))],
     },
   };
 }
 
-/** Nothing was created or deleted since the total was read, and nobody has repaired it. */
-function isAsRead({ n, changes }: Total): Condition {
+/** Nothing was created, deleted or repaired since the total was read. */
+function totalIs({ n, changes }: Total): Condition {
   const equals = (name: string, value: number | undefined) =>
     value === undefined ? `attribute_not_exists(#${name})` : `#${name} = :${name}`;
   return {
@@ -89,7 +90,7 @@ function isAsRead({ n, changes }: Total): Condition {
   };
 }
 
-/** The sequence of a kind has given every id that there is. Read after the scan, because it moves before an item comes to be. */
+/** Verifies that no id exceeds the sequence, which advances before an item is created and is read after the scan. */
 export async function verifySequence(
   table: TableScanner,
   seen: Survey,
@@ -108,13 +109,13 @@ export async function verifySequence(
   const finding: Finding = {
     kind: 'sequence-behind',
     keys: [key],
-    says: `${nameOf(key)} is ${item?.n ?? 'absent'}, and there is the id ${highest}: it would give ids again.`,
+    says: `${nameOf(key)} is ${item?.n ?? 'absent'}, but id ${highest} exists: ids would be assigned twice.`,
     remedy: { does: `sets ${nameOf(key)} to ${highest}`, writes: [set(key, { n: highest }, behind)] },
   };
   return { findings: [finding] };
 }
 
-/** Each parameter belongs to an integration that exists, and each integration counts its own. */
+/** Verifies that each parameter belongs to an existing integration, and the parameter counters of each integration. */
 export async function verifyParameters(table: TableScanner, seen: Survey): Promise<Verdict> {
   const findings: Finding[] = [];
   const undecided: string[] = [];
@@ -130,11 +131,11 @@ export async function verifyParameters(table: TableScanner, seen: Survey): Promi
   return { findings, ...(undecided.length > 0 && { undecided: undecided.join('; ') }) };
 }
 
-/** Every change of an integration or its parameters moves the revision: between two reads of the same, nothing has changed. */
+/** Every change of an integration or its parameters increments its revision: equal ones prove a consistent read. */
 async function verifyParametersOf(table: TableScanner, id: number): Promise<Verdict> {
   const key = entityKey('INTEGRATION', id);
   const canHaveParameters = Number.isSafeInteger(parameterId(id, 0));
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const [before] = await table.snapshot([key]);
     const parameters = canHaveParameters ? await table.range('CONF', parametersRange(id)) : [];
     const [after] = await table.snapshot([key]);
@@ -149,7 +150,7 @@ async function verifyParametersOf(table: TableScanner, id: number): Promise<Verd
   }
   return {
     findings: [],
-    undecided: `the parameters of integration ${id} could not be counted: they changed all the time`,
+    undecided: `the parameters of integration ${id} could not be verified: they kept changing`,
   };
 }
 
@@ -172,10 +173,10 @@ function wrongCounters(integration: Integration, parameters: readonly Item[]): F
       kind: 'wrong-parameter-counters',
       keys: [key],
       says:
-        `Integration ${id} counts ${parameterCount} parameters of ${parameterBytes} bytes, ${parametersEver} ever, ` +
-        `and has ${count} of ${bytes}, the highest number ${highest}.`,
+        `Integration ${id} records ${parameterCount} parameters with ${parameterBytes} bytes, ${parametersEver} ever created, ` +
+        `but has ${count} with ${bytes} bytes and the highest number ${highest}.`,
       remedy: {
-        does: `sets the counters of integration ${id} to ${count} parameters of ${bytes} bytes, ${ever} ever`,
+        does: `sets the counters of integration ${id} to ${count} parameters with ${bytes} bytes, ${ever} ever created`,
         writes: [set(key, counters, revisionIs(integration))],
       },
     },
@@ -190,7 +191,7 @@ function withoutIntegration(id: number, sk: string): Finding {
     says: `Parameter ${nameOf(key)} belongs to integration ${id}, which does not exist.`,
     remedy: {
       advice:
-        'nothing else holds the integration; restore it from a backup, or delete the parameter by hand and repair the total',
+        'no other item holds the integration; restore it from a backup, or delete the parameter by hand and repair the total',
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Key } from '../table/keys.ts';
 import type { Write } from '../table/write.ts';
 
-/** Everything that can be wrong with a table. */
+/** Every kind of defect that the verification detects. */
 export type FindingKind =
   | 'unknown-item'
   | 'damaged-item'
@@ -17,16 +17,16 @@ export type FindingKind =
   | 'parameter-without-integration'
   | 'wrong-parameter-counters';
 
-/** One thing that is wrong, and what mends it. */
+/** A defect and its remedy. */
 export interface Finding {
   readonly kind: FindingKind;
-  /** The items that it is about. */
+  /** The items concerned. */
   readonly keys: readonly Key[];
-  /** One sentence: the item, what is expected of it and what was found. */
+  /** One sentence: the item, the actual and the expected state. */
   readonly says: string;
-  /** What follows from the other items, all of it or nothing; or, where nothing does, why, and what the operator can do. */
+  /** Writes that follow from other items, made all or none; otherwise advice for the operator and its reason. */
   readonly remedy: { readonly does: string; readonly writes: readonly Write[] } | { readonly advice: string };
 }
 
-/** How a sentence names an item. */
+/** The name of an item in messages. */
 export const nameOf = ({ pk, sk }: Key): string => `${pk} / ${sk}`;

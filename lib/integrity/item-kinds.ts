@@ -9,13 +9,13 @@ const whole = v.pipe(v.number(), v.safeInteger());
 const id = v.pipe(whole, v.minValue(1));
 const count = v.pipe(whole, v.minValue(0));
 const text = v.string();
-// A plain number in items that were written before versions had random bits.
+// Items written before versions had random bits hold a plain number.
 const version = v.union([text, count]);
 const audit = { createdBy: text, createdDate: text, lastModifiedBy: text, lastModifiedDate: text };
 
 interface ItemKind {
   owns(key: Key): boolean;
-  /** What every item of the kind has. Attributes that are not named here are never read. */
+  /** The schema of an item. Attributes that no schema names are never read. */
   readonly attributes: v.ObjectSchema<v.ObjectEntries, undefined>;
 }
 
@@ -23,13 +23,13 @@ const collection = (kind: Kind) => (key: Key) => {
   const id = Number(key.sk);
   return key.pk === kind && Number.isSafeInteger(id) && id > 0 && key.sk === idText(id);
 };
-const beside = (prefix: string, sk: string) => (key: Key) =>
+const prefixed = (prefix: string, sk: string) => (key: Key) =>
   key.pk.startsWith(prefix) && key.pk.length > prefix.length && key.sk === sk;
-const numberOf = (pk: string, kinds: readonly Kind[]) => (key: Key) => key.pk === pk && kinds.includes(key.sk as Kind);
+const counterOf = (pk: string, kinds: readonly Kind[]) => (key: Key) => key.pk === pk && kinds.includes(key.sk as Kind);
 
 const isNotBefore = ({ pk, sk }: Key) => pk === notBeforeKey.pk && sk === notBeforeKey.sk;
 
-/** Every kind of item that lib/table/keys.ts draws. */
+/** Every item that lib/table/keys.ts documents. */
 const ITEM_KINDS: readonly ItemKind[] = [
   {
     owns: collection('USER'),
@@ -38,8 +38,8 @@ const ITEM_KINDS: readonly ItemKind[] = [
       ...{ ...audit, version, passwordChanges: count, emailKeyRule: v.optional(v.literal('UTS46')) },
     }),
   },
-  { owns: beside('LOGIN#', 'GUARD'), attributes: v.object({ id }) },
-  { owns: beside('EMAIL#', 'GUARD'), attributes: v.object({ id }) },
+  { owns: prefixed('LOGIN#', 'GUARD'), attributes: v.object({ id }) },
+  { owns: prefixed('EMAIL#', 'GUARD'), attributes: v.object({ id }) },
   { owns: (key) => key.pk === 'ADMINS' && key.sk === 'ROSTER', attributes: v.object({ ids: v.optional(v.set(id)) }) },
   {
     owns: collection('INTEGRATION'),
@@ -49,9 +49,9 @@ const ITEM_KINDS: readonly ItemKind[] = [
     }),
   },
   { owns: collection('CONF'), attributes: v.object({ id, confName: text, version, bytes: v.optional(count) }) },
-  { owns: numberOf('SEQUENCE', ['USER', 'INTEGRATION']), attributes: v.object({ n: whole }) },
+  { owns: counterOf('SEQUENCE', ['USER', 'INTEGRATION']), attributes: v.object({ n: whole }) },
   {
-    owns: numberOf('TOTAL', ['USER', 'INTEGRATION', 'CONF']),
+    owns: counterOf('TOTAL', ['USER', 'INTEGRATION', 'CONF']),
     attributes: v.object({ n: whole, changes: v.optional(count) }),
   },
   { owns: isNotBefore, attributes: v.object({ seconds: count }) },
@@ -66,35 +66,35 @@ const ITEM_KINDS: readonly ItemKind[] = [
     attributes: v.object({ time: text, actor: text, actorId: count, action: text, target: text, targetName: text }),
   },
   {
-    owns: (key) => beside('ATTEMPTS#', 'ELSEWHERE')(key) || /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),
+    owns: (key) => prefixed('ATTEMPTS#', 'ELSEWHERE')(key) || /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),
     attributes: v.object({ n: count, last: count, expires: count }),
   },
-  // What is given back after the end of its window is missing from the next.
-  { owns: beside('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: whole, since: count, expires: count }) },
+  // `n` can be negative: an attempt that is refunded after its window has ended is subtracted from the next window.
+  { owns: prefixed('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: whole, since: count, expires: count }) },
   {
     owns: ({ pk, sk }) => /^MAILS#\d{16}$/.test(pk) && OCCASIONS.includes(sk as Occasion),
     attributes: v.object({ n: count, since: count, expires: count }),
   },
-  { owns: beside('READS#', 'BUDGET'), attributes: v.object({ paidBackAt: count, expires: count }) },
-  { owns: beside('PRECEDENCE#', 'PRECEDENCE'), attributes: v.object({ until: count, expires: count }) },
-  { owns: beside('RESET#', 'RESET'), attributes: v.object({ userId: id, expires: count }) },
+  { owns: prefixed('READS#', 'BUDGET'), attributes: v.object({ paidBackAt: count, expires: count }) },
+  { owns: prefixed('PRECEDENCE#', 'PRECEDENCE'), attributes: v.object({ until: count, expires: count }) },
+  { owns: prefixed('RESET#', 'RESET'), attributes: v.object({ userId: id, expires: count }) },
 ];
 
-/** All attributes that the verification reads: no password, no value, nothing that is not needed. */
+/** All attributes that the verification reads; no password hash and no parameter value is among them. */
 export const VERIFIED_ATTRIBUTES: readonly string[] = [
   ...new Set(ITEM_KINDS.flatMap(({ attributes }) => Object.keys(attributes.entries))),
 ];
 
-/** The collection that an item is one of, by its key. */
+/** The item collection of an entity by its key; undefined for other items. */
 export function collectionOf({ pk }: Key): Kind | undefined {
   return pk === 'USER' || pk === 'INTEGRATION' || pk === 'CONF' ? pk : undefined;
 }
 
-const BACKUP = 'compare the item with a backup of the table and put it right by hand';
+const BACKUP = 'compare the item with a backup of the table and correct it by hand';
 
-/** What is wrong with an item by itself; undefined when nothing is. Whoever reads it as its kind must ask this first. */
+/** The defect of a single item, or undefined. Code that reads an item as its kind must call this first. */
 export function findDefect(item: Item): Finding | undefined {
-  const flaw = (kind: Finding['kind'], says: string, advice: string): Finding => ({
+  const defect = (kind: Finding['kind'], says: string, advice: string): Finding => ({
     kind,
     keys: [{ pk: item.pk, sk: item.sk }],
     says: `${nameOf(item)} ${says}.`,
@@ -102,30 +102,34 @@ export function findDefect(item: Item): Finding | undefined {
   });
   const kind = ITEM_KINDS.find(({ owns }) => owns(item));
   if (!kind) {
-    return flaw(
+    return defect(
       'unknown-item',
-      'is of no kind that this version knows',
-      'nothing says what it is; if a newer version has written it, verify with that one, else delete it by hand',
+      'is of a kind that this version does not know',
+      'its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',
     );
   }
   const { success, issues } = v.safeParse(kind.attributes, item);
   if (!success) {
-    // An element of a set has no path of its own.
+    // Valibot reports no path for the elements of a Set.
     const wrong = [...new Set(issues.map((issue) => v.getDotPath(issue) ?? issue.path?.[0].key))];
-    return flaw('damaged-item', `lacks or has wrong: ${wrong.join(', ')}`, `nothing else holds that; ${BACKUP}`);
+    return defect(
+      'damaged-item',
+      `has missing or invalid attributes: ${wrong.join(', ')}`,
+      `no other item holds them; ${BACKUP}`,
+    );
   }
-  const collected = collectionOf(item);
-  if (collected && item.id !== Number(item.sk)) {
-    return flaw('wrong-id', `says that its id is ${item.id}`, `either can be the right one; ${BACKUP}`);
+  const collectionKind = collectionOf(item);
+  if (collectionKind && item.id !== Number(item.sk)) {
+    return defect('wrong-id', `has the id ${item.id}`, `either id can be the right one; ${BACKUP}`);
   }
   if (item.pk === 'JWKS' && !isNotBefore(item)) {
     const jwk = item.jwk as { kid: string; x: string; y: string };
     const kid = thumbprint(jwk);
     if (item.sk !== kid || jwk.kid !== kid) {
-      return flaw(
+      return defect(
         'wrong-signing-key',
         `holds a key whose id is ${kid}`,
-        'nothing says where the key is from; delete the item: at its next cold start the login publishes the keys that the stack names',
+        'the origin of the key is unknown; delete the item: the first login after a cold start publishes the keys of the stack',
       );
     }
   }

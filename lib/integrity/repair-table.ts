@@ -3,14 +3,14 @@ import { commit } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import type { Finding } from './finding.ts';
 
-/** How often a repair that meets other transactions is tried, and the longest wait before the next try; milliseconds. */
-const TRIES = 10;
-const LONGEST_WAIT = 400;
+/** How many times a repair that conflicts with other transactions is tried, and the bound of the wait between tries. */
+const MAX_TRIES = 10;
+const MAX_WAIT_MS = 400;
 
 /**
- * Repairs what follows from other items, each under the conditions under which it was found, and leaves all else as it
- * is. `onRepair` is told of each before it is made. Whether all is well then, the next verification says: what somebody
- * has changed meanwhile is not repaired. Fails with unavailable, or with what the SDK throws.
+ * Makes the writes of every remedy that has them, each in one transaction and only if the items are unchanged since
+ * they were verified. `onRepair` is called before each repair. Verify again afterwards: items that changed meanwhile
+ * are not repaired. Fails with unavailable, or with SDK errors.
  */
 export async function repairTable(
   table: Table,
@@ -20,8 +20,8 @@ export async function repairTable(
   for (const { remedy } of findings) {
     if (!('writes' in remedy)) continue;
     onRepair(remedy.does);
-    for (let tries = 1; (await commit(table, remedy.writes)) === 'busy' && tries < TRIES; tries++) {
-      await new Promise((resolve) => setTimeout(resolve, randomInt(LONGEST_WAIT)));
+    for (let tries = 1; (await commit(table, remedy.writes)) === 'busy' && tries < MAX_TRIES; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, randomInt(MAX_WAIT_MS)));
     }
   }
 }

@@ -7,29 +7,29 @@ import { stillAs } from './guards.ts';
 import { findDefect } from './item-kinds.ts';
 import { rosterIn, type Survey, userIn } from './survey.ts';
 
-/** The roster is the set of those who administer, and somebody does. */
+/** Verifies that the roster names exactly the administrators, and that there is at least one. */
 export async function verifyRoster(table: TableScanner, seen: Survey): Promise<Finding[]> {
   const administrators = [...seen.users.values()].filter(administers).map(({ id }) => id);
   const unlisted = administrators.filter((id) => !seen.roster.has(id));
   const excess = [...seen.roster].filter((id) => !administers(seen.users.get(id)));
 
-  // Who joins comes first, so that whoever leaves is not the last one.
+  // Additions come first, because the last administrator cannot leave the roster.
   const findings: Finding[] = [];
-  const nobody = administrators.length === 0 && (await nobodyAdministers(table));
-  for (const id of [...unlisted, ...excess]) findings.push(...(await verifyMembership(table, id, nobody)));
-  if (nobody) {
+  const noneLeft = administrators.length === 0 && (await hasNoAdministrator(table));
+  for (const id of [...unlisted, ...excess]) findings.push(...(await verifyMembership(table, id, noneLeft)));
+  if (noneLeft) {
     findings.push({
       kind: 'nobody-administers',
       keys: [rosterKey],
-      says: 'No activated user holds ROLE_ADMIN, so that nobody can make one.',
-      remedy: { advice: 'who should administer, nothing here says; make an administrator with `npm run first-admin`' },
+      says: 'No activated user has ROLE_ADMIN, so no user can grant it.',
+      remedy: { advice: 'no item tells which user should be an administrator; create one with `npm run first-admin`' },
     });
   }
   return findings;
 }
 
-/** Whether none of those on the roster administers. Whoever has started to since the scan is on it. */
-async function nobodyAdministers(table: TableScanner): Promise<boolean> {
+/** Whether no user on the roster is an administrator. It also names users that became administrators after the scan. */
+async function hasNoAdministrator(table: TableScanner): Promise<boolean> {
   const [roster] = await table.snapshot([rosterKey]);
   if (roster && findDefect(roster)) return false;
   for (const id of rosterIn(roster)) {
@@ -39,10 +39,10 @@ async function nobodyAdministers(table: TableScanner): Promise<boolean> {
   return true;
 }
 
-async function verifyMembership(table: TableScanner, id: number, nobody: boolean): Promise<Finding[]> {
+async function verifyMembership(table: TableScanner, id: number, noneLeft: boolean): Promise<Finding[]> {
   const key = entityKey('USER', id);
   const [roster, item] = await table.snapshot([rosterKey, key]);
-  // A finding of its own: until it is right, nobody knows who should be on the roster.
+  // A defective item is reported by itself; membership can be verified only after it is corrected.
   if ((roster && findDefect(roster)) || (item && findDefect(item))) return [];
   const user = item && userIn(item);
   const listed = rosterIn(roster).has(id);
@@ -51,8 +51,8 @@ async function verifyMembership(table: TableScanner, id: number, nobody: boolean
       {
         kind: 'not-on-roster',
         keys: [key, rosterKey],
-        says: `User ${id} administers, and is not on the roster of administrators.`,
-        remedy: { does: `puts user ${id} on the roster`, writes: [joinRoster(id), check(key, versionIs(user))] },
+        says: `User ${id} is an administrator, but is not on the roster of administrators.`,
+        remedy: { does: `adds user ${id} to the roster`, writes: [joinRoster(id), check(key, versionIs(user))] },
       },
     ];
   }
@@ -61,8 +61,8 @@ async function verifyMembership(table: TableScanner, id: number, nobody: boolean
       {
         kind: 'wrongly-on-roster',
         keys: [key, rosterKey],
-        says: `The roster of administrators names user ${id}, who ${user ? 'does not administer' : 'does not exist'}.`,
-        remedy: { does: `takes user ${id} off the roster`, writes: [leave(id, nobody), stillAs(id, item)] },
+        says: `The roster of administrators names user ${id}, who ${user ? 'is not an administrator' : 'does not exist'}.`,
+        remedy: { does: `removes user ${id} from the roster`, writes: [leave(id, noneLeft), stillAs(id, item)] },
       },
     ];
   }
@@ -70,11 +70,11 @@ async function verifyMembership(table: TableScanner, id: number, nobody: boolean
 }
 
 /**
- * The roster is never emptied, unless nobody on it administers: `npm run first-admin` refuses a roster that names
- * anyone, and nobody else could help.
+ * The last user is removed from the roster only if no administrator is left: `npm run first-admin`, the only remedy
+ * then, rejects a roster that is not empty.
  */
-function leave(id: number, nobody: boolean): Write {
+function leave(id: number, noneLeft: boolean): Write {
   const { values: { ':one': _one, ...values } = {}, ...write } = leaveRoster(id);
-  if (!nobody) return { ...leaveRoster(id), onConditionFailed: 'retry' };
+  if (!noneLeft) return { ...leaveRoster(id), onConditionFailed: 'retry' };
   return { ...write, values, condition: 'contains(#ids, :id)', onConditionFailed: 'retry' };
 }

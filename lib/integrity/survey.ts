@@ -12,27 +12,27 @@ export type VerifiedUser = Pick<
 >;
 
 /**
- * What a scan has seen. It reads items one after the other while they change: what does not fit in it may have been
- * right at every moment, and is only a reason to read those items again together.
+ * The result of a scan. A scan reads items one after the other while they change, so a mismatch is not yet a defect,
+ * but a reason to read the items again in one transaction.
  */
 export interface Survey {
   items: number;
-  /** The items of each collection. */
+  /** The number of items in each collection. */
   readonly counts: Record<Kind, number>;
   readonly highestIds: Record<Kind, number>;
   readonly totals: Record<Kind, number>;
-  /** What is wrong with an item by itself. */
+  /** The items with a defect of their own. */
   readonly flawed: Key[];
-  /** Users, guards and integrations without a flaw. */
+  /** Users and integrations by id, guards by partition key; items with a defect are left out. */
   readonly users: Map<number, VerifiedUser>;
   readonly guards: Map<string, number>;
   readonly integrations: Map<number, Pick<Integration, 'parameterCount' | 'parametersEver' | 'parameterBytes'>>;
   roster: ReadonlySet<number>;
-  /** By integration. */
+  /** By integration id. */
   readonly parameters: Map<number, SeenParameters>;
 }
 
-/** How many parameters of an integration there are, the highest number of one, and the bytes that they count for. */
+/** The number of parameters of an integration, the highest own number among them, and the sum of their bytes. */
 interface SeenParameters {
   readonly count: number;
   readonly highest: number;
@@ -41,10 +41,10 @@ interface SeenParameters {
 
 export const NO_PARAMETERS: SeenParameters = { count: 0, highest: 0, bytes: 0 };
 
-/** The bytes that a parameter counts for. */
+/** The bytes of a parameter; zero in items written before bytes were counted. */
 export const countedBytes = ({ bytes }: Item): number => (bytes as number | undefined) ?? 0;
 
-/** Reads the whole table; `onProgress` is told how many items have been read. */
+/** Scans the whole table; `onProgress` receives the number of items read. Fails with NotGatehouseTable. */
 export async function survey(table: TableScanner, onProgress: (items: number) => void): Promise<Survey> {
   const seen: Survey = {
     items: 0,
@@ -68,7 +68,7 @@ export async function survey(table: TableScanner, onProgress: (items: number) =>
   return seen;
 }
 
-/** The table is of another design. */
+/** The table has no string keys `pk` and `sk`. */
 export class NotGatehouseTable extends Error {}
 
 function note(seen: Survey, item: Item): void {
@@ -108,12 +108,12 @@ function noteParameter({ parameters }: Survey, item: Item): void {
   });
 }
 
-/** The verified part of a user without a flaw. */
+/** The verified part of a user item that has no defect. */
 export function userIn(item: Item): VerifiedUser {
   const { id, login, email, emailKeyRule, activated, authorities, version } = item as unknown as VerifiedUser;
   return { id, login, email, emailKeyRule, activated, authorities, version };
 }
 
-/** The ids on the roster. */
+/** The user ids on the roster. */
 export const rosterIn = (item: Item | undefined): ReadonlySet<number> =>
   (item?.ids as Set<number> | undefined) ?? new Set();

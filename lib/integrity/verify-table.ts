@@ -6,21 +6,21 @@ import { findDefect } from './item-kinds.ts';
 import { verifyRoster } from './roster.ts';
 import { type Survey, survey } from './survey.ts';
 
-/** What a table holds, what is wrong with it, and what could not be told. */
+/** The number of items and entities, the defects, and the checks without a result. */
 export interface Verification {
   readonly items: number;
   readonly users: number;
   readonly integrations: number;
   readonly parameters: number;
   readonly findings: readonly Finding[];
-  /** One sentence for each thing that changed too fast to be compared. */
+  /** One sentence per check that had no result because the items kept changing. */
   readonly undecided: readonly string[];
 }
 
 /**
- * Whether every rule that spans items holds. Reads the whole table once, changes nothing, and reads again what does not
- * fit, together: the service may go on meanwhile, and what it is just changing is no finding.
- * `onProgress` is told how many items have been read. Fails with NoGatehouseTable, or with what the SDK throws.
+ * Verifies every item and every rule that spans items. Scans the whole table once without changing it, and reads
+ * mismatched items again in one transaction: the service may run meanwhile, and a change in progress is not a finding.
+ * `onProgress` receives the number of items read so far. Fails with NotGatehouseTable, or with SDK errors.
  */
 export async function verifyTable(
   table: TableScanner,
@@ -52,13 +52,13 @@ async function verifyItems(table: TableScanner, { flawed }: Survey): Promise<Fin
   const findings: Finding[] = [];
   for (const key of flawed) {
     const [item] = await table.snapshot([key]);
-    const flaw = item && findDefect(item);
-    if (flaw) findings.push(flaw);
+    const defect = item && findDefect(item);
+    if (defect) findings.push(defect);
   }
   return findings;
 }
 
-/** How many findings there are of each kind. */
+/** The number of findings by kind; kinds without findings are left out. */
 export function countByKind(findings: readonly Finding[]): Partial<Record<FindingKind, number>> {
   const counts: Partial<Record<FindingKind, number>> = {};
   for (const { kind } of findings) counts[kind] = (counts[kind] ?? 0) + 1;

@@ -131,13 +131,13 @@ export const moreOperations: readonly Mutant[] = [
   ]),
   ...plant('lib/integrity/guards.ts', 'test/unit/findings.test.ts', [
     [
-      "writes: [claim(key, { id: holder.id }, 'retry'), as(holder)],",
+      "writes: [claim(key, { id: holder.id }, 'retry'), userIs(holder)],",
       "writes: [claim(key, { id: holder.id }, 'retry')],",
     ],
-    ['const MOST_HOLDERS = 50;', 'const MOST_HOLDERS = 100;'],
+    ['const MAX_HOLDERS = 50;', 'const MAX_HOLDERS = 100;'],
     ['(named && findDefect(named))', '(holder && named && findDefect(named))'],
     [
-      'set(key, { id: holder.id }, stillNamed), as(holder), stillAs(id, named)',
+      'set(key, { id: holder.id }, stillNamed), userIs(holder), stillAs(id, named)',
       'set(key, { id: holder.id }, stillNamed), stillAs(id, named)',
     ],
     [
@@ -172,14 +172,17 @@ export const moreOperations: readonly Mutant[] = [
       'if (user && !findDefect(user) && administers(userIn(user))) return false;',
       'if (user && administers(userIn(user))) return false;',
     ],
-    ["if (!nobody) return { ...leaveRoster(id), onConditionFailed: 'retry' };", 'if (!nobody) return leaveRoster(id);'],
+    [
+      "if (!noneLeft) return { ...leaveRoster(id), onConditionFailed: 'retry' };",
+      'if (!noneLeft) return leaveRoster(id);',
+    ],
   ]),
   ...plant('lib/integrity/verify-table.ts', 'test/unit/findings.test.ts', [
     ['counts[kind] = (counts[kind] ?? 0) + 1', 'counts[kind] = 1'],
-    ['const flaw = item && findDefect(item);', 'const flaw = findDefect(item ?? { ...key });'],
+    ['const defect = item && findDefect(item);', 'const defect = findDefect(item ?? { ...key });'],
   ]),
   ...plant('lib/integrity/repair-table.ts', 'test/unit/moving-table.test.ts', [
-    ["=== 'busy' && tries < TRIES", "=== 'busy' && tries > TRIES"],
+    ["=== 'busy' && tries < MAX_TRIES", "=== 'busy' && tries > MAX_TRIES"],
     ["if (!('writes' in remedy)) continue;", "if (!('writes' in remedy)) break;"],
   ]),
   ...plant('infra/verify.ts', 'test/commands.test.ts', [

@@ -102,8 +102,8 @@ const claims = (key: keys.Key, id: number) => ({
 const NOBODY: Finding = {
   kind: 'nobody-administers',
   keys: [rosterKey],
-  says: 'No activated user holds ROLE_ADMIN, so that nobody can make one.',
-  remedy: { advice: 'who should administer, nothing here says; make an administrator with `npm run first-admin`' },
+  says: 'No activated user has ROLE_ADMIN, so no user can grant it.',
+  remedy: { advice: 'no item tells which user should be an administrator; create one with `npm run first-admin`' },
 };
 const guardWithout = (key: keys.Key, id: number, why: string, check: object): object => ({
   kind: key.pk.startsWith('LOGIN#') ? 'login-guard-orphan' : 'email-guard-orphan',
@@ -180,7 +180,7 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'email-guard-missing',
         keys: [emailGuardKey('älice@example.com'), ALICE],
-        says: 'User 3 has a e-mail address whose guard EMAIL#älice@example.com / GUARD does not exist.',
+        says: 'User 3 has an e-mail address whose guard EMAIL#älice@example.com / GUARD does not exist.',
         remedy: {
           does: 'claims EMAIL#älice@example.com / GUARD for user 3',
           writes: [claims(emailGuardKey('älice@example.com'), 3), isAs(3)],
@@ -195,9 +195,9 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'login-guard-wrong',
         keys: [loginGuardKey('alice'), ALICE],
-        says: 'LOGIN#alice / GUARD names user 2, and should name user 3, whose login it guards.',
+        says: 'LOGIN#alice / GUARD names user 2, but should name user 3, whose login it guards.',
         remedy: {
-          does: 'makes LOGIN#alice / GUARD name user 3',
+          does: 'sets the user of LOGIN#alice / GUARD to 3',
           writes: [renamesGuard(loginGuardKey('alice'), 2, 3), isAs(3), isAs(2)],
         },
       },
@@ -210,9 +210,9 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'email-guard-wrong',
         keys: [emailGuardKey('user@example.com'), USER],
-        says: 'EMAIL#user@example.com / GUARD names user 999, and should name user 2, whose e-mail address it guards.',
+        says: 'EMAIL#user@example.com / GUARD names user 999, but should name user 2, whose e-mail address it guards.',
         remedy: {
-          does: 'makes EMAIL#user@example.com / GUARD name user 2',
+          does: 'sets the user of EMAIL#user@example.com / GUARD to 2',
           writes: [renamesGuard(emailGuardKey('user@example.com'), 999, 2), isAs(2), isAbsent(999)],
         },
       },
@@ -248,10 +248,9 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'login-shared',
         keys: [loginGuardKey('user'), ALICE],
-        says: 'LOGIN#user / GUARD is the login of the users 3 and 2, and must be of one only.',
+        says: 'LOGIN#user / GUARD is the login of the users 3 and 2, but must belong to one of them only.',
         remedy: {
-          advice:
-            'whose it is, is for somebody to decide; give the others another login, in the table, then verify again',
+          advice: 'decide which user keeps it, give each of the others another login in the table, then verify again',
         },
       },
     ],
@@ -263,10 +262,10 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'email-shared',
         keys: [emailGuardKey('user@example.com'), ALICE],
-        says: 'EMAIL#user@example.com / GUARD is the e-mail address of the users 3 and 2, and must be of one only.',
+        says: 'EMAIL#user@example.com / GUARD is the e-mail address of the users 3 and 2, but must belong to one of them only.',
         remedy: {
           advice:
-            'whose it is, is for somebody to decide; give the others another e-mail address, in the table, then verify again',
+            'decide which user keeps it, give each of the others another e-mail address in the table, then verify again',
         },
       },
     ],
@@ -278,8 +277,8 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'not-on-roster',
         keys: [ALICE, rosterKey],
-        says: 'User 3 administers, and is not on the roster of administrators.',
-        remedy: { does: 'puts user 3 on the roster', writes: [joins(3), isAs(3)] },
+        says: 'User 3 is an administrator, but is not on the roster of administrators.',
+        remedy: { does: 'adds user 3 to the roster', writes: [joins(3), isAs(3)] },
       },
     ],
   ],
@@ -290,8 +289,8 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'not-on-roster',
         keys: [ADMIN, rosterKey],
-        says: 'User 1 administers, and is not on the roster of administrators.',
-        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), isAs(1)] },
+        says: 'User 1 is an administrator, but is not on the roster of administrators.',
+        remedy: { does: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
       },
     ],
   ],
@@ -302,14 +301,14 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'wrongly-on-roster',
         keys: [USER, rosterKey],
-        says: 'The roster of administrators names user 2, who does not administer.',
-        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), isAs(2)] },
+        says: 'The roster of administrators names user 2, who is not an administrator.',
+        remedy: { does: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
       },
       {
         kind: 'wrongly-on-roster',
         keys: [entityKey('USER', 999), rosterKey],
         says: 'The roster of administrators names user 999, who does not exist.',
-        remedy: { does: 'takes user 999 off the roster', writes: [leaves(999), isAbsent(999)] },
+        remedy: { does: 'removes user 999 from the roster', writes: [leaves(999), isAbsent(999)] },
       },
     ],
   ],
@@ -320,8 +319,8 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'wrongly-on-roster',
         keys: [ADMIN, rosterKey],
-        says: 'The roster of administrators names user 1, who does not administer.',
-        remedy: { does: 'takes user 1 off the roster', writes: [leavesEvenLast(1), isAs(1)] },
+        says: 'The roster of administrators names user 1, who is not an administrator.',
+        remedy: { does: 'removes user 1 from the roster', writes: [leavesEvenLast(1), isAs(1)] },
       },
       NOBODY,
     ],
@@ -334,13 +333,13 @@ const CASES: [string, Harm[], object[]][] = [
         kind: 'not-on-roster',
         keys: [ADMIN, rosterKey],
         says: expect.any(String),
-        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), isAs(1)] },
+        remedy: { does: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
       },
       {
         kind: 'wrongly-on-roster',
         keys: [USER, rosterKey],
         says: expect.any(String),
-        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), isAs(2)] },
+        remedy: { does: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
       },
     ],
   ],
@@ -351,7 +350,7 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'wrong-total',
         keys: [totalKey('USER')],
-        says: 'TOTAL / USER is 1, and there are 3.',
+        says: 'TOTAL / USER is 1, but the table holds 3.',
         remedy: {
           does: 'adds 2 to TOTAL / USER',
           writes: [
@@ -376,7 +375,7 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'wrong-total',
         keys: [totalKey('INTEGRATION')],
-        says: 'TOTAL / INTEGRATION is 4, and there are 1.',
+        says: 'TOTAL / INTEGRATION is 4, but the table holds 1.',
         remedy: {
           does: 'adds -3 to TOTAL / INTEGRATION',
           writes: [
@@ -401,7 +400,7 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'wrong-total',
         keys: [totalKey('CONF')],
-        says: 'TOTAL / CONF is absent, and there are 2.',
+        says: 'TOTAL / CONF is absent, but the table holds 2.',
         remedy: {
           does: 'adds 2 to TOTAL / CONF',
           writes: [
@@ -428,7 +427,7 @@ const CASES: [string, Harm[], object[]][] = [
         {
           kind: 'sequence-behind',
           keys: [sequenceKey(kind)],
-          says: `SEQUENCE / ${kind} is ${highest - 1}, and there is the id ${highest}: it would give ids again.`,
+          says: `SEQUENCE / ${kind} is ${highest - 1}, but id ${highest} exists: ids would be assigned twice.`,
           remedy: {
             does: `sets SEQUENCE / ${kind} to ${highest}`,
             writes: [
@@ -454,7 +453,7 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'sequence-behind',
         keys: [sequenceKey('USER')],
-        says: 'SEQUENCE / USER is absent, and there is the id 3: it would give ids again.',
+        says: 'SEQUENCE / USER is absent, but id 3 exists: ids would be assigned twice.',
         remedy: { does: 'sets SEQUENCE / USER to 3', writes: [expect.objectContaining({ key: sequenceKey('USER') })] },
       },
     ],
@@ -468,22 +467,22 @@ const CASES: [string, Harm[], object[]][] = [
       says: `Parameter CONF / ${key.sk} belongs to integration 4, which does not exist.`,
       remedy: {
         advice:
-          'nothing else holds the integration; restore it from a backup, or delete the parameter by hand and repair the total',
+          'no other item holds the integration; restore it from a backup, or delete the parameter by hand and repair the total',
       },
     })),
   ],
   ...(
     [
-      ['too many parameters', { parameterCount: 3 }, '3 parameters of 30 bytes, 9 ever'],
-      ['too few parameters', { parameterCount: 1 }, '1 parameters of 30 bytes, 9 ever'],
-      ['too few bytes', { parameterBytes: 29 }, '2 parameters of 29 bytes, 9 ever'],
-      ['too many bytes', { parameterBytes: 31 }, '2 parameters of 31 bytes, 9 ever'],
-      ['no bytes', { parameterBytes: undefined }, '2 parameters of 0 bytes, 9 ever'],
-      ['fewer than the highest number ever', { parametersEver: 8 }, '2 parameters of 30 bytes, 8 ever'],
+      ['too many parameters', { parameterCount: 3 }, '3 parameters with 30 bytes, 9 ever created'],
+      ['too few parameters', { parameterCount: 1 }, '1 parameters with 30 bytes, 9 ever created'],
+      ['too few bytes', { parameterBytes: 29 }, '2 parameters with 29 bytes, 9 ever created'],
+      ['too many bytes', { parameterBytes: 31 }, '2 parameters with 31 bytes, 9 ever created'],
+      ['no bytes', { parameterBytes: undefined }, '2 parameters with 0 bytes, 9 ever created'],
+      ['fewer than the highest number ever', { parametersEver: 8 }, '2 parameters with 30 bytes, 8 ever created'],
       [
         'more than the highest number ever',
         { parametersEver: 20, parameterCount: 1 },
-        '1 parameters of 30 bytes, 20 ever',
+        '1 parameters with 30 bytes, 20 ever created',
         20,
       ],
     ] as const
@@ -494,9 +493,9 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'wrong-parameter-counters',
         keys: [GATE],
-        says: `Integration 4 counts ${counts}, and has 2 of 30, the highest number 9.`,
+        says: `Integration 4 records ${counts}, but has 2 with 30 bytes and the highest number 9.`,
         remedy: {
-          does: `sets the counters of integration 4 to 2 parameters of 30 bytes, ${ever} ever`,
+          does: `sets the counters of integration 4 to 2 parameters with 30 bytes, ${ever} ever created`,
           writes: [
             {
               act: 'Update',
@@ -525,9 +524,9 @@ const CASES: [string, Harm[], object[]][] = [
       {
         kind: 'wrong-parameter-counters',
         keys: [GATE],
-        says: 'Integration 4 counts 2 parameters of 30 bytes, 9 ever, and has 0 of 0, the highest number 0.',
+        says: 'Integration 4 records 2 parameters with 30 bytes, 9 ever created, but has 0 with 0 bytes and the highest number 0.',
         remedy: {
-          does: 'sets the counters of integration 4 to 0 parameters of 0 bytes, 9 ever',
+          does: 'sets the counters of integration 4 to 0 parameters with 0 bytes, 9 ever created',
           writes: [
             expect.objectContaining({ values: expect.objectContaining({ ':set0': 0, ':set1': 9, ':set2': 0 }) }),
           ],
@@ -589,7 +588,7 @@ describe('the verification finds', () => {
 it('an absent total is none, also where there is one item', async () => {
   const findings = await findingsIn(gone(totalKey('INTEGRATION')));
 
-  expect(findings.map(({ says }) => says)).toEqual(['TOTAL / INTEGRATION is absent, and there are 1.']);
+  expect(findings.map(({ says }) => says)).toEqual(['TOTAL / INTEGRATION is absent, but the table holds 1.']);
 });
 
 it('an absent sequence is behind, also where there is one user', async () => {
@@ -599,7 +598,7 @@ it('an absent sequence is behind, also where there is one user', async () => {
   const table = wholeTableInMemory([...first, { ...totalKey('USER'), n: 1 }]);
 
   expect((await verifyTable(table)).findings.map(({ says }) => says)).toEqual([
-    'SEQUENCE / USER is absent, and there is the id 1: it would give ids again.',
+    'SEQUENCE / USER is absent, but id 1 exists: ids would be assigned twice.',
   ]);
 });
 
@@ -779,7 +778,7 @@ it('an integration whose id leaves no room for parameters has none, and none are
   const { findings } = await verifyTable(table);
 
   expect(findings.map(({ says }) => says)).toEqual([
-    'Integration 9007199255 counts 1 parameters of 0 bytes, 0 ever, and has 0 of 0, the highest number 0.',
+    'Integration 9007199255 records 1 parameters with 0 bytes, 0 ever created, but has 0 with 0 bytes and the highest number 0.',
   ]);
   expect(table.reads.filter((read) => 'pk' in read)).toEqual([]);
 });
@@ -863,7 +862,7 @@ describe('the roster', () => {
     const { findings } = await verifyTable(table);
 
     expect(findings.map(({ kind, remedy }) => [kind, remedy])).toEqual([
-      ['wrongly-on-roster', { does: 'takes user 1 off the roster', writes: [leaves(1), isAs(1)] }],
+      ['wrongly-on-roster', { does: 'removes user 1 from the roster', writes: [leaves(1), isAs(1)] }],
     ]);
   });
 });

@@ -270,9 +270,9 @@ describe.each(Object.entries(KINDS))('an item of the kind %s', (_, kind) => {
     expect(flaw).toEqual({
       kind: 'damaged-item',
       keys: [{ pk, sk }],
-      says: expect.stringMatching(new RegExp(` / .+ lacks or has wrong: ${name}(\\.\\d)?\\.$`)),
+      says: expect.stringMatching(new RegExp(` / .+ has missing or invalid attributes: ${name}(\\.\\d)?\\.$`)),
       remedy: {
-        advice: 'nothing else holds that; compare the item with a backup of the table and put it right by hand',
+        advice: 'no other item holds them; compare the item with a backup of the table and correct it by hand',
       },
     });
   });
@@ -283,7 +283,7 @@ describe.each(Object.entries(KINDS))('an item of the kind %s', (_, kind) => {
 
     expect(findDefect({ pk, sk })?.says).toBe(
       required.length > 0
-        ? `${pk} / ${sk} lacks or has wrong: ${required.map(([name]) => name).join(', ')}.`
+        ? `${pk} / ${sk} has missing or invalid attributes: ${required.map(([name]) => name).join(', ')}.`
         : undefined,
     );
   });
@@ -304,9 +304,9 @@ describe('a user, integration or parameter', () => {
       expect(findDefect({ ...item, id: 8 })).toEqual({
         kind: 'wrong-id',
         keys: [{ pk: item.pk, sk: item.sk }],
-        says: `${item.pk} / 0000000000000007 says that its id is 8.`,
+        says: `${item.pk} / 0000000000000007 has the id 8.`,
         remedy: {
-          advice: 'either can be the right one; compare the item with a backup of the table and put it right by hand',
+          advice: 'either id can be the right one; compare the item with a backup of the table and correct it by hand',
         },
       });
     },
@@ -340,7 +340,7 @@ describe('a public key', () => {
       says: `JWKS / ${item.sk} holds a key whose id is ${kid}.`,
       remedy: {
         advice:
-          'nothing says where the key is from; delete the item: at its next cold start the login publishes the keys that the stack names',
+          'the origin of the key is unknown; delete the item: the first login after a cold start publishes the keys of the stack',
       },
     });
   });
@@ -355,13 +355,13 @@ describe('a public key', () => {
     for (const value of [undefined, 7, null]) {
       expect(findDefect({ ...key, jwk: { ...jwk, kid, [name]: value } })).toMatchObject({
         kind: 'damaged-item',
-        says: `JWKS / ${kid} lacks or has wrong: jwk.${name}.`,
+        says: `JWKS / ${kid} has missing or invalid attributes: jwk.${name}.`,
       });
     }
   });
 
   it.each([undefined, 'text', null])('that is %j is damaged', (value) => {
-    expect(findDefect({ ...key, jwk: value })?.says).toBe(`JWKS / ${kid} lacks or has wrong: jwk.`);
+    expect(findDefect({ ...key, jwk: value })?.says).toBe(`JWKS / ${kid} has missing or invalid attributes: jwk.`);
   });
 
   it('is every item beside the oldest valid token', () => {
@@ -373,7 +373,7 @@ describe('a public key', () => {
 it('a set with several wrong elements is named once', () => {
   const roster = { pk: 'ADMINS', sk: 'ROSTER', ids: new Set([0, -1, 1]) };
 
-  expect(findDefect(roster)?.says).toBe('ADMINS / ROSTER lacks or has wrong: ids.');
+  expect(findDefect(roster)?.says).toBe('ADMINS / ROSTER has missing or invalid attributes: ids.');
 });
 
 describe('an item of no kind', () => {
@@ -381,10 +381,10 @@ describe('an item of no kind', () => {
     expect(findDefect({ pk: 'GHOST', sk: 'x', id: 1 })).toEqual({
       kind: 'unknown-item',
       keys: [{ pk: 'GHOST', sk: 'x' }],
-      says: 'GHOST / x is of no kind that this version knows.',
+      says: 'GHOST / x is of a kind that this version does not know.',
       remedy: {
         advice:
-          'nothing says what it is; if a newer version has written it, verify with that one, else delete it by hand',
+          'its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',
       },
     });
   });
