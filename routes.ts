@@ -8,9 +8,9 @@ import { GetInfo } from './lib/status/info.ts';
 import { PublishKeys } from './lib/tokens/token-contracts.ts';
 import * as Users from './lib/users/user-contracts.ts';
 
-/* The whole API: each row is a request, the file in functions/ that serves it, its contract, and all that its function may do. */
+/* The whole API, one endpoint per row: route, handler in functions/, contract and the permissions of its function. */
 
-// The partition keys of lib/table/keys.ts.
+// Partition keys, as documented in lib/table/keys.ts.
 const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
 const [SEQUENCE, TOTAL, JWKS, RESET] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*'];
 const [AUDIT, ATTEMPTS, MAILS, PRECEDENCE, READS] = ['AUDIT#*', 'ATTEMPTS#*', 'MAILS#*', 'PRECEDENCE#*', 'READS#*'];
@@ -85,38 +85,38 @@ export const routes: readonly Route[] = [
     permissions: { get: [USER, READS], query: [AUDIT], updateOutsideTransaction: [READS] } },
 ];
 
-/** One endpoint: the request, the file in functions/ that serves it, its contract, and all that its function may do. */
+/** One endpoint: its route, its handler file in functions/ without extension, its contract and its permissions. */
 export interface Route {
   readonly route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`;
   readonly handler: string;
   readonly contract: Contract;
   readonly permissions: Permissions;
-  /** Whether strangers can make it work hard or send mail: then it has the login's throttle and concurrency. */
+  /** Public endpoints that are expensive or send mail have the throttle and the concurrency limit of the login. */
   readonly strictThrottle?: true;
 }
 
-/** Partition keys that a function may use, by what it does with them, and the keys in KMS. Nothing that is not named. */
+/** The partition keys that a function may use, by DynamoDB operation, and its KMS keys. Everything else is denied. */
 export interface Permissions {
   readonly get?: readonly string[];
   readonly batchGet?: readonly string[];
   readonly query?: readonly string[];
   readonly put?: readonly string[];
   readonly update?: readonly string[];
-  /** Outside of a transaction; put, update and remove are for transactions only. */
+  /** Updates outside of a transaction; `put`, `update` and `remove` are allowed in transactions only. */
   readonly updateOutsideTransaction?: readonly string[];
   readonly remove?: readonly string[];
   readonly check?: readonly string[];
-  /** Whether it sends mail to users. */
+  /** Whether the function may send mail through SES. */
   readonly mail?: true;
   readonly keys?: readonly ('sign' | 'pepper' | 'seal' | 'unseal')[];
 }
 
 /**
- * All that a row's function may do: what the row says, to read the public keys where it demands a token, and before a
- * change to see whether another one has precedence over it.
+ * The permissions of an endpoint's function: those of its row, reading the public keys if it requires a token, and,
+ * unless it is a GET, reading whether another change has precedence.
  */
 export function permissionsOf({ route, contract, permissions }: Route): Permissions {
   if (contract.access === 'public') return permissions;
-  const rights = { ...permissions, query: [...(permissions.query ?? []), JWKS] };
-  return route.startsWith('GET ') ? rights : { ...rights, get: [...(permissions.get ?? []), PRECEDENCE] };
+  const withKeySet = { ...permissions, query: [...(permissions.query ?? []), JWKS] };
+  return route.startsWith('GET ') ? withKeySet : { ...withKeySet, get: [...(permissions.get ?? []), PRECEDENCE] };
 }

@@ -135,7 +135,7 @@ export const operations: readonly Mutant[] = [
   routes('put: [INTEGRATION, AUDIT], update: [TOTAL]', 'put: [INTEGRATION, AUDIT, USER], update: [TOTAL]'),
   routes('query: [...(permissions.query ?? []), JWKS]', 'query: [...(permissions.query ?? [])]'),
   routes('get: [...(permissions.get ?? []), PRECEDENCE]', 'get: [...(permissions.get ?? [])]'),
-  routes("route.startsWith('GET ') ? rights", "!on.startsWith('PUT ') ? rights"),
+  routes("route.startsWith('GET ') ? withKeySet", "!route.startsWith('PUT ') ? withKeySet"),
   cdk('"logRetentionDays": 365', '"logRetentionDays": 30'),
   cdk('"auditDays": 730', '"auditDays": 365'),
   cdk('"loginConcurrency": 100,', ''),
