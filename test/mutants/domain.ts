@@ -260,7 +260,7 @@ export const domain: readonly Mutant[] = [
     ["-${randomBytes(9).toString('base64url')}", "-${randomBytes(6).toString('base64url')}"],
     [
       'precondition && !precondition.includes(String(version))',
-      'expected?.length && !precondition.includes(String(version))',
+      'precondition?.length && !precondition.includes(String(version))',
     ],
     ['!precondition.includes(String(version))', '!precondition.includes(version as string)'],
     ['!precondition.includes(String(version))', '!precondition.some((each) => String(version).startsWith(each))'],
@@ -384,7 +384,7 @@ export const domain: readonly Mutant[] = [
     [' && user.tokenExcepted !== caller.jti', ''],
     ['roles.length === 0 || roles.some', 'roles.length === 0 || roles.every'],
     ['return user.activated && !stale && isAuthorized', 'return !stale && isAuthorized'],
-    ['return user.activated && !stale && isAuthorized', 'return user.activated && entitled'],
+    ['return user.activated && !stale && isAuthorized', 'return user.activated && isAuthorized'],
     ['#callerActivated = :activated AND ', ''],
     ['#callerLogin = :callerLogin AND ', ''],
     [' OR #tokenExcepted = :jti)', ')'],
