@@ -27,7 +27,7 @@ const BURST_MS = (BURST_UNITS / UNITS_PER_SECOND) * 1000;
 /** How many times a payment is tried that competes with other payments of the same caller. */
 const MAX_TRIES = 5;
 
-/** A caller who pays for reads. */
+/** The caller that is charged for reads. */
 export interface Payer {
   readonly id: number;
   requireAuthorized(): Promise<void>;
