@@ -2,17 +2,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-/** Tests of the tests, which take many minutes: LONG=1 npm test. */
+// These take many minutes, so they run only with LONG=1 npm test.
 const LONG_TESTS = process.env.LONG === '1' ? [] : ['test/long/**'];
 
-// For the workers and every process that a test starts: a command compiles for half of its time otherwise.
+// Workers and the processes that tests start share the cache; without it, a command spends half of its time compiling.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
 
 export default defineConfig({
   test: {
-    // `npm run check` has CloudFormation's rules checked; here that would be most of the time of each synthesis.
+    // Validation would take most of each synthesis; `npm run check` validates the production template.
     env: { CDK_VALIDATION: 'false' },
-    // A cold start of a worker on a busy machine takes its time.
+    // The cold start of a worker can take seconds on a busy machine.
     testTimeout: 20_000,
     hookTimeout: 30_000,
     maxWorkers: 3,
@@ -23,7 +23,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'stack',
-          // After the others: a worker serves one project at a time, and what its files share is lost when it ends.
+          // Runs second: a worker runs one project at a time, and the Gatehouse that its test files share ends with it.
           sequence: { groupOrder: 2 },
           include: ['test/**/*.test.ts'],
           exclude: ['test/unit/**', ...LONG_TESTS],

@@ -4,14 +4,14 @@ import { bundle } from './bundle.ts';
 import { GatehouseStack } from './gatehouse-stack.ts';
 import { readSettings } from './settings.ts';
 
-/* The CDK app: `cdk.json` and `-c` choose the environment; the output folder is the one that the CDK's tool asks for. */
+/* The CDK app: `cdk.json` and `-c` select the environment; the CDK CLI sets the output folder. */
 const app = new App({ analyticsReporting: false });
 const { name, settings } = readSettings(app.node);
 const bundles = join(app.outdir, 'bundles');
 
 await bundle(bundles);
 new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
-// What AWS Solutions would criticize stops the synthesis. Loading the rules takes half a second: a local start does without.
+// Violations of the AWS Solutions rules fail the synthesis. A local start skips them: loading them takes half a second.
 if (app.node.tryGetContext('checked') !== false) {
   const { AwsSolutionsChecks } = await import('cdk-nag');
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

@@ -4,15 +4,14 @@ import { build, type Plugin } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** Where a function's bundle lies, below the folder of all bundles. */
+/** The folder of a function's bundle, below the folder of all bundles. */
 export const bundleOf = (folder: string, file: string): string => join(folder, file);
 
-/** The functions that there are, by their files. */
 const functionFiles = (): string[] => readdirSync(join(ROOT, 'functions')).map((file) => basename(file, '.ts'));
 
 /**
- * Requires Node's HTTP modules instead of importing them: an import reads every export of a built-in module, and those of
- * `http` include WebSocket, for which Node then loads all of its fetch. That took a fifth of a cold start.
+ * Loads Node's HTTP modules without `import`, which reads every export of a built-in module: reading `WebSocket` of
+ * `http` makes Node load its entire fetch implementation, which took a fifth of a cold start.
  */
 const requireHttp: Plugin = {
   name: 'require-http',
@@ -25,8 +24,8 @@ const requireHttp: Plugin = {
 };
 
 /**
- * Bundles all functions, or some, each into a folder of its own. One call of esbuild for all, because it reads every module once;
- * the libraries' ES modules first, because only those can be shaken.
+ * Bundles all functions, or the given ones, each into its own folder. A single esbuild call reads each module once.
+ * `mainFields` prefers the libraries' ES modules because esbuild cannot tree-shake CommonJS.
  */
 export async function bundle(folder: string, plugins: Plugin[] = [], files = functionFiles()): Promise<void> {
   await build({
@@ -43,7 +42,7 @@ export async function bundle(folder: string, plugins: Plugin[] = [], files = fun
     mainFields: ['module', 'main'],
     legalComments: 'none',
     logLevel: 'warning',
-    // Some of the libraries still call require.
+    // Some libraries still call require.
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   });
 }

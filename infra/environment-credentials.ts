@@ -1,8 +1,8 @@
 import { requireEnv } from '../lib/runtime/env.ts';
 
 /**
- * Takes the place of the SDK's chain of credential providers in the bundles: Lambda gives a function its credentials in the
- * environment. The rest of the chain (profiles, sign-on, instance metadata) was a third of each bundle.
+ * Replaces the SDK's credential provider chain in the bundles: Lambda passes credentials in environment variables. The
+ * rest of the chain (profiles, single sign-on, instance metadata) was a third of each bundle.
  */
 export const defaultProvider = () => async () => ({
   accessKeyId: requireEnv('AWS_ACCESS_KEY_ID'),

@@ -8,7 +8,7 @@ import { openTable } from '../lib/table/table.ts';
 import { createFirstAdministrator } from '../lib/users/first-administrator.ts';
 import { email, login } from '../lib/users/user-schema.ts';
 
-/* `npm run first-admin`: the account that administers a newly deployed table, made with the operator's own AWS credentials. */
+/* `npm run first-admin`: creates the first administrator of a deployed table with the operator's AWS credentials. */
 
 const USAGE = 'npm run first-admin -- --table NAME --login LOGIN --email ADDRESS';
 
@@ -17,26 +17,29 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-const wanted = readArguments();
+const options = readArguments();
 const password = randomBytes(15).toString('base64url');
 try {
   const client = new DynamoDBClient({});
   const user = await createFirstAdministrator(
-    openTable(wanted.table, client),
-    openPasswords(await pepperKeyOf(client, wanted.table)),
-    { login: wanted.login, email: wanted.email, password },
+    openTable(options.table, client),
+    openPasswords(await pepperKeyOf(client, options.table)),
+    { login: options.login, email: options.email, password },
   );
-  if (!user) fail(`${wanted.table} has an administrator already: nothing was changed.`);
+  if (!user) fail(`${options.table} already has an administrator. Nothing was changed.`);
   process.stdout.write(
-    `${user.login} administers ${wanted.table}.\n` +
+    `${user.login} is now an administrator of ${options.table}.\n` +
       `Password: ${password}\n` +
-      'It is shown this once and kept nowhere: log in and change it.\n',
+      'The password is shown only once and stored nowhere: log in and change it.\n',
   );
 } catch (error) {
   if (error instanceof Failure && error.code === 'unavailable') {
-    fail(`The table did not answer: perhaps it is done. Then the password is ${password}; else try again.`);
+    fail(
+      'The table did not respond, so the account may or may not exist. ' +
+        `If it does, its password is ${password}; otherwise run the command again.`,
+    );
   }
-  fail(error instanceof Failure ? `Refused: ${error.code}.` : String(error));
+  fail(error instanceof Failure ? `The account was not created: ${error.code}.` : String(error));
 }
 
 function readArguments(): { table: string; login: string; email: string } {
@@ -51,10 +54,10 @@ function readArguments(): { table: string; login: string; email: string } {
   }
 }
 
-/** The stack leaves the name of the key that protects passwords in a tag of the table. */
+/** The stack records the ARN of the key that protects passwords in a tag of the table. */
 async function pepperKeyOf(client: DynamoDBClient, table: string): Promise<string> {
   const { Table } = await client.send(new DescribeTableCommand({ TableName: table }));
   const { Tags } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }));
   const key = Tags?.find((tag) => tag.Key === 'gatehouse:pepper-key')?.Value;
-  return key ?? fail(`${table} is no table of Gatehouse: it lacks the tag gatehouse:pepper-key.`);
+  return key ?? fail(`${table} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`);
 }

@@ -9,7 +9,7 @@ import { Keys } from './constructs/keys.ts';
 import { Mail } from './constructs/mail.ts';
 import type { Settings } from './settings.ts';
 
-/** Gatehouse in one environment: a table, its keys, and behind one HTTP API a function for each row of `routes.ts`. */
+/** Gatehouse in one environment: a table, its keys, and one HTTP API with a function for each row of `routes.ts`. */
 export class GatehouseStack extends Stack {
   constructor(
     scope: Construct,
@@ -25,7 +25,7 @@ export class GatehouseStack extends Stack {
 
     const keys = new Keys(this, 'Keys', settings);
     const table = new AdministrationTable(this, 'Administration', { ...settings, key: keys.table });
-    // The script that makes the first administrator finds the key of the passwords by it.
+    // infra/first-admin.ts reads this tag.
     Tags.of(table).add('gatehouse:pepper-key', keys.pepper.keyArn);
     const mail = new Mail(this, 'Mail', settings);
     const entrance = new HttpEntrance(this, 'Entrance', settings);

@@ -6,7 +6,7 @@ const rate = v.strictObject({ rate: v.pipe(v.number(), v.minValue(1)), burst: v.
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 
 const template = v.strictObject({ subject: v.string(), text: v.pipe(v.string(), v.includes('{link}')) });
-/** Tells of what has happened: there is nothing to do by a link. */
+/** Reports a completed change; a mail without an action must not carry a link. */
 const notice = v.strictObject({ subject: v.string(), text: v.pipe(v.string(), v.excludes('{link}')) });
 const language = v.strictObject({
   reset: template,
@@ -14,46 +14,46 @@ const language = v.strictObject({
   passwordChanged: notice,
   emailChanged: notice,
 });
-/** By language; English is for whoever speaks another. */
+/** By language; English is the fallback for all other languages. */
 const templates = v.pipe(
   v.record(v.string(), language),
   v.check((languages) => Object.hasOwn(languages, 'en'), 'English is missing'),
 );
 
 const settings = v.strictObject({
-  /** Where it runs. Named here, so that the template can be made without an account. */
+  /** The AWS region. Set here so that the template can be synthesized without an AWS account. */
   region: v.string(),
-  /** Whether the table is protected against deletion, kept when the stack goes, and restorable to any second. */
+  /** Enables deletion protection and point-in-time recovery; retains table, keys and logs when the stack is deleted. */
   keepData: v.boolean(),
   logRetentionDays: v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number')),
-  /** How long the audit trail is kept. */
+  /** The retention period of the audit trail. */
   auditDays: count,
-  /** What a second of the table can cost at most, in request units. */
+  /** The maximum throughput of the on-demand table, in request units per second; bounds its cost. */
   tableMaximum: v.strictObject({ readUnits: count, writeUnits: count }),
-  /** Requests a second, for all routes together and for each of those that strangers can make work hard, as the login. */
+  /** Requests per second: `all` for the whole stage, `login` for each route with `strictThrottle`. */
   throttle: v.strictObject({ all: rate, login: rate }),
   /**
-   * How many instances of each of those functions may run at the same time, which bounds what a flood can cost. Reserved
-   * from the account's quota, of which 100 must remain unreserved; without it the quota is the bound.
+   * The reserved concurrency of each `strictThrottle` function, which bounds the cost of a flood of requests. It counts
+   * against the account's quota, of which 100 must remain unreserved. If it is unset, the quota is the limit.
    */
   loginConcurrency: v.optional(count),
-  /** What one address may do in 15 minutes, for all accounts together: wrong passwords, and logins and resets in all. */
+  /** Limits per source address in 15 minutes, across all accounts: wrong passwords, and all logins and resets. */
   guessing: v.pipe(
     v.strictObject({ failuresPerSource: count, requestsPerSource: count }),
     v.check(
       ({ failuresPerSource, requestsPerSource }) => failuresPerSource <= requestsPerSource,
-      'failuresPerSource must not be above requestsPerSource: each failure is a request',
+      'failuresPerSource must not exceed requestsPerSource: each failure is a request',
     ),
   ),
   /**
-   * The keys of tokens by their logical ids: the first signs, all are published. A second one only while the one takes
-   * over from the other: docs/operating.md says how.
+   * The logical ids of the token keys: the first signs, all are published. A second one is needed only during a key
+   * rotation; docs/operating.md has the procedure.
    */
   signingKeys: v.optional(
     v.pipe(
       v.array(v.pipe(v.string(), v.regex(/^SigningKey[A-Za-z0-9]*$/))),
       v.minLength(1),
-      v.check((keys) => new Set(keys).size === keys.length, 'A key stands there once'),
+      v.check((keys) => new Set(keys).size === keys.length, 'Each key must be listed only once'),
     ),
     ['SigningKey'],
   ),
@@ -61,50 +61,50 @@ const settings = v.strictObject({
     v.strictObject({ minutes: count, rememberedMinutes: count }),
     v.check(
       ({ minutes, rememberedMinutes }) => minutes <= rememberedMinutes,
-      'minutes must not be more than rememberedMinutes, because a token with a longer life is refused with 401',
+      'minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected with 401',
     ),
   ),
   mail: v.strictObject({
-    /** An address that SES has verified, itself or its domain. */
+    /** A verified SES identity: either the address itself or its domain is verified. */
     sender: v.pipe(v.string(), v.email()),
-    /** The configuration set of SES that mails are sent with; required where the sender's identity has a default one. */
+    /** The SES configuration set to send with; required if the sender's identity has a default configuration set. */
     configurationSet: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/))),
-    /** The address of the page that sets a password; the key follows it. */
+    /** The URL of the page that sets a password; the reset key is appended to it. */
     linkBase: v.pipe(v.string(), v.url()),
     templates,
   }),
-  /** Pages of these origins may call the API; none, and browsers keep all others out. */
+  /** The origins that CORS allows to call the API; empty means that browsers block all cross-origin calls. */
   corsOrigins: v.array(
     v.pipe(
       v.string(),
       v.url(),
-      v.check((origin) => URL.parse(origin)?.origin === origin, 'An origin has no path and no slash at its end'),
+      v.check((origin) => URL.parse(origin)?.origin === origin, 'An origin must not have a path or a trailing slash'),
     ),
   ),
-  /** Whether a function reads the whole table once a day to verify it; without this, no function can. */
+  /** Deploys a function that scans and verifies the table once a day; if unset, no function is allowed to scan. */
   dailyVerification: v.optional(
     v.strictObject({
-      /** The topic that is told when the table is not intact: its ARN. */
+      /** The ARN of the SNS topic that the alarm notifies. */
       alarmTopic: v.optional(v.pipe(v.string(), v.regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]+$/))),
     }),
   ),
 });
 
-/** What differs from one environment to the next. */
+/** The settings of one environment. */
 export type Settings = v.InferOutput<typeof settings>;
 
-/** The environment that `-c env=…` names, out of the context of cdk.json; fails in one sentence that says what is wrong. */
+/** Reads the environment that `-c env=…` selects in cdk.json. Throws a single error that lists all violations. */
 export function readSettings(node: Node): { name: string; settings: Settings } {
   const name = String(node.tryGetContext('env'));
   const environments: Record<string, unknown> = node.tryGetContext('environments') ?? {};
   if (!Object.hasOwn(environments, name)) {
-    throw new Error(`No environment is called ${name}: cdk.json has ${Object.keys(environments).join(', ')}`);
+    throw new Error(`There is no environment ${name}: cdk.json has ${Object.keys(environments).join(', ')}`);
   }
-  // The texts of mails are the same everywhere, unless an environment has its own.
+  // All environments share the mail templates unless an environment overrides them.
   const own = environments[name] as { mail?: object };
   const mail = { templates: node.tryGetContext('mailTemplates'), ...own.mail };
   const { success, output, issues } = v.safeParse(settings, { ...own, mail });
   if (success) return { name, settings: output };
-  const wrong = issues.map((issue) => `${v.getDotPath(issue) ?? name}: ${issue.message}`);
-  throw new Error(`The settings of ${name} in cdk.json are wrong. ${wrong.join('; ')}`);
+  const violations = issues.map((issue) => `${v.getDotPath(issue) ?? name}: ${issue.message}`);
+  throw new Error(`The settings of ${name} in cdk.json are invalid. ${violations.join('; ')}`);
 }

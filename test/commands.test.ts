@@ -99,7 +99,7 @@ describe.concurrent('npm run verify', () => {
       ...MISSING,
       '18 items, 3 users, 1 integrations, 2 parameters: 2 findings',
       'Repairing: claims LOGIN#alice / GUARD for user 3',
-      'Verifying what was repaired',
+      'Verifying the repaired table',
       ...GHOST,
       '19 items, 3 users, 1 integrations, 2 parameters: 1 finding',
     ]);
@@ -164,7 +164,7 @@ describe.concurrent('npm run verify', () => {
   });
 
   it.each<[string, Instead, string]>([
-    ['another table', instead('Scan', { Items: [{ id: { S: 'x' } }] }), 'Gate is no table of Gatehouse.'],
+    ['another table', instead('Scan', { Items: [{ id: { S: 'x' } }] }), 'Gate is not a Gatehouse table.'],
     [
       'a table that does not exist',
       instead('Scan', { error: 'ResourceNotFoundException', message: 'Requested resource not found' }),
@@ -173,7 +173,7 @@ describe.concurrent('npm run verify', () => {
     [
       'a connection that breaks',
       instead('Scan', 'cut'),
-      'The table cannot be reached: perhaps the service was stopped meanwhile.',
+      'The table cannot be reached: the service may have been stopped.',
     ],
     [
       'what is not allowed',
@@ -195,19 +195,19 @@ describe.concurrent('npm run verify', () => {
 
     expect(code).toBe(2);
     expect(stdout.at(-1)).toBe('Repairing: claims LOGIN#alice / GUARD for user 3');
-    expect(stderr).toEqual(['The table did not answer in time. Perhaps the last repair is made: verify again.']);
+    expect(stderr).toEqual(['The table did not respond in time. The last repair may have been made: verify again.']);
   });
 
   it.each([
     [
       ['--table', ''],
-      ['--table wants a name', USAGE],
+      ['--table requires a name', USAGE],
     ],
     [['Gate'], [expect.stringContaining("Unexpected argument 'Gate'"), USAGE]],
     [
       [],
       [
-        'STATE_DIR=:memory: keeps no table. Name that of a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
+        'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
       ],
     ],
   ] as [string[], string[]][])('ends with 2 and no more than a sentence for the options %j', async (options, says) => {
@@ -251,8 +251,8 @@ describe.concurrent('npm run adopt', () => {
       'Adopting Gate',
       'The next USER id is 1000004; it was 4',
       'The next INTEGRATION id is 1000005; it was 5',
-      expect.stringMatching(/^Tokens issued before 20\d\d-\S+:\d\d\.000Z are rejected: everybody signs in again$/),
-      'Deleted 2 reset keys: whoever needs one asks again',
+      expect.stringMatching(/^Tokens issued before 20\d\d-\S+:\d\d\.000Z are rejected: all users must log in again$/),
+      'Deleted 2 reset keys: users who still need one must request another',
       'Done. Verify the table next: npm run verify',
     ]);
     expect(table.items.filter(({ pk }) => pk.startsWith('RESET#'))).toEqual([]);
@@ -263,20 +263,20 @@ describe.concurrent('npm run adopt', () => {
 
     expect(code).toBe(0);
     expect(stdout[1]).toBe('The next USER id is 1000000003; it was 4');
-    expect(stdout[4]).toBe('Deleted 1 reset key: whoever needs one asks again');
+    expect(stdout[4]).toBe('Deleted 1 reset key: users who still need one must request another');
   });
 
   it.each<[string, Instead | undefined, string]>([
-    ['another table', undefined, 'Gate names no administrators: nothing was changed.'],
+    ['another table', undefined, 'Gate has no administrator roster. Nothing was changed.'],
     [
       'what is not allowed',
       instead('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
-      'The table is not adopted; run the command again. not authorized',
+      'The table was not adopted; run the command again. not authorized',
     ],
     [
       'a table that does not answer',
       (operation, input) => (operation === 'TransactWriteItems' ? LOST : input.Key && { Item: { n: { N: '1' } } }),
-      'The table is not adopted; run the command again. unavailable',
+      'The table was not adopted; run the command again. unavailable',
     ],
   ])('ends with 2 and a sentence on %s', async (_, answer, sentence) => {
     const { code, stdout, stderr } = await adopt([], [], answer);
@@ -287,13 +287,13 @@ describe.concurrent('npm run adopt', () => {
   it.each([
     ...['', '0', '1.5', '1000000000'].map((skip): [string[], string[]] => [
       [`--skip=${skip}`],
-      ['--skip takes a whole number from 1 to 999999999.', USAGE],
+      ['--skip must be a whole number from 1 to 999999999.', USAGE],
     ]),
     [['--nonsense'], ["Unknown option '--nonsense'", USAGE]],
     [
       [],
       [
-        'STATE_DIR=:memory: keeps no table. Name that of a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
+        'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
       ],
     ],
   ] as [string[], string[]][])('ends with 2 and no more than a sentence for the options %j', async (options, says) => {
@@ -329,9 +329,9 @@ describe.concurrent('npm run first-admin', () => {
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
     expect(stdout).toEqual([
-      'root administers Gate.',
+      'root is now an administrator of Gate.',
       expect.stringMatching(/^Password: [\w-]{20}$/),
-      'It is shown this once and kept nowhere: log in and change it.',
+      'The password is shown only once and stored nowhere: log in and change it.',
     ]);
     expect(inputs.DescribeTable?.[0]).toEqual({ TableName: 'Gate' });
     expect(inputs.ListTagsOfResource?.[0]).toEqual({ ResourceArn: 'arn:of-gate' });
@@ -343,13 +343,13 @@ describe.concurrent('npm run first-admin', () => {
       'a table without the tag',
       () => undefined,
       [],
-      'Gate is no table of Gatehouse: it lacks the tag gatehouse:pepper-key.',
+      'Gate is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.',
     ],
     [
       'a table of which somebody administers',
       instead('GetItem', { Item: { ids: { NS: ['1'] } } }),
       [{ Key: 'gatehouse:pepper-key', Value: 'k' }],
-      'Gate has an administrator already: nothing was changed.',
+      'Gate already has an administrator. Nothing was changed.',
     ],
     [
       'a table that does not exist',
@@ -368,7 +368,7 @@ describe.concurrent('npm run first-admin', () => {
             )
           : undefined,
       [{ Key: 'gatehouse:pepper-key', Value: 'k' }],
-      'Refused: login-taken.',
+      'The account was not created: login-taken.',
     ],
   ])('ends with 1 and a sentence on %s', async (_, answer, tags, sentence) => {
     const { code, stdout, stderr } = await firstAdmin(wholeTableInMemory([]), answer, tags);
@@ -382,7 +382,7 @@ describe.concurrent('npm run first-admin', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
     expect(stderr).toEqual([
       expect.stringMatching(
-        /^The table did not answer: perhaps it is done\. Then the password is [\w-]{20}; else try again\.$/,
+        /^The table did not respond.* If it does, its password is [\w-]{20}; otherwise run the command again\.$/,
       ),
     ]);
   });

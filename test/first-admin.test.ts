@@ -112,7 +112,7 @@ describe('the first administrator of a table', () => {
     );
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('has an administrator already');
+    expect(stderr).toContain('already has an administrator');
     expect(await gatehouse.table.get(sequenceKey('USER'))).toEqual(before);
     expect((await gatehouse.call('GET', '/api/users/second', { token: await gatehouse.logIn('user') })).status).toBe(
       404,

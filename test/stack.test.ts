@@ -345,7 +345,7 @@ describe('the configuration set of mails', () => {
   });
 
   it.each(['', 'with space', 'all/*', 'x'.repeat(65)])('cannot be called %j', (name) => {
-    expect(() => mailWith(name)).toThrow(/settings of prod in cdk.json are wrong.*mail.configurationSet/s);
+    expect(() => mailWith(name)).toThrow(/settings of prod in cdk.json are invalid.*mail.configurationSet/s);
   });
 });
 

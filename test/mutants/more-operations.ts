@@ -192,12 +192,12 @@ export const moreOperations: readonly Mutant[] = [
       'if (repair && verification.findings.length > 0) {',
     ],
     ['    report(verification);\n    await repairTable', '    await repairTable'],
-    ["if (table === '') fail(`--table wants a name\\n${USAGE}`);", ''],
-    ['note(messageOf(error));\n  return NOT_VERIFIED;', 'note(messageOf(error));\n  return FINDINGS;'],
+    ["if (table === '') fail(`--table requires a name\\n${USAGE}`);", ''],
+    ['printError(messageOf(error));\n  return NOT_VERIFIED;', 'printError(messageOf(error));\n  return FINDINGS;'],
   ]),
   ...plant('infra/adopt.ts', 'test/commands.test.ts', [
     ['/^[1-9]\\d{0,8}$/', '/^\\d{1,9}$/'],
-    ['if (error instanceof NotGatehouseTable) fail(', 'if (error instanceof NotGatehouseTable) say('],
+    ['if (error instanceof NotGatehouseTable)\n    fail(', 'if (error instanceof NotGatehouseTable)\n    print('],
     ['const skip = values.skip ?? String(SKIPPED_IDS);', 'const skip = values.skip || String(SKIPPED_IDS);'],
   ]),
   ...plant('infra/first-admin.ts', 'test/commands.test.ts', [

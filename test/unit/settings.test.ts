@@ -135,27 +135,27 @@ describe('an environment', () => {
 
   it.each(['prod', 'toString', 'constructor', 'undefined'])('that is not there stops with its name: %s', (env) => {
     expect(() => readFrom({ env, environments: { dev: {}, moon: {} } })).toThrow(
-      `No environment is called ${env}: cdk.json has dev, moon`,
+      `There is no environment ${env}: cdk.json has dev, moon`,
     );
   });
 
   it('is not known where there are none', () => {
-    expect(() => readFrom({ env: 'dev' })).toThrow('No environment is called dev: cdk.json has ');
-    expect(() => readFrom({})).toThrow('No environment is called undefined');
+    expect(() => readFrom({ env: 'dev' })).toThrow('There is no environment dev: cdk.json has ');
+    expect(() => readFrom({})).toThrow('There is no environment undefined');
   });
 
   it('names all that is wrong with it in one sentence', () => {
     const wrong = { ...withValue('auditDays', 0), region: 7, moon: true };
 
     expect(reading(wrong)).toThrow(
-      'The settings of moon in cdk.json are wrong. region: Invalid type: Expected string but received 7; ' +
+      'The settings of moon in cdk.json are invalid. region: Invalid type: Expected string but received 7; ' +
         'auditDays: Invalid value: Expected >=1 but received 0; moon: Invalid key: Expected never but received "moon"',
     );
   });
 
   it('that is no object is named as a whole', () => {
     expect(() => readFrom({ env: 'moon', environments: { moon: [] } })).toThrow(
-      /^The settings of moon in cdk.json are wrong\. region: /,
+      /^The settings of moon in cdk.json are invalid\. region: /,
     );
   });
 
@@ -260,7 +260,7 @@ describe('a setting', () => {
     const asPattern = path.replaceAll('.', '\\.');
 
     expect(reading(withValue(path, value))).toThrow(
-      new RegExp(`^The settings of moon in cdk\\.json are wrong\\. (.*; )?${asPattern}(\\.\\w+)?: `),
+      new RegExp(`^The settings of moon in cdk\\.json are invalid\\. (.*; )?${asPattern}(\\.\\w+)?: `),
     );
   });
 
@@ -271,22 +271,22 @@ describe('a setting', () => {
     ['mail.templates.en.emailChanged.text', 'a {link}', NO_LINK],
     ['mail.templates', { de: VALID.mail.templates.en }, 'mail.templates: English is missing'],
     ['mail.templates', {}, 'mail.templates: English is missing'],
-    ['signingKeys', ['SigningKey', 'SigningKey'], 'signingKeys: A key stands there once'],
+    ['signingKeys', ['SigningKey', 'SigningKey'], 'signingKeys: Each key must be listed only once'],
     [
       'guessing',
       { failuresPerSource: 8, requestsPerSource: 7 },
-      'guessing: failuresPerSource must not be above requestsPerSource: each failure is a request',
+      'guessing: failuresPerSource must not exceed requestsPerSource: each failure is a request',
     ],
     [
       'tokenLife',
       { minutes: 8, rememberedMinutes: 7 },
-      'tokenLife: minutes must not be more than rememberedMinutes, because a token with a longer life is refused with 401',
+      'tokenLife: minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected with 401',
     ],
     ['corsOrigins', ['one.example'], 'corsOrigins.0: Invalid URL'],
-    ['corsOrigins', ['https://one.example/'], 'corsOrigins.0: An origin has no path and no slash at its end'],
-    ['corsOrigins', ['https://one.example/path'], 'corsOrigins.0: An origin has no path and no slash at its end'],
-    ['corsOrigins', ['https://ok.example', 'https://Two.example'], 'corsOrigins.1: An origin has no path'],
-    ['corsOrigins', ['https://one.example:443'], 'corsOrigins.0: An origin has no path'],
+    ['corsOrigins', ['https://one.example/'], 'corsOrigins.0: An origin must not have a path or a trailing slash'],
+    ['corsOrigins', ['https://one.example/path'], 'corsOrigins.0: An origin must not have a path or a trailing slash'],
+    ['corsOrigins', ['https://ok.example', 'https://Two.example'], 'corsOrigins.1: An origin must not have a path'],
+    ['corsOrigins', ['https://one.example:443'], 'corsOrigins.0: An origin must not have a path'],
   ])('%s, where it is %j, is refused with its reason', (path, value, reason) => {
     expect(reading(withValue(path, value))).toThrow(reason);
   });

@@ -4,21 +4,22 @@ import { OPERATOR } from '../state/operator.ts';
 import { hasDatabase, openState, runningTable } from '../state/state.ts';
 import { startEngine } from './engine.ts';
 
-/** A local table that can be looked into. */
-export interface LocalTable {
+/** An open connection to a table, local or deployed. */
+export interface TableConnection {
   readonly tableName: string;
   readonly client: DynamoDBClient;
   close(): Promise<void>;
 }
 
 /**
- * The table of a state folder. Through the service that runs on it; or, when none does, through an engine of its own,
- * which keeps a service from starting until it is closed. Fails in one sentence when there is none.
+ * Opens the table of a state folder: through the service that runs on the folder, or, when none runs, through an engine
+ * started here. That engine locks the folder, so no service can start on it until the connection is closed.
  */
-export async function openLocalTable(stateDir: string): Promise<LocalTable> {
+export async function openLocalTable(stateDir: string): Promise<TableConnection> {
   if (stateDir === ':memory:') {
     throw new Error(
-      'STATE_DIR=:memory: keeps no table. Name that of a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
+      'STATE_DIR=:memory: stores no table. Use --table with a running service: ' +
+        '`npm start` prints its AWS_ENDPOINT_URL and table.',
     );
   }
   const running = runningTable(stateDir);
@@ -28,21 +29,21 @@ export async function openLocalTable(stateDir: string): Promise<LocalTable> {
   }
   if (!hasDatabase(stateDir) && !process.env.AWS_ENDPOINT_URL_DYNAMODB) {
     throw new Error(
-      `There is no table in ${stateDir} yet: \`npm start\` makes it. A deployed one is named by --table.`,
+      `There is no table in ${stateDir} yet: \`npm start\` creates it. For a deployed table, use --table.`,
     );
   }
   return openStoppedTable(stateDir);
 }
 
-async function openStoppedTable(stateDir: string): Promise<LocalTable> {
+async function openStoppedTable(stateDir: string): Promise<TableConnection> {
   const state = await openState(stateDir);
   const engine = await startEngine(state.database, state.engineStarted, () => undefined).catch((error) => {
     state.close();
     throw error;
   });
-  // However this process ends, short of SIGKILL, the folder is free again once the engine has ended.
+  // Releases the lock on the folder on every exit except SIGKILL.
   process.on('exit', state.close);
-  // The engine keeps one set of tables for all regions.
+  // The engine ignores the region: all regions share one set of tables.
   const client = patientClient({ endpoint: engine.url, region: 'us-east-1', credentials: OPERATOR });
   const close = async () => {
     client.destroy();
@@ -55,7 +56,8 @@ async function openStoppedTable(stateDir: string): Promise<LocalTable> {
   await close();
   throw new Error(
     tableName
-      ? `There are several tables: ${[tableName, ...others].join(', ')}. Start the service, then verify the one that it uses.`
-      : `There is no table in ${stateDir} yet: \`npm start\` makes it.`,
+      ? `There are several tables: ${[tableName, ...others].join(', ')}. ` +
+          'Start the service, then run this command again to open the table that it uses.'
+      : `There is no table in ${stateDir} yet: \`npm start\` creates it.`,
   );
 }
