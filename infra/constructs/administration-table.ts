@@ -7,7 +7,7 @@ import { Construct } from 'constructs';
 import { type Permissions, permissionsOf, type Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 
-/** Each right of a row and the action of DynamoDB that it is; a transaction is allowed action by action. */
+/** The DynamoDB action of each permission; IAM authorizes a transaction by the actions of its items. */
 const ACTIONS = {
   get: 'dynamodb:GetItem',
   batchGet: 'dynamodb:BatchGetItem',
@@ -19,10 +19,10 @@ const ACTIONS = {
   check: 'dynamodb:ConditionCheckItem',
 } satisfies Record<Exclude<keyof Permissions, 'keys' | 'mail'>, string>;
 
-/** A rule is the conditions of a transaction, so these are nothing outside of one. A check cannot be anywhere else. */
+/** A transaction's conditions enforce the rules, so single writes are denied. Checks exist only in transactions. */
 const ONLY_IN_TRANSACTIONS = new Set<keyof typeof ACTIONS>(['put', 'update', 'remove']);
 
-/** The one table, and for each row its name together with exactly the rights that the row says. */
+/** The table; grants each function the table name together with the permissions in its row. */
 export class AdministrationTable extends Construct {
   readonly name: string;
   private readonly table: Table;
@@ -41,30 +41,30 @@ export class AdministrationTable extends Construct {
       encryptionKey: key,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: keepData },
       deletionProtection: keepData,
-      // What has expired goes by itself, some time later: whoever reads it compares the time.
+      // DynamoDB deletes expired items with a delay, so readers must compare the time.
       timeToLiveAttribute: 'expires',
       removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
-    // Another logical id would mean another, empty table.
+    // A different logical id would replace the table with an empty one.
     (this.table.node.defaultChild as CfnTable).overrideLogicalId('Table');
     this.name = this.table.tableName;
   }
 
-  /** Names the table to a function whose row has rights to it, and allows what the row says on the partition keys that it says. */
+  /** Grants the actions in the row, each on its partition keys only; a row without permissions gets no table name. */
   grantTo(fn: LambdaFunction, route: Route): void {
-    const { keys: _keys, mail: _mail, ...rights } = permissionsOf(route);
-    if (Object.keys(rights).length === 0) return;
+    const { keys: _keys, mail: _mail, ...permissions } = permissionsOf(route);
+    if (Object.keys(permissions).length === 0) return;
     fn.addEnvironment('TABLE_NAME', this.name);
-    for (const [right, keys] of Object.entries(rights) as [keyof typeof ACTIONS, string[]][]) {
+    for (const [permission, keys] of Object.entries(permissions) as [keyof typeof ACTIONS, string[]][]) {
       fn.addToRolePolicy(
         new PolicyStatement({
-          actions: [ACTIONS[right]],
+          actions: [ACTIONS[permission]],
           resources: [this.table.tableArn],
           conditions: {
             'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },
-            // A request that names no key would fulfil "for all values".
+            // ForAllValues also matches a request without the key, so its absence must be denied.
             Null: { 'dynamodb:LeadingKeys': 'false' },
-            ...(ONLY_IN_TRANSACTIONS.has(right) && {
+            ...(ONLY_IN_TRANSACTIONS.has(permission) && {
               'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
             }),
           },
@@ -74,7 +74,7 @@ export class AdministrationTable extends Construct {
     this.grantKeyTo(fn);
   }
 
-  /** Names the table to the function that verifies it, and allows to read all of it: the one function that may scan. */
+  /** Grants the daily verification read access to the whole table; no other function is allowed to scan. */
   grantWholeTableTo(verification: LambdaFunction): void {
     verification.addEnvironment('TABLE_NAME', this.name);
     verification.addToRolePolicy(
@@ -86,9 +86,9 @@ export class AdministrationTable extends Construct {
     this.grantKeyTo(verification);
   }
 
-  /** Whoever touches a table under a key of ours needs the key as well, and only through the table. */
-  private grantKeyTo(reader: LambdaFunction): void {
-    reader.addToRolePolicy(
+  /** A table with a customer managed key also requires kms:Decrypt of its callers; here only through DynamoDB. */
+  private grantKeyTo(fn: LambdaFunction): void {
+    fn.addToRolePolicy(
       new PolicyStatement({
         actions: ['kms:Decrypt'],
         resources: [this.key.keyArn],

@@ -17,7 +17,7 @@ interface Props {
   readonly daily: NonNullable<Settings['dailyVerification']>;
 }
 
-/** Verifies the whole table once a day, and rings an alarm when it is not intact or could not be read. */
+/** Verifies the whole table once a day; an alarm reports findings and failed verifications. */
 export class DailyVerification extends Construct {
   constructor(scope: Construct, id: string, { table, bundles, settings, daily }: Props) {
     super(scope, id);
@@ -26,10 +26,10 @@ export class DailyVerification extends Construct {
       bundles,
       settings,
       description: 'verifies the table once a day',
-      // It keeps about 3 KB of every user in memory, and a million items take minutes.
+      // A verification keeps about 3 KB per user in memory and takes minutes for a million items.
       memorySize: 2048,
       timeout: Duration.minutes(15),
-      // A table that is not intact is not so the second time either.
+      // A retry would report the same findings again.
       retryAttempts: 0,
     });
     table.grantWholeTableTo(verification);

@@ -4,10 +4,10 @@ import type { Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 import { GatehouseFunction } from './gatehouse-function.ts';
 
-/** Lambda gives processor time by memory, and only argon2 takes any to speak of. Megabytes. */
+/** Megabytes. Lambda allocates CPU in proportion to memory, and only argon2 needs much CPU. */
 const MEMORY = { usual: 512, hashing: 1024 };
 
-/** Less than the 30 seconds of API Gateway, so that it is we who answer. */
+/** Shorter than API Gateway's limit of 30 seconds, so that the function fails first. */
 const TIMEOUT = Duration.seconds(10);
 
 interface Props {
@@ -18,7 +18,7 @@ interface Props {
   readonly settings: Settings;
 }
 
-/** The function of one row. */
+/** The function of one row of `routes.ts`. */
 export class EndpointFunction extends GatehouseFunction {
   constructor(scope: Construct, id: string, { route, bundles, environment, settings }: Props) {
     super(scope, id, {

@@ -11,14 +11,14 @@ interface Props
     FunctionProps,
     'description' | 'memorySize' | 'timeout' | 'environment' | 'retryAttempts' | 'reservedConcurrentExecutions'
   > {
-  /** The name of its file in `functions/`, without extension. */
+  /** A file name in `functions/`, without its extension. */
   readonly file: string;
-  /** The folder that holds all bundles. */
+  /** The folder of all bundles. */
   readonly bundles: string;
   readonly settings: Settings;
 }
 
-/** A Lambda function with its own role and log group, so that no permission is ever granted to two functions at once. */
+/** A Lambda function with its own role and log group, so that every permission is granted to a single function. */
 export class GatehouseFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, { file, bundles, settings, ...props }: Props) {
     const role = new Role(scope, `${id}-role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });

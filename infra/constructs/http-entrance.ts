@@ -29,17 +29,17 @@ const EXPOSED_HEADERS = [
   'X-gatehouseApp-params',
 ];
 
-/** The HTTP API: a route for each row, throttles that bound the bill, and a log of who asked for what. */
+/** The HTTP API: a route for each row, throttling that bounds the cost, and an access log. */
 export class HttpEntrance extends Construct {
   readonly url: string;
   private readonly api: HttpApi;
   private readonly stage: HttpStage;
-  private readonly guard: Settings['throttle']['login'];
-  private readonly strictThrottle: Record<string, object> = {};
+  private readonly strictLimits: Settings['throttle']['login'];
+  private readonly routeSettings: Record<string, object> = {};
 
   constructor(scope: Construct, id: string, { throttle, corsOrigins, logRetentionDays, keepData }: Settings) {
     super(scope, id);
-    this.guard = throttle.login;
+    this.strictLimits = throttle.login;
     this.api = new HttpApi(this, 'Api', {
       createDefaultStage: false,
       ...(corsOrigins.length > 0 && {
@@ -78,7 +78,6 @@ export class HttpEntrance extends Construct {
     this.url = this.api.apiEndpoint;
   }
 
-  /** Sends the requests of a row to its function. */
   addRoute({ route, handler, contract, strictThrottle }: Route, fn: LambdaFunction): void {
     const [method, path] = route.split(' ') as [HttpMethod, string];
     const httpRoute = new HttpRoute(this, handler, {
@@ -94,9 +93,10 @@ export class HttpEntrance extends Construct {
           : 'The function verifies the token itself: the authorizer of API Gateway knows no ES256 (docs/adr/0004)',
     });
     if (!strictThrottle) return;
-    this.strictThrottle[route] = { ThrottlingRateLimit: this.guard.rate, ThrottlingBurstLimit: this.guard.burst };
-    (this.stage.node.defaultChild as CfnStage).routeSettings = this.strictThrottle;
-    // A throttle for a route that is not there yet would stop the deployment.
+    const { rate, burst } = this.strictLimits;
+    this.routeSettings[route] = { ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst };
+    (this.stage.node.defaultChild as CfnStage).routeSettings = this.routeSettings;
+    // CloudFormation fails if the stage has settings for a route that does not exist yet.
     this.stage.node.addDependency(httpRoute);
   }
 }

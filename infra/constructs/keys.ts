@@ -6,20 +6,20 @@ import { Construct } from 'constructs';
 import type { Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 
-/** The keys in KMS, and for each row the name of a key together with the right to do with it what the row says. */
+/** The KMS keys; grants each function the key ARNs together with the KMS actions that its row requires. */
 export class Keys extends Construct {
   /** Encrypts the table. */
   readonly table: Key;
-  /** Makes the HMAC over password hashes. */
+  /** Computes the HMAC over password hashes. */
   readonly pepper: Key;
-  /** Those of tokens: the first signs. */
+  /** Token keys: the first signs. */
   private readonly signing: Key[];
-  /** Wraps the data keys of parameter values. */
+  /** Wraps the data keys that encrypt parameter values. */
   private readonly values: Key;
 
   constructor(scope: Construct, id: string, { keepData, signingKeys }: Settings) {
     super(scope, id);
-    const make = (logicalId: string, description: string, spec: KeySpec, usage: KeyUsage, rotate: boolean): Key => {
+    const addKey = (logicalId: string, description: string, spec: KeySpec, usage: KeyUsage, rotate: boolean): Key => {
       const key = new Key(this, logicalId, {
         description: `Gatehouse: ${description}`,
         keySpec: spec,
@@ -27,35 +27,34 @@ export class Keys extends Construct {
         enableKeyRotation: rotate,
         removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
       });
-      // Another logical id would mean another key, and what the old one made would be lost.
+      // A different logical id would replace the key and make everything encrypted or signed with it unusable.
       (key.node.defaultChild as CfnKey).overrideLogicalId(logicalId);
       return key;
     };
     const { SYMMETRIC_DEFAULT, HMAC_256, ECC_NIST_P256 } = KeySpec;
     const { ENCRYPT_DECRYPT, GENERATE_VERIFY_MAC, SIGN_VERIFY } = KeyUsage;
-    this.table = make('TableKey', 'encrypts the table', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, true);
-    this.values = make('ValuesKey', 'wraps the keys of parameter values', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, true);
-    this.pepper = make('PepperKey', 'protects password hashes', HMAC_256, GENERATE_VERIFY_MAC, false);
-    this.signing = signingKeys.map((key) => make(key, 'signs tokens', ECC_NIST_P256, SIGN_VERIFY, false));
+    this.table = addKey('TableKey', 'encrypts the table', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, true);
+    this.values = addKey('ValuesKey', 'wraps the keys of parameter values', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, true);
+    this.pepper = addKey('PepperKey', 'protects password hashes', HMAC_256, GENERATE_VERIFY_MAC, false);
+    this.signing = signingKeys.map((key) => addKey(key, 'signs tokens', ECC_NIST_P256, SIGN_VERIFY, false));
   }
 
-  /** Names to a function the keys that its row uses, and allows that use. */
   grantTo(fn: LambdaFunction, { permissions }: Route): void {
     const uses = {
-      sign: { setting: 'SIGNING_KEYS', keys: this.signing, actions: ['kms:Sign', 'kms:GetPublicKey'] },
-      pepper: { setting: 'PEPPER_KEY', keys: [this.pepper], actions: ['kms:GenerateMac'] },
-      seal: { setting: 'VALUES_KEY', keys: [this.values], actions: ['kms:GenerateDataKey'] },
-      unseal: { setting: 'VALUES_KEY', keys: [this.values], actions: ['kms:Decrypt'] },
+      sign: { variable: 'SIGNING_KEYS', keys: this.signing, actions: ['kms:Sign', 'kms:GetPublicKey'] },
+      pepper: { variable: 'PEPPER_KEY', keys: [this.pepper], actions: ['kms:GenerateMac'] },
+      seal: { variable: 'VALUES_KEY', keys: [this.values], actions: ['kms:GenerateDataKey'] },
+      unseal: { variable: 'VALUES_KEY', keys: [this.values], actions: ['kms:Decrypt'] },
     };
     for (const use of permissions.keys ?? []) {
-      const { setting, keys, actions } = uses[use];
+      const { variable, keys, actions } = uses[use];
       const arns = keys.map(({ keyArn }) => keyArn);
-      fn.addEnvironment(setting, arns.join(','));
+      fn.addEnvironment(variable, arns.join(','));
       fn.addToRolePolicy(
         new PolicyStatement({
           actions,
           resources: arns,
-          // Without the context a value would be bound to nothing but its key.
+          // Requires the encryption context that binds a value to its integration; the key alone would not.
           ...(keys.includes(this.values) && {
             conditions: {
               StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },

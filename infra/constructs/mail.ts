@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import type { Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 
-/** Mail through SES: for each row that sends any, the sender, links and texts together with the right to send as that sender. */
+/** Mail through SES; grants each function that sends mail its sender, link, templates and permission to send. */
 export class Mail extends Construct {
   private readonly mail: Settings['mail'];
 
@@ -27,10 +27,10 @@ export class Mail extends Construct {
       new PolicyStatement({
         actions: ['ses:SendEmail'],
         resources: [
-          // SES knows the sender by its domain or by its whole address, whichever the operator has had verified.
+          // The verified identity is either the address or its domain; SES authorizes against the one that exists.
           arn('identity', sender),
           arn('identity', sender.slice(sender.indexOf('@') + 1)),
-          // SES requires the permission on both, and evaluates the condition for both.
+          // SES requires the permission on the configuration set as well, under the same condition.
           ...(configurationSet ? [arn('configuration-set', configurationSet)] : []),
         ],
         conditions: { StringEquals: { 'ses:FromAddress': sender } },

@@ -77,8 +77,8 @@ export const moreOperations: readonly Mutant[] = [
   ]),
   ...plant('infra/constructs/keys.ts', 'test/stack/facts.test.ts', [
     [
-      "sign: { setting: 'SIGNING_KEYS', keys: this.signing,",
-      "sign: { setting: 'SIGNING_KEYS', keys: this.signing.slice(0, 1),",
+      "sign: { variable: 'SIGNING_KEYS', keys: this.signing,",
+      "sign: { variable: 'SIGNING_KEYS', keys: this.signing.slice(0, 1),",
     ],
   ]),
   ...plant('infra/constructs/mail.ts', 'test/stack/facts.test.ts', [
