@@ -2,31 +2,30 @@ import type { Action } from '../calls/actions.ts';
 import type { AwsCall, AwsResponse } from '../calls/aws-call.ts';
 import type { Item, Update } from './item-size.ts';
 
-/* The items that a call to DynamoDB writes, has read, or leaves for later. */
+/* The items that a DynamoDB call writes, reads or leaves unprocessed. */
 
 type Input = Record<string, unknown>;
 type Key = Pick<Action, 'table' | 'pk' | 'sk'>;
 
-/** One item that a call writes or checks. */
 export interface ItemWrite extends Key {
-  /** What a Put writes. */
+  /** The new item of a Put. */
   readonly item?: Item | undefined;
-  /** What an Update changes. */
+  /** The parameters of an Update. */
   readonly update?: Update | undefined;
 }
 
-/** By table: the keys to get, with the options of that table, or the requests to write. */
+/** The `RequestItems` of a batch: for each table, the keys and options of a read, or a list of write requests. */
 export type Requests = Record<string, { readonly Keys: unknown[]; readonly ConsistentRead?: boolean } | unknown[]>;
 
-/** Tells items apart. */
-export const nameOf = ({ table, pk, sk }: Key): string => JSON.stringify([table, pk, sk]);
+/** Identifies an item in a map. */
+export const itemId = ({ table, pk, sk }: Key): string => JSON.stringify([table, pk, sk]);
 
-export const parsed = ({ body }: AwsResponse): Record<string, unknown> =>
+export const parsedBody = ({ body }: AwsResponse): Record<string, unknown> =>
   typeof body === 'string' ? JSON.parse(body) : body;
 
-/** The writes of a call in its order; a check of a transaction is one of them. */
+/** The writes of a call, in order; condition checks count as writes. */
 export function writesOf({ operation, input }: Pick<AwsCall, 'operation' | 'input'>): ItemWrite[] {
-  const one = (act: string, parts: Input): ItemWrite => {
+  const writeOf = (act: string, parts: Input): ItemWrite => {
     const item = (act === 'Put' ? parts.Item : parts.Key) as Item;
     return {
       table: String(parts.TableName),
@@ -38,7 +37,7 @@ export function writesOf({ operation, input }: Pick<AwsCall, 'operation' | 'inpu
   };
   if (operation === 'TransactWriteItems') {
     return (input.TransactItems as Record<string, Input>[]).flatMap((member) =>
-      Object.entries(member).map(([act, parts]) => one(act, parts)),
+      Object.entries(member).map(([act, parts]) => writeOf(act, parts)),
     );
   }
   if (operation === 'BatchWriteItem') {
@@ -46,59 +45,60 @@ export function writesOf({ operation, input }: Pick<AwsCall, 'operation' | 'inpu
       ([TableName, requests]) =>
         requests
           .flatMap((request) => Object.entries(request))
-          .map(([request, parts]) => one(request.replace('Request', ''), { TableName, ...parts })),
+          .map(([request, parts]) => writeOf(request.replace('Request', ''), { TableName, ...parts })),
     );
   }
-  return [one(operation.replace('Item', ''), input)];
+  return [writeOf(operation.replace('Item', ''), input)];
 }
 
-/** The items at these keys as they are stored, by their names; those that do not exist are left out. */
+/** Reads the stored items with these keys, by item id. Items that do not exist are omitted. */
 export async function storedItems(
   keys: readonly Key[],
   batchGetItem: (input: Input) => Promise<AwsResponse>,
 ): Promise<Map<string, Item>> {
   const found = new Map<string, Item>();
-  let wanted: Requests | undefined = Object.fromEntries(
+  let pending: Requests | undefined = Object.fromEntries(
     Object.entries(Object.groupBy(keys, ({ table }) => table)).map(([table, group = []]) => {
       const Keys = group.map(({ pk, sk }) => ({ pk: { S: pk }, sk: { S: sk } }));
       return [table, { Keys, ConsistentRead: true }];
     }),
   );
-  while (wanted && Object.keys(wanted).length > 0) {
-    const answer = await batchGetItem({ RequestItems: wanted });
-    // The engine refuses what cannot be read, keys named twice for example: it refuses the call as well.
-    if (answer.status !== 200) break;
-    for (const [name, item] of itemsIn('BatchGetItem', [], parsed(answer))) found.set(name, item);
-    wanted = parsed(answer).UnprocessedKeys as Requests | undefined;
+  while (pending && Object.keys(pending).length > 0) {
+    const response = await batchGetItem({ RequestItems: pending });
+    // The engine rejects invalid keys, such as duplicates; it will reject the metered call for the same reason.
+    if (response.status !== 200) break;
+    for (const [id, item] of itemsIn('BatchGetItem', [], parsedBody(response))) found.set(id, item);
+    pending = parsedBody(response).UnprocessedKeys as Requests | undefined;
   }
   return found;
 }
 
-/** The items in the answer to a read by keys, by their names. */
+/** The items in the response to a read by keys, by item id. */
 export function itemsIn(operation: string, reads: readonly Key[], body: Record<string, unknown>): Map<string, Item> {
   if (operation === 'BatchGetItem') {
     const items = Object.entries((body.Responses ?? {}) as Record<string, Item[]>).flatMap(([table, found]) =>
-      found.map((item) => [nameOf({ table, pk: String(item.pk?.S), sk: String(item.sk?.S) }), item] as const),
+      found.map((item) => [itemId({ table, pk: String(item.pk?.S), sk: String(item.sk?.S) }), item] as const),
     );
     return new Map(items);
   }
-  const answers = operation === 'TransactGetItems' ? (body.Responses as { Item?: Item }[]) : [body as { Item?: Item }];
-  return new Map(reads.flatMap((key, index) => (answers[index]?.Item ? [[nameOf(key), answers[index].Item]] : [])));
+  const responses =
+    operation === 'TransactGetItems' ? (body.Responses as { Item?: Item }[]) : [body as { Item?: Item }];
+  return new Map(reads.flatMap((key, index) => (responses[index]?.Item ? [[itemId(key), responses[index].Item]] : [])));
 }
 
-/** A batch with only those of its keys or requests whose positions are wanted. */
-export function partOf(input: Input, isWanted: (position: number) => boolean): { RequestItems: Requests } {
+/** A batch reduced to the keys or requests at the selected positions. */
+export function batchSubset(input: Input, isSelected: (position: number) => boolean): { RequestItems: Requests } {
   let position = 0;
-  const wanted = <T>(list: readonly T[]): T[] => list.filter(() => isWanted(position++));
+  const select = <T>(list: readonly T[]): T[] => list.filter(() => isSelected(position++));
   const parts = Object.entries(input.RequestItems as Requests).map(([table, part]): [string, Requests[string]] => [
     table,
-    Array.isArray(part) ? wanted(part) : { ...part, Keys: wanted(part.Keys) },
+    Array.isArray(part) ? select(part) : { ...part, Keys: select(part.Keys) },
   ]);
   return { ...input, RequestItems: Object.fromEntries(parts.filter(([, part]) => listIn(part).length > 0)) };
 }
 
-/** Two parts of one batch as one. */
-export function together(one: Requests = {}, other: Requests = {}): Requests {
+/** Merges two parts of a batch. */
+export function mergeRequests(one: Requests = {}, other: Requests = {}): Requests {
   const merged = { ...one };
   for (const [table, part] of Object.entries(other)) {
     const list = [...listIn(one[table]), ...listIn(part)];

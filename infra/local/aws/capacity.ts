@@ -1,28 +1,37 @@
 import { actionsOf } from '../calls/actions.ts';
 import type { AwsCall, AwsResponse } from '../calls/aws-call.ts';
 import { ACCOUNT } from '../stack/template.ts';
-import { itemsIn, nameOf, parsed, partOf, type Requests, storedItems, together, writesOf } from './call-items.ts';
+import {
+  batchSubset,
+  itemId,
+  itemsIn,
+  mergeRequests,
+  parsedBody,
+  type Requests,
+  storedItems,
+  writesOf,
+} from './call-items.ts';
 import { transactionCanceled } from './in-flight.ts';
 import { bytesAfterUpdate, type Item, itemBytes, type ReadMode, readUnits, writeUnits } from './item-size.ts';
 
 /*
- * The embedded engine serves as much as the machine can. DynamoDB limits what a partition and a table serve, and
- * throttles what exceeds it. The rules and their sources are in docs/adr/0003-local-cloud-runs-the-template.md.
+ * DynamoDB limits the throughput of a partition and of a table, and throttles calls above it; the embedded engine does
+ * not. The rules and their sources are in docs/adr/0003-local-cloud-runs-the-template.md.
  */
 
 export interface CapacityOptions {
   readonly region: string;
-  /** The most that the table serves, in units a second; undefined where the template sets no maximum. */
+  /** The maximum throughput in units per second; undefined if the template sets none. */
   readonly tableMaximum: () => { readonly Read?: number | undefined; readonly Write?: number | undefined };
-  /** Milliseconds on a clock that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
-/** Makes a call to the engine, unless DynamoDB would throttle it. */
+/** Forwards a call to the engine unless DynamoDB would throttle it. */
 export type Meter = (
   call: Pick<AwsCall, 'operation' | 'input'>,
-  make: (input: Input) => Promise<AwsResponse>,
-  /** Reads stored items, to learn their sizes. */
+  forward: (input: Input) => Promise<AwsResponse>,
+  /** Reads the sizes of stored items; not metered. */
   batchGetItem: (input: Input) => Promise<AwsResponse>,
 ) => Promise<AwsResponse>;
 
@@ -30,7 +39,7 @@ type Input = Record<string, unknown>;
 type Kind = 'Read' | 'Write';
 type Limit = 'KeyRangeThroughputExceeded' | 'MaxOnDemandThroughputExceeded';
 
-/** What an action needs of the table and, unless it is a Scan, of one partition key. */
+/** The capacity that an action requires of its table and, unless it is a Scan, of one partition key. */
 interface Demand {
   readonly kind: Kind;
   readonly table: string;
@@ -38,25 +47,24 @@ interface Demand {
   readonly units: number;
 }
 
-/** What a partition serves, in units a second. */
+/** In units per second. */
 const PARTITION_MAXIMUM = { Read: 3000, Write: 1000 } satisfies Record<Kind, number>;
-/** For how long a table keeps the capacity that it has not used. */
+/** DynamoDB retains unused capacity of a table for this long. */
 const BURST_SECONDS = 300;
-/** How many partition keys are remembered before those at rest are forgotten. */
-const PARTITIONS_KEPT = 1000;
-/** For how long DynamoDB recognizes the token of a transaction. */
+/** At this number of partition keys, full buckets are discarded to bound the memory. */
+const MAX_PARTITION_BUCKETS = 1000;
+/** The period in which DynamoDB recognizes a ClientRequestToken. */
 const TOKEN_VALID_MS = 10 * 60 * 1000;
 
-/** Units that flow in at a rate, up to a capacity. */
 export interface TokenBucket {
   available(): number;
-  /** Takes units, also more than are available: then nothing is available until they have flowed in again. */
+  /** May take more units than are available; the balance is then negative until it has been refilled. */
   take(units: number): void;
   isFull(): boolean;
 }
 
 export function tokenBucket(ratePerSecond: number, capacity: number, now: () => number): TokenBucket {
-  // A bucket starts with what one second brings: nothing has been left unused before.
+  // A new bucket holds one second of capacity, because no unused capacity has accumulated.
   let units = ratePerSecond;
   let since = now();
   const available = () => {
@@ -77,23 +85,23 @@ export function tokenBucket(ratePerSecond: number, capacity: number, now: () => 
 export function meterCapacity({ region, tableMaximum, now = () => performance.now() }: CapacityOptions): Meter {
   const partitions = new Map<string, TokenBucket>();
   const tables = new Map<string, TokenBucket>();
-  /** The tokens of the transactions that were made, and when. */
-  const doneTokens = new Map<string, number>();
+  /** The ClientRequestTokens of committed transactions and their commit times, oldest first. */
+  const committedTokens = new Map<string, number>();
   const isRecent = (time: number | undefined): boolean => time !== undefined && time > now() - TOKEN_VALID_MS;
 
   function partitionBucket(table: string, kind: Kind, pk: string): TokenBucket {
     const name = JSON.stringify([table, kind, pk]);
     const rate = PARTITION_MAXIMUM[kind];
     const bucket = partitions.get(name) ?? tokenBucket(rate, rate, now);
-    if (partitions.size >= PARTITIONS_KEPT && !partitions.has(name)) {
-      for (const [each, { isFull }] of partitions) if (isFull()) partitions.delete(each);
+    if (partitions.size >= MAX_PARTITION_BUCKETS && !partitions.has(name)) {
+      for (const [other, { isFull }] of partitions) if (isFull()) partitions.delete(other);
     }
     partitions.set(name, bucket);
     return bucket;
   }
 
   function tableBucket(table: string, kind: Kind, rate: number): TokenBucket {
-    // A changed maximum is another bucket.
+    // The rate is part of the key: a changed maximum starts a new bucket.
     const name = JSON.stringify([table, kind, rate]);
     const bucket = tables.get(name) ?? tokenBucket(rate, BURST_SECONDS * rate, now);
     tables.set(name, bucket);
@@ -102,17 +110,17 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
 
   function bucketsOf({ kind, table, pk }: Demand): [Limit, TokenBucket][] {
     const maximum = tableMaximum()[kind];
-    const found: [Limit, TokenBucket][] = [];
-    if (pk !== undefined) found.push(['KeyRangeThroughputExceeded', partitionBucket(table, kind, pk)]);
-    if (maximum !== undefined) found.push(['MaxOnDemandThroughputExceeded', tableBucket(table, kind, maximum)]);
-    return found;
+    const buckets: [Limit, TokenBucket][] = [];
+    if (pk !== undefined) buckets.push(['KeyRangeThroughputExceeded', partitionBucket(table, kind, pk)]);
+    if (maximum !== undefined) buckets.push(['MaxOnDemandThroughputExceeded', tableBucket(table, kind, maximum)]);
+    return buckets;
   }
 
   function charge(demand: Demand, units = demand.units): void {
     for (const [, bucket] of bucketsOf(demand)) bucket.take(units);
   }
 
-  /** Takes what is available, demand by demand; says for each which limits it exceeds. */
+  /** Charges each demand that fits on its own. Returns the limits that each of the others exceeds. */
   function takeEach(demands: readonly Demand[]): Limit[][] {
     return demands.map((demand) => {
       const exceeded = bucketsOf(demand).filter(([, bucket]) => bucket.available() < demand.units);
@@ -121,7 +129,7 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     });
   }
 
-  /** Takes all or nothing. */
+  /** Charges all demands or none. Returns the limits that each exceeds. */
   function takeAll(demands: readonly Demand[]): Limit[][] {
     const exceeded = takeEach(demands);
     if (exceeded.some(isExceeded)) {
@@ -144,61 +152,60 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
       })),
     );
     const distinct = reasons.filter(
-      ({ reason }, index) => reasons.findIndex((each) => each.reason === reason) === index,
+      ({ reason }, index) => reasons.findIndex((other) => other.reason === reason) === index,
     );
     return operation.startsWith('Batch')
-      ? refusal('ProvisionedThroughputExceededException', BATCH_MESSAGE, { ThrottlingReasons: distinct })
-      : refusal('ThrottlingException', MESSAGES[first], { throttlingReasons: distinct });
+      ? errorResponse('ProvisionedThroughputExceededException', BATCH_MESSAGE, { ThrottlingReasons: distinct })
+      : errorResponse('ThrottlingException', MESSAGES[first], { throttlingReasons: distinct });
   }
 
-  /** Makes the call if all of it may be made, and of a batch the part that may. */
-  async function makeUnlessThrottled(
+  /** Forwards a call that fits completely, and the part of a batch that fits. */
+  async function forwardUnlessThrottled(
     { operation, input }: Parameters<Meter>[0],
     demands: readonly Demand[],
-    make: (input: Input) => Promise<AwsResponse>,
+    forward: (input: Input) => Promise<AwsResponse>,
   ): Promise<AwsResponse> {
     const isBatch = operation.startsWith('Batch');
     const exceeded = isBatch ? takeEach(demands) : takeAll(demands);
-    if (!exceeded.some(isExceeded)) return make(input);
+    if (!exceeded.some(isExceeded)) return forward(input);
     if (!isBatch || exceeded.every(isExceeded)) return throttled(operation, demands, exceeded);
 
-    const answer = await make(partOf(input, (position) => !isExceeded(exceeded[position])));
-    if (answer.status !== 200) return answer;
-    const body = parsed(answer);
+    const response = await forward(batchSubset(input, (position) => !isExceeded(exceeded[position])));
+    if (response.status !== 200) return response;
+    const body = parsedBody(response);
     const name = operation === 'BatchGetItem' ? 'UnprocessedKeys' : 'UnprocessedItems';
-    const { RequestItems } = partOf(input, (position) => isExceeded(exceeded[position]));
-    return { ...answer, body: { ...body, [name]: together(body[name] as Requests | undefined, RequestItems) } };
+    const { RequestItems } = batchSubset(input, (position) => isExceeded(exceeded[position]));
+    return { ...response, body: { ...body, [name]: mergeRequests(body[name] as Requests | undefined, RequestItems) } };
   }
 
-  async function meterWrite(...[call, make, batchGetItem]: Parameters<Meter>): Promise<AwsResponse> {
+  async function meterWrite(...[call, forward, batchGetItem]: Parameters<Meter>): Promise<AwsResponse> {
     const { operation, input } = call;
     const writes = writesOf(call);
     const stored = await storedItems(writes, batchGetItem);
     const transactional = operation === 'TransactWriteItems';
     const token = transactional ? (input.ClientRequestToken as string | undefined) : undefined;
-    const isDone = token !== undefined && isRecent(doneTokens.get(token));
+    const isCommitted = token !== undefined && isRecent(committedTokens.get(token));
     const demands = writes.map((write): Demand => {
-      const before = stored.get(nameOf(write));
+      const before = stored.get(itemId(write));
       const { table, pk } = write;
-      // A transaction that was made is only read again.
-      if (isDone) return { kind: 'Read', table, pk, units: readUnits(itemBytes(before), 'transactional') };
+      // DynamoDB only reads the items when the token belongs to a committed transaction.
+      if (isCommitted) return { kind: 'Read', table, pk, units: readUnits(itemBytes(before), 'transactional') };
       const after = write.update ? bytesAfterUpdate(write.update, before) : itemBytes(write.item);
       return { kind: 'Write', table, pk, units: writeUnits(Math.max(itemBytes(before), after), transactional) };
     });
-    const answer = await makeUnlessThrottled(call, demands, make);
-    if (token !== undefined && !isDone && answer.status === 200) {
-      // The oldest come first.
-      for (const [each, doneAt] of doneTokens) {
-        if (isRecent(doneAt)) break;
-        doneTokens.delete(each);
+    const response = await forwardUnlessThrottled(call, demands, forward);
+    if (token !== undefined && !isCommitted && response.status === 200) {
+      for (const [other, committedAt] of committedTokens) {
+        if (isRecent(committedAt)) break;
+        committedTokens.delete(other);
       }
-      doneTokens.set(token, now());
+      committedTokens.set(token, now());
     }
-    return answer;
+    return response;
   }
 
-  /** DynamoDB learns what a read costs by reading: it is admitted for the least that it can cost, and charged the rest. */
-  async function meterKeyRead(...[call, make, batchGetItem]: Parameters<Meter>): Promise<AwsResponse> {
+  /** The cost of a read is known only afterwards: it is admitted at the minimum cost, then charged the rest. */
+  async function meterKeyRead(...[call, forward, batchGetItem]: Parameters<Meter>): Promise<AwsResponse> {
     const { operation, input } = call;
     const reads = actionsOf(call);
     const modeOf = (table: string): ReadMode => {
@@ -210,25 +217,25 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
       ({ table, pk }): Demand => ({ kind: 'Read', table, pk, units: readUnits(0, modeOf(table)) }),
     );
     const read = new Set<string>();
-    const answer = await makeUnlessThrottled(call, demands, (part) => {
-      for (const key of actionsOf({ operation, input: part })) read.add(nameOf(key));
-      return make(part);
+    const response = await forwardUnlessThrottled(call, demands, (part) => {
+      for (const key of actionsOf({ operation, input: part })) read.add(itemId(key));
+      return forward(part);
     });
-    if (answer.status !== 200 || read.size === 0) return answer;
-    // What a projection leaves out is read, and costs, all the same.
+    if (response.status !== 200 || read.size === 0) return response;
+    // A read costs the whole item, including attributes that a projection omits.
     const items = JSON.stringify(input).includes('"ProjectionExpression":')
       ? await storedItems(reads, batchGetItem)
-      : itemsIn(operation, reads, parsed(answer));
+      : itemsIn(operation, reads, parsedBody(response));
     for (const [index, demand] of demands.entries()) {
       const key = reads[index];
-      if (!key || !read.has(nameOf(key))) continue;
-      charge(demand, readUnits(itemBytes(items.get(nameOf(key))), modeOf(key.table)) - demand.units);
+      if (!key || !read.has(itemId(key))) continue;
+      charge(demand, readUnits(itemBytes(items.get(itemId(key))), modeOf(key.table)) - demand.units);
     }
-    return answer;
+    return response;
   }
 
-  /** A Query reads one partition key; a page of a Scan reads those that it returns, the first where the last page ended. */
-  async function meterPage(...[call, make]: Parameters<Meter>): Promise<AwsResponse> {
+  /** A Query reads one partition key. A page of a Scan starts at the key where the previous page ended. */
+  async function meterPage(...[call, forward]: Parameters<Meter>): Promise<AwsResponse> {
     const { operation, input } = call;
     const table = String(input.TableName);
     const lastKey = input.ExclusiveStartKey as Record<string, { S?: string }> | undefined;
@@ -242,21 +249,21 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     const exceeded = takeAll([least]);
     if (exceeded.some(isExceeded)) return throttled(operation, [least], exceeded);
 
-    const isAsked = (input.ReturnConsumedCapacity ?? 'NONE') !== 'NONE';
-    // A filter or a projection hides what was read, so the engine is asked; it computes sizes by the same rules.
-    const answer = await make(isAsked ? input : { ...input, ReturnConsumedCapacity: 'TOTAL' });
-    if (answer.status !== 200) return answer;
-    const { ConsumedCapacity, ...body } = parsed(answer);
+    const isRequested = (input.ReturnConsumedCapacity ?? 'NONE') !== 'NONE';
+    // Filters and projections hide items that were read, so the engine computes the cost, by the same rules.
+    const response = await forward(isRequested ? input : { ...input, ReturnConsumedCapacity: 'TOTAL' });
+    if (response.status !== 200) return response;
+    const { ConsumedCapacity, ...body } = parsedBody(response);
     const { CapacityUnits } = ConsumedCapacity as { CapacityUnits: number };
     if (operation === 'Query') charge(least, CapacityUnits - least.units);
     else {
       charge(least, -least.units);
       chargeScan(table, CapacityUnits, (body.Items ?? []) as Item[]);
     }
-    return isAsked ? answer : { ...answer, body };
+    return isRequested ? response : { ...response, body };
   }
 
-  /** A Scan costs the table what the page costs, and each partition key its share of what was returned. */
+  /** Charges the table for the whole page, and each partition key for its share of the returned bytes. */
   function chargeScan(table: string, units: number, items: readonly Item[]): void {
     charge({ kind: 'Read', table, pk: undefined, units });
     const total = items.reduce((bytes, item) => bytes + itemBytes(item), 0);
@@ -278,7 +285,7 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     Query: meterPage,
     Scan: meterPage,
   };
-  return (call, make, batchGetItem) => meters[call.operation]?.(call, make, batchGetItem) ?? make(call.input);
+  return (call, forward, batchGetItem) => meters[call.operation]?.(call, forward, batchGetItem) ?? forward(call.input);
 }
 
 const isExceeded = (limits: readonly Limit[] | undefined): boolean => limits !== undefined && limits.length > 0;
@@ -294,7 +301,7 @@ const BATCH_MESSAGE =
   'The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning ' +
   'level with the UpdateTable API.';
 
-const refusal = (name: string, message: string, reasons: Record<string, unknown>): AwsResponse => ({
+const errorResponse = (name: string, message: string, reasons: Record<string, unknown>): AwsResponse => ({
   status: 400,
   body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message, ...reasons },
 });

@@ -5,50 +5,49 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** A running DynamoDB engine. */
 export interface Engine {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT = 10_000;
+const START_TIMEOUT_MS = 10_000;
 
 /**
- * Starts the embedded engine on a file, or in memory; `AWS_ENDPOINT_URL_DYNAMODB` names another one instead.
- * `onStart` is told its process at once, and `onEnd` is called when it ends by itself.
+ * Starts the embedded engine on a file or in memory, unless `AWS_ENDPOINT_URL_DYNAMODB` names another engine.
+ * `onStart` receives the pid as soon as the process exists; `onEnd` is called if it exits unexpectedly.
  */
 export async function startEngine(
   file: string | undefined,
   onStart: (pid: number | undefined) => void,
   onEnd: (reason: string) => void,
 ): Promise<Engine> {
-  const other = process.env.AWS_ENDPOINT_URL_DYNAMODB;
-  if (other) return { url: other, stop: async () => undefined };
+  const externalUrl = process.env.AWS_ENDPOINT_URL_DYNAMODB;
+  if (externalUrl) return { url: externalUrl, stop: async () => undefined };
 
-  const binary = embedded();
-  // Another process may take the free port first; then the engine exits with 1, and the next port is tried.
+  const binary = embeddedBinary();
+  // Another process may take the free port first; the engine then exits, and the loop tries another port.
   for (let tries = 1; ; tries++) {
     const port = await freePort();
     const child = spawn(binary, ['--host', '127.0.0.1', '--port', String(port), ...(file ? ['--db-path', file] : [])], {
       stdio: ['ignore', 'ignore', 'pipe'],
-      // A group of its own: Ctrl-C in a terminal is for the service, which still needs its engine to answer what it has begun.
+      // A separate process group: Ctrl-C must not stop the engine before the service has finished its requests.
       detached: true,
     });
     onStart(child.pid);
     let errors = '';
     child.stderr.on('data', (text) => (errors = (errors + text).slice(-2000)));
     const url = `http://127.0.0.1:${port}`;
-    if (await answers(url, child)) return running(url, child, () => onEnd(errors));
-    if (tries === 3) throw new Error(`The DynamoDB engine does not start. ${errors}`);
+    if (await isReady(url, child)) return running(url, child, () => onEnd(errors));
+    if (tries === 3) throw new Error(`The DynamoDB engine did not start. ${errors}`);
   }
 }
 
 function running(url: string, child: ChildProcess, onEnd: () => void): Engine {
   let stopping = false;
   child.on('exit', () => stopping || onEnd());
-  // However this process ends, short of SIGKILL, the engine does not stay behind.
-  const endWithUs = () => child.kill('SIGKILL');
-  process.on('exit', endWithUs);
+  // Stops the engine on every exit of this process except SIGKILL.
+  const killEngine = () => child.kill('SIGKILL');
+  process.on('exit', killEngine);
   return {
     url,
     async stop() {
@@ -56,29 +55,29 @@ function running(url: string, child: ChildProcess, onEnd: () => void): Engine {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill('SIGTERM');
       await once(child, 'exit');
-      process.off('exit', endWithUs);
+      process.off('exit', killEngine);
     },
   };
 }
 
-function embedded(): string {
+function embeddedBinary(): string {
   try {
     const manifest = createRequire(import.meta.url).resolve('@dynoxide/linux-x64/package.json');
     return join(manifest, '../dynoxide');
   } catch {
     throw new Error(
       `There is no embedded DynamoDB engine for ${process.platform} ${process.arch}. Start another one, for example ` +
-        'DynamoDB Local, and name it: AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:8000 npm start',
+        'DynamoDB Local, and set its address: AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:8000 npm start',
     );
   }
 }
 
-/** Whether the engine answers; a probe alone could meet the server that has taken the port. */
-async function answers(url: string, child: ChildProcess): Promise<boolean> {
-  const until = Date.now() + START_TIMEOUT;
-  while (child.exitCode === null && Date.now() < until) {
+/** Also checks that the process is alive: the response could come from another server that has taken the port. */
+async function isReady(url: string, child: ChildProcess): Promise<boolean> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (child.exitCode === null && Date.now() < deadline) {
     await wait(10);
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       method: 'POST',
       headers: {
         'Content-Type': 'application/x-amz-json-1.0',
@@ -89,7 +88,7 @@ async function answers(url: string, child: ChildProcess): Promise<boolean> {
       },
       body: '{}',
     }).catch(() => undefined);
-    if (answer?.ok) return child.exitCode === null;
+    if (response?.ok) return child.exitCode === null;
   }
   child.kill('SIGKILL');
   return false;

@@ -1,63 +1,62 @@
 /*
- * The size of an item, and what it costs to read or write it. Sources: "Item sizes and formats" and "Read and write
+ * Item sizes and the capacity units of reads and writes. Sources: "Item sizes and formats" and "Read and write
  * operations" in the DynamoDB Developer Guide; docs/adr/0003-local-cloud-runs-the-template.md links them.
  */
 
-/** An attribute value as it is on the wire: one type and what it holds. */
+/** An attribute value in wire format: a single property from type to content. */
 export type Value = Readonly<Record<string, unknown>>;
 export type Item = Readonly<Record<string, Value>>;
 
-/** A read that is not transactional is strongly or eventually consistent. */
 export type ReadMode = 'eventual' | 'strong' | 'transactional';
 
 const UNITS_PER_READ = { eventual: 0.5, strong: 1, transactional: 2 } satisfies Record<ReadMode, number>;
 const BYTES_PER_READ_UNIT = 4096;
 const BYTES_PER_WRITE_UNIT = 1024;
 
-/** What it costs to read this many bytes; an item that does not exist costs as much as the smallest one. */
+/** Reading an item that does not exist costs as much as the smallest item. */
 export const readUnits = (bytes: number, mode: ReadMode): number =>
   Math.max(1, Math.ceil(bytes / BYTES_PER_READ_UNIT)) * UNITS_PER_READ[mode];
 
-/** What it costs to write or check an item; a transaction writes twice, to prepare and to commit. */
+/** The cost of a write or condition check; a transaction writes twice, to prepare and to commit. */
 export const writeUnits = (bytes: number, transactional: boolean): number =>
   Math.max(1, Math.ceil(bytes / BYTES_PER_WRITE_UNIT)) * (transactional ? 2 : 1);
 
 const utf8Bytes = (text: string): number => Buffer.byteLength(text, 'utf8');
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-/** The size of an item, names included; 0 for one that does not exist. */
+/** Includes the attribute names. The size of an item that does not exist is 0. */
 export const itemBytes = (item: Item | undefined): number =>
   sum(Object.entries(item ?? {}).map(([name, value]) => utf8Bytes(name) + valueBytes(value)));
 
 function valueBytes(value: Value): number {
-  const [[type, held] = []] = Object.entries(value);
+  const [[type, content] = []] = Object.entries(value);
   switch (type) {
     case 'S':
-      return utf8Bytes(held as string);
+      return utf8Bytes(content as string);
     case 'N':
-      return numberBytes(held as string);
+      return numberBytes(content as string);
     case 'B':
-      return Buffer.byteLength(held as string, 'base64');
+      return Buffer.byteLength(content as string, 'base64');
     case 'SS':
     case 'NS':
     case 'BS':
-      return sum((held as string[]).map((element) => valueBytes({ [type.slice(0, 1)]: element })));
+      return sum((content as string[]).map((element) => valueBytes({ [type.slice(0, 1)]: element })));
     case 'L':
-      return 3 + sum((held as Value[]).map((element) => 1 + valueBytes(element)));
+      return 3 + sum((content as Value[]).map((element) => 1 + valueBytes(element)));
     case 'M':
-      return 3 + Object.keys(held as Item).length + itemBytes(held as Item);
+      return 3 + Object.keys(content as Item).length + itemBytes(content as Item);
     default:
       return 1; // BOOL and NULL
   }
 }
 
-/** One byte for two significant digits, and one more. */
+/** One byte per two significant digits, plus one. */
 function numberBytes(text: string): number {
   const [digits = ''] = text.replace(/[-+.]/g, '').split(/e/i);
   return Math.ceil(digits.replace(/^0+|0+$/g, '').length / 2) + 1;
 }
 
-/** The parts of an Update that decide on the size of the item. */
+/** The parameters of an Update that determine the size of the item. */
 export interface Update {
   readonly Key?: Item;
   readonly UpdateExpression?: string;
@@ -66,8 +65,8 @@ export interface Update {
 }
 
 /**
- * The size of an item after an Update: exact when it sets attributes to values, removes them, or adds new members to a
- * set. Whatever else it refers to counts as if it came on top of the item, and so never as too little.
+ * The size of an item after an Update. It is exact if the Update only sets attributes to values, removes attributes, or
+ * adds new members to a set. The operands of other actions are added to the item's size, so it is never too low.
  */
 export function bytesAfterUpdate(update: Update, before: Item | undefined): number {
   const { Key, UpdateExpression = '', ExpressionAttributeNames = {}, ExpressionAttributeValues = {} } = update;
@@ -76,8 +75,8 @@ export function bytesAfterUpdate(update: Update, before: Item | undefined): numb
     const value = ExpressionAttributeValues[operand] ?? before?.[ExpressionAttributeNames[operand] ?? operand];
     return value ? valueBytes(value) : 0;
   };
-  let bytesOnTop = 0;
-  // The keywords are reserved words: no attribute that is named in place can be mistaken for one.
+  let extraBytes = 0;
+  // These keywords are reserved words, so no attribute name in the expression can equal one.
   const [, ...clauses] = UpdateExpression.split(/(?<![#:\w.])(SET|REMOVE|ADD|DELETE)(?=\s)/i);
   for (let index = 0; index < clauses.length; index += 2) {
     const keyword = clauses[index]?.toUpperCase();
@@ -89,9 +88,9 @@ export function bytesAfterUpdate(update: Update, before: Item | undefined): numb
       else if (keyword === 'SET' && value && !/[.[]/.test(path)) after[name] = value;
       else if (keyword !== 'DELETE') {
         const operandBytes = (operands.match(/[#:]?\w+/g) ?? []).map(bytesOf);
-        bytesOnTop += sum(operandBytes) + (name in after ? 0 : utf8Bytes(name));
+        extraBytes += sum(operandBytes) + (name in after ? 0 : utf8Bytes(name));
       }
     }
   }
-  return itemBytes(after) + bytesOnTop;
+  return itemBytes(after) + extraBytes;
 }

@@ -1,7 +1,6 @@
 import type { AwsResponse } from '../calls/aws-call.ts';
 import type { State } from '../state/state.ts';
 
-/** A mail as SES was asked to send it. */
 export interface Mail {
   readonly time: string;
   readonly from: string;
@@ -10,7 +9,8 @@ export interface Mail {
   readonly text: string;
 }
 
-interface Simple {
+/** The part of the SendEmail input that the functions use. */
+interface SendEmailInput {
   readonly FromEmailAddress: string;
   readonly Destination: { readonly ToAddresses: string[] };
   readonly Content: {
@@ -22,15 +22,15 @@ interface Simple {
 }
 
 const FILE = 'mailbox.json';
-const MOST = 200;
+const MAX_MAILS = 200;
 
-/** SES and all mailboxes of the world in one: what is sent stays here, to be read in a browser or as JSON. */
+/** Stores mails instead of sending them; a browser shows them as a page or as JSON. */
 export function localMailbox(state: State) {
   const mails: Mail[] = JSON.parse(state.read(FILE) ?? '[]');
   return {
     mails,
     send(input: Record<string, unknown>): AwsResponse {
-      const { FromEmailAddress: from, Destination, Content } = input as unknown as Simple;
+      const { FromEmailAddress: from, Destination, Content } = input as unknown as SendEmailInput;
       const { Subject, Body } = Content.Simple;
       mails.push({
         time: new Date().toISOString(),
@@ -39,17 +39,16 @@ export function localMailbox(state: State) {
         subject: Subject.Data,
         text: Body.Text.Data,
       });
-      if (mails.length > MOST) mails.shift();
+      if (mails.length > MAX_MAILS) mails.shift();
       state.write(FILE, JSON.stringify(mails));
       return { status: 200, body: { MessageId: `local-${mails.length}` } };
     },
-    /** The page that a browser shows. */
     page(): string {
       const shown = mails.toReversed().map(
         ({ time, from, to, subject, text }) => `<article>
-<h2>${asHtml(subject)}</h2>
-<p class="envelope">${asHtml(from)} → ${asHtml(to.join(', '))}, <time>${asHtml(time)}</time></p>
-<pre>${linked(asHtml(text))}</pre>
+<h2>${escapeHtml(subject)}</h2>
+<p class="envelope">${escapeHtml(from)} → ${escapeHtml(to.join(', '))}, <time>${escapeHtml(time)}</time></p>
+<pre>${withLinks(escapeHtml(text))}</pre>
 </article>`,
       );
       return PAGE.replace('{mails}', () => shown.join('\n') || '<p>No mail yet.</p>');
@@ -58,8 +57,9 @@ export function localMailbox(state: State) {
 }
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const asHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
-const linked = (html: string): string => html.replace(/https?:\/\/[^\s<]+/g, (link) => `<a href="${link}">${link}</a>`);
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
+const withLinks = (html: string): string =>
+  html.replace(/https?:\/\/[^\s<]+/g, (link) => `<a href="${link}">${link}</a>`);
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -74,7 +74,7 @@ const PAGE = `<!doctype html>
   pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit }
 </style>
 <h1>Mailbox of the local cloud</h1>
-<p>Nothing leaves this machine. The same as <a href="/mailbox.json">JSON</a>.</p>
+<p>Nothing leaves this machine. The same mails as <a href="/mailbox.json">JSON</a>.</p>
 {mails}
 </html>
 `;
