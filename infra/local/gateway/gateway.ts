@@ -7,7 +7,7 @@ import { ACCOUNT } from '../stack/template.ts';
 
 /** The HTTP API as the template describes it. */
 export interface Api {
-  /** Route keys, each with the name of its function. */
+  /** The function name of each route key. */
   readonly routes: ReadonlyMap<string, string>;
   readonly cors: Cors | undefined;
 }
@@ -27,8 +27,8 @@ interface Match {
   readonly parameters: Record<string, string>;
 }
 
-/** What API Gateway answers itself. */
-const SAYS = {
+/** The messages of the responses that API Gateway sends itself. */
+const MESSAGES = {
   400: 'Bad Request',
   404: 'Not Found',
   413: 'Request Entity Too Large',
@@ -37,27 +37,28 @@ const SAYS = {
   503: 'Service Unavailable',
 } as const;
 
-const LARGEST_BODY = 10 * 1024 * 1024;
-const LARGEST_HEAD = 10_240;
-const INTEGRATION_TIMEOUT = 30_000;
+// The quotas of HTTP APIs in the API Gateway Developer Guide.
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+const MAX_HEAD_BYTES = 10_240;
+const INTEGRATION_TIMEOUT_MS = 30_000;
 
 /**
- * An HTTP API of API Gateway, payload format 2.0, on loopback. It does not imitate throttling, access logs and custom
- * domains. `api` is asked at each request, so that a new template takes effect at once.
+ * An API Gateway HTTP API with payload format 2.0 on the loopback address. It does not emulate throttling, access logs
+ * and custom domains. `api` is read at each request, so a new deployment takes effect immediately.
  */
 export async function startGateway(port: number, api: () => Api, invoke: Invoke, onError: (error: string) => void) {
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { routes, cors } = api();
     const requestId = randomUUID();
-    const corsHeaders = cors ? allowed(cors, req) : {};
-    const say = (status: keyof typeof SAYS) =>
+    const corsHeaders = cors ? corsHeadersFor(cors, req) : {};
+    const respond = (status: keyof typeof MESSAGES) =>
       send(
         req,
         res,
         {
           statusCode: status,
           headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify({ message: SAYS[status] }),
+          body: JSON.stringify({ message: MESSAGES[status] }),
         },
         { ...corsHeaders, 'apigw-requestid': requestId },
       );
@@ -65,28 +66,28 @@ export async function startGateway(port: number, api: () => Api, invoke: Invoke,
     if (cors && req.method === 'OPTIONS')
       return send(req, res, { statusCode: 204 }, { ...corsHeaders, 'apigw-requestid': requestId });
     const head = req.rawHeaders.reduce((size, part) => size + part.length, (req.url ?? '').length);
-    if (head > LARGEST_HEAD) return say(431);
+    if (head > MAX_HEAD_BYTES) return respond(431);
     const [rawPath = '/', ...query] = (req.url ?? '/').split('?');
     let match: Match | undefined;
     let path: string;
     try {
       path = decodeURIComponent(rawPath);
-      match = find(routes, req.method ?? 'GET', rawPath);
+      match = matchRoute(routes, req.method ?? 'GET', rawPath);
     } catch {
-      return say(400);
+      return respond(400);
     }
-    if (!match) return say(404);
-    const body = await bodyOf(req);
-    if (!body) return say(413);
+    if (!match) return respond(404);
+    const body = await readBody(req);
+    if (!body) return respond(413);
 
     const event = eventOf(req, match, path, query.join('?'), body, requestId);
     try {
-      const answer = await within(INTEGRATION_TIMEOUT, invoke(match.name, event, requestId));
-      if (answer === undefined) return say(503);
-      send(req, res, answer as APIGatewayProxyStructuredResultV2, { ...corsHeaders, 'apigw-requestid': requestId });
+      const response = await withTimeout(INTEGRATION_TIMEOUT_MS, invoke(match.name, event, requestId));
+      if (response === undefined) return respond(503);
+      send(req, res, response as APIGatewayProxyStructuredResultV2, { ...corsHeaders, 'apigw-requestid': requestId });
     } catch (error) {
       onError(error instanceof Error ? error.message : String(error));
-      say(500);
+      respond(500);
     }
   }
 
@@ -96,59 +97,59 @@ export async function startGateway(port: number, api: () => Api, invoke: Invoke,
       res.destroy();
     });
   });
-  // With fewer in line, the kernel would have the next wait for a second before they try again.
+  // When the backlog is full, the kernel drops connection attempts, and clients retry only after a second.
   server.listen({ port, host: '127.0.0.1', backlog: 4096 });
   await once(server, 'listening');
   const address = server.address() as { port: number };
 
   return {
     url: `http://127.0.0.1:${address.port}`,
-    /** Answers what it has begun, for a while, and takes nothing more. */
-    async stop(grace: number) {
+    /** Accepts no more connections, and gives requests in flight this many milliseconds to finish. */
+    async stop(graceMs: number) {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
-      const timer = setTimeout(() => server.closeAllConnections(), grace);
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       await closed;
       clearTimeout(timer);
     },
   };
 }
 
-/** The route with the most fixed segments; parameters are decoded once, as API Gateway does. */
-function find(routes: ReadonlyMap<string, string>, method: string, rawPath: string): Match | undefined {
+/** The most specific route, with the most literal segments. Like API Gateway, it decodes path parameters once. */
+function matchRoute(routes: ReadonlyMap<string, string>, method: string, rawPath: string): Match | undefined {
   const segments = rawPath.split('/');
-  let best: (Match & { fixed: number }) | undefined;
+  let best: (Match & { literals: number }) | undefined;
   for (const [routeKey, name] of routes) {
     const [routeMethod, routePath = ''] = routeKey.split(' ');
     const pattern = routePath.split('/');
     if (routeMethod !== method || pattern.length !== segments.length) continue;
     const parameters: Record<string, string> = {};
-    let fixed = 0;
-    const fits = pattern.every((part, index) => {
+    let literals = 0;
+    const matches = pattern.every((part, index) => {
       const segment = segments[index] as string;
       if (!part.startsWith('{')) {
-        fixed++;
+        literals++;
         return part === segment;
       }
       parameters[part.slice(1, -1)] = decodeURIComponent(segment);
       return segment !== '';
     });
-    if (fits && (!best || fixed > best.fixed)) best = { routeKey, name, parameters, fixed };
+    if (matches && (!best || literals > best.literals)) best = { routeKey, name, parameters, literals };
   }
   return best;
 }
 
-async function bodyOf(req: IncomingMessage): Promise<Buffer | undefined> {
+async function readBody(req: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of req) {
     size += chunk.length;
-    if (size <= LARGEST_BODY) chunks.push(chunk);
+    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
   }
-  return size > LARGEST_BODY ? undefined : Buffer.concat(chunks);
+  return size > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks);
 }
 
-/** As Apache's common log format has it: 20/Nov/2026:09:47:44 +0000. */
+/** The time in the Common Log Format: 20/Nov/2026:09:47:44 +0000. */
 function clfTime(date: Date): string {
   const [, day, month, year, time] = date.toUTCString().split(' ');
   return `${day}/${month}/${year}:${time} +0000`;
@@ -209,7 +210,7 @@ function eventOf(
   };
 }
 
-function allowed(cors: Cors, req: IncomingMessage): Record<string, string> {
+function corsHeadersFor(cors: Cors, req: IncomingMessage): Record<string, string> {
   const { origin } = req.headers;
   if (!origin || !cors.AllowOrigins?.includes(origin)) return {};
   const preflight = req.method === 'OPTIONS' && 'access-control-request-method' in req.headers;
@@ -229,26 +230,26 @@ function send(
   req: IncomingMessage,
   res: ServerResponse,
   { statusCode = 200, headers = {}, body = '', isBase64Encoded }: APIGatewayProxyStructuredResultV2,
-  more: Record<string, string>,
+  extraHeaders: Record<string, string>,
 ): void {
-  // An answer before the whole body has come would be lost on a connection that is then cut off.
+  // Without reading the rest of the body, closing the connection could discard the response before it arrives.
   req.resume();
   const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
   res.writeHead(statusCode, {
     ...(headers as Record<string, string>),
-    ...more,
+    ...extraHeaders,
     ...(statusCode !== 204 && { 'Content-Length': bytes.length }),
   });
   res.end(req.method === 'HEAD' || statusCode === 204 ? undefined : bytes);
 }
 
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
+async function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), milliseconds);
+  const timedOut = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), timeoutMs);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timedOut]);
   } finally {
     clearTimeout(timer);
   }

@@ -2,7 +2,7 @@ import { enableCompileCache, flushCompileCache } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/* The runtime inside a worker: it loads a function's bundle, as Lambda does in a cold start, and then serves one event at a time. */
+/* The Lambda runtime in a worker thread: loads a function's bundle (cold start), then handles one event at a time. */
 
 export interface WorkerData {
   readonly file: string;
@@ -10,7 +10,6 @@ export interface WorkerData {
   readonly memory: string;
 }
 
-/** What the worker is told, and what it says. */
 export interface Invocation {
   readonly event: unknown;
   readonly requestId: string;
@@ -20,9 +19,9 @@ export type Report = { readonly ready: true } | { readonly result: unknown } | {
 
 const { file, name, memory } = workerData as WorkerData;
 const port = parentPort as NonNullable<typeof parentPort>;
-const say = (report: Report): void => port.postMessage(report);
+const send = (report: Report): void => port.postMessage(report);
 
-// Every instance compiles the same bundle; and an instance is ended, and never gets to write its cache at the end.
+// All instances of a function share the cache. Workers are terminated, so Node would never write it at their exit.
 enableCompileCache();
 const { handler } = await import(pathToFileURL(file).href);
 flushCompileCache();
@@ -37,10 +36,10 @@ port.on('message', async ({ event, requestId, timeout }: Invocation) => {
     getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
   };
   try {
-    say({ result: await handler(event, context) });
+    send({ result: await handler(event, context) });
   } catch (error) {
-    say({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    send({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });
 
-say({ ready: true });
+send({ ready: true });

@@ -16,7 +16,7 @@ export interface FunctionConfig {
   readonly memory: number;
 }
 
-/** Who makes a call to AWS: the function, and whether it is serving a request. */
+/** The caller of an AWS API: a function, and the state of its instance. */
 export interface Identity {
   readonly name: string;
   readonly state: State;
@@ -30,50 +30,50 @@ interface Instance {
   readonly accessKey: string;
   state: State;
   lastUsed: number;
-  /** Runs older code than there is by now: it serves no further request. */
+  /** Runs outdated code, so it must not handle further requests. */
   stale: boolean;
-  /** Who waits for what it says next. */
+  /** Receives the next report of the worker. */
   listener: ((report: Report) => void) | undefined;
 }
 
-/** The runtime as JavaScript: to strip its types in each worker anew would be a third of a cold start. */
+/** The runtime as JavaScript: stripping its types in each worker would take a third of a cold start. */
 const RUNTIME = new URL(
   `data:text/javascript,${encodeURIComponent(
     transformSync(readFileSync(new URL('./function-worker.ts', import.meta.url), 'utf8'), { loader: 'ts' }).code,
   )}`,
 );
 
-const MOST_PER_FUNCTION = 8;
-/** More than there are functions: an instance that is ended makes room, and the next request pays for a cold start. */
-const MOST_IN_ALL = 48;
+const MAX_INSTANCES_PER_FUNCTION = 8;
+/** Exceeds the number of functions. At the limit, a new instance replaces the least recently used idle one. */
+const MAX_INSTANCES = 48;
 
-/** What Lambda gives a cold start, in milliseconds. */
-const INIT_TIMEOUT = 10_000;
+/** Lambda's limit for the init phase. */
+const INIT_TIMEOUT_MS = 10_000;
 
-/** The functions of a stack, as Lambda runs them: each instance serves one request at a time, in its own environment. */
+/** Runs functions as Lambda does: each instance handles one request at a time and has its own environment. */
 export interface Functions {
-  /** Fails when the function does, or when it takes longer than its timeout. */
+  /** Rejects if the function throws or exceeds its timeout. */
   invoke(name: string, event: unknown, requestId: string): Promise<unknown>;
-  /** Who holds this access key; every instance has its own. */
+  /** The function that an access key belongs to; every instance has its own key. */
   identify(accessKey: string): Identity | undefined;
-  /** Ends the instance with this access key in the middle of what it does. */
+  /** Terminates the instance with this access key immediately. */
   kill(accessKey: string): void;
-  /** Lets go of all instances once they are idle, so that the next requests run the bundles as they are now. */
+  /** Terminates each instance as soon as it is idle, so that the next requests run the current bundles. */
   recycle(): void;
-  /** Runs these functions instead; requests that have begun end on the instance that they began on. */
+  /** Replaces all functions; requests in flight finish on their old instances. */
   replace(configs: readonly FunctionConfig[]): void;
   stop(): Promise<void>;
 }
 
-/** Runs functions on first use; `endpoint` is where AWS is, `onLine` gets each line that they print. */
+/** Starts instances on demand. `endpoint` is the URL of the AWS APIs; `onLine` receives each line of their output. */
 export function runFunctions(
   configs: readonly FunctionConfig[],
   { endpoint, region, onLine }: { endpoint: string; region: string; onLine: (line: string) => void },
 ): Functions {
   const instances = new Set<Instance>();
-  /** They may go on for a moment. */
+  /** By access key. Calls of a killed instance may still arrive for a moment. */
   const killed = new Map<string, Identity>();
-  const waiting: { name: string; go: (instance: Instance | undefined) => void }[] = [];
+  const queue: { name: string; resolve: (instance: Instance | undefined) => void }[] = [];
   let byName = new Map(configs.map((config) => [config.name, config]));
   let stopped = false;
 
@@ -106,33 +106,33 @@ export function runFunctions(
     worker.on('error', (error) =>
       fail(instance, error instanceof Error ? (error.stack ?? error.message) : String(error)),
     );
-    worker.on('exit', () => fail(instance, `${config.name} has ended`));
+    worker.on('exit', () => fail(instance, `${config.name} has exited`));
     return instance;
   }
 
   function fail(instance: Instance, error: string): void {
     instances.delete(instance);
     instance.listener?.({ error });
-    serveWaiting();
+    dispatchQueue();
   }
 
-  function end(instance: Instance, error = `${instance.config.name} was ended`): void {
+  function terminate(instance: Instance, error = `${instance.config.name} was terminated`): void {
     fail(instance, error);
     void instance.worker.terminate();
   }
 
-  /** An instance for one request, which nobody else gets meanwhile; undefined when all that there may be are busy. */
-  function take(name: string): Instance | undefined {
+  /** Reserves an instance for one request; undefined if all are busy and no more may start. */
+  function acquire(name: string): Instance | undefined {
     const config = byName.get(name);
     if (!config) throw new Error(`There is no function ${name}`);
-    const own = [...instances].filter((instance) => instance.config.name === name && !instance.stale);
-    const idle = own.find(({ state }) => state === 'idle');
+    const candidates = [...instances].filter((instance) => instance.config.name === name && !instance.stale);
+    const idle = candidates.find(({ state }) => state === 'idle');
     if (idle) {
       idle.state = 'busy';
       return idle;
     }
-    if (own.length >= MOST_PER_FUNCTION) return undefined;
-    if (instances.size >= MOST_IN_ALL) {
+    if (candidates.length >= MAX_INSTANCES_PER_FUNCTION) return undefined;
+    if (instances.size >= MAX_INSTANCES) {
       const [oldest] = [...instances].filter(({ state }) => state === 'idle').sort((a, b) => a.lastUsed - b.lastUsed);
       if (!oldest) return undefined;
       instances.delete(oldest);
@@ -141,72 +141,71 @@ export function runFunctions(
     return start(config);
   }
 
-  function serveWaiting(): void {
-    for (const entry of [...waiting]) {
-      const instance = stopped || !byName.has(entry.name) ? undefined : take(entry.name);
+  function dispatchQueue(): void {
+    for (const entry of [...queue]) {
+      const instance = stopped || !byName.has(entry.name) ? undefined : acquire(entry.name);
       if (!instance && !stopped) continue;
-      waiting.splice(waiting.indexOf(entry), 1);
-      entry.go(instance);
+      queue.splice(queue.indexOf(entry), 1);
+      entry.resolve(instance);
     }
   }
 
-  /** What the instance says next. */
-  function next(instance: Instance, invocation?: Invocation): Promise<Report> {
+  function nextReport(instance: Instance, invocation?: Invocation): Promise<Report> {
     return new Promise((resolve) => {
-      if (!instances.has(instance)) return resolve({ error: `${instance.config.name} has ended` });
+      if (!instances.has(instance)) return resolve({ error: `${instance.config.name} has exited` });
       instance.listener = resolve;
       if (invocation) instance.worker.postMessage(invocation);
     });
   }
 
-  /** Ends an instance that does not say anything in time. */
-  async function within(milliseconds: number, instance: Instance, report: Promise<Report>): Promise<Report> {
-    const late = `${instance.config.name} timed out after ${milliseconds / 1000} seconds`;
-    const timer = setTimeout(() => end(instance, late), milliseconds);
+  /** Terminates an instance that does not report in time. */
+  async function withTimeout(timeoutMs: number, instance: Instance, report: Promise<Report>): Promise<Report> {
+    const timedOut = `${instance.config.name} timed out after ${timeoutMs / 1000} seconds`;
+    const timer = setTimeout(() => terminate(instance, timedOut), timeoutMs);
     return report.finally(() => clearTimeout(timer));
   }
 
-  const holderOf = (accessKey: string): Instance | undefined =>
+  const instanceWith = (accessKey: string): Instance | undefined =>
     [...instances].find((candidate) => candidate.accessKey === accessKey);
 
   return {
     async invoke(name, event, requestId) {
-      const waited = () => new Promise<Instance | undefined>((go) => waiting.push({ name, go }));
-      const instance = take(name) ?? (await waited());
-      if (!instance) throw new Error(`${name} was stopped before it could serve`);
+      const queued = () => new Promise<Instance | undefined>((resolve) => queue.push({ name, resolve }));
+      const instance = acquire(name) ?? (await queued());
+      if (!instance) throw new Error(`${name} was stopped before it could handle the request`);
       if (instance.state === 'starting') {
-        const started = await within(INIT_TIMEOUT, instance, next(instance));
+        const started = await withTimeout(INIT_TIMEOUT_MS, instance, nextReport(instance));
         if ('error' in started) throw new Error(started.error);
         instance.state = 'busy';
       }
 
       const { timeout } = instance.config;
-      const report = await within(timeout, instance, next(instance, { event, requestId, timeout }));
+      const report = await withTimeout(timeout, instance, nextReport(instance, { event, requestId, timeout }));
 
       instance.state = 'idle';
       instance.lastUsed = Date.now();
-      if (instance.stale) end(instance);
-      serveWaiting();
+      if (instance.stale) terminate(instance);
+      dispatchQueue();
       if ('result' in report) return report.result;
-      throw new Error('error' in report ? report.error : `${name} did not answer`);
+      throw new Error('error' in report ? report.error : `${name} did not respond`);
     },
 
     identify(accessKey) {
-      const instance = holderOf(accessKey);
+      const instance = instanceWith(accessKey);
       return instance ? { name: instance.config.name, state: instance.state } : killed.get(accessKey);
     },
 
     kill(accessKey) {
-      const instance = holderOf(accessKey);
+      const instance = instanceWith(accessKey);
       if (!instance) return;
       killed.set(accessKey, { name: instance.config.name, state: 'ended' });
-      end(instance, `${instance.config.name} was killed`);
+      terminate(instance, `${instance.config.name} was killed`);
     },
 
     recycle() {
       for (const instance of instances) {
         instance.stale = true;
-        if (instance.state === 'idle') end(instance);
+        if (instance.state === 'idle') terminate(instance);
       }
     },
 
@@ -217,7 +216,7 @@ export function runFunctions(
 
     async stop() {
       stopped = true;
-      serveWaiting();
+      dispatchQueue();
       await Promise.all([...instances].map(({ worker }) => worker.terminate()));
     },
   };
@@ -232,7 +231,7 @@ function runtimeEnvironment({ name, memory }: FunctionConfig, region: string): R
     AWS_LAMBDA_FUNCTION_NAME: name,
     AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memory),
     AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
-    // Lambda has neither file; a developer's own must not leak in.
+    // Lambda has neither file; the developer's own must not be read.
     AWS_CONFIG_FILE: '/dev/null',
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
     TZ: ':UTC',
