@@ -8,7 +8,7 @@ import { useGatehouse } from './support/gatehouse.ts';
 /** The ranges of sort keys in which permanent entries were read. */
 const rangesRead: string[][] = [];
 const gatehouse = useGatehouse({
-  around({ operation, input }, make) {
+  intercept({ operation, input }, make) {
     const values = Object.values((input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>);
     const [pk, ...range] = values.map(({ S }) => S ?? '');
     if (operation === 'Query' && pk === 'AUDIT#PERMANENT') rangesRead.push(range);

@@ -4,8 +4,8 @@ import { useGatehouse } from './support/gatehouse.ts';
 
 const calls: string[] = [];
 const gatehouse = useGatehouse({
-  around({ by, operation }, make) {
-    if (by === 'POST /api/authenticate') calls.push(operation);
+  intercept({ functionName, operation }, make) {
+    if (functionName === 'POST /api/authenticate') calls.push(operation);
     return make();
   },
 });

@@ -6,8 +6,8 @@ import { useGatehouse } from './support/gatehouse.ts';
 
 let kmsCalls = 0;
 const gatehouse = useGatehouse({
-  around({ service, by }, make) {
-    if (service === 'KMS' && by) kmsCalls++;
+  intercept({ service, functionName }, make) {
+    if (service === 'KMS' && functionName) kmsCalls++;
     return make();
   },
 });

@@ -197,10 +197,10 @@ async function openMetered(maximum: Maximum | undefined) {
     identify: () => undefined,
     kill: () => undefined,
     mailbox: localMailbox(openMemoryState()),
-    refuses: () => undefined,
+    denialReason: () => undefined,
     tableTags: () => [],
     onLateCall: () => undefined,
-    onRefusal: () => undefined,
+    onDenied: () => undefined,
     holdTransactions: HOLD_MS,
     capacity: maximum && { region, tableMaximum: () => maximum, now },
   });

@@ -8,7 +8,7 @@ import { type Received, useGatehouse } from './support/gatehouse.ts';
 /* Conditional changes: an ETag says which version a client has seen, If-Match that it must still be that one. */
 
 const gate = barrier();
-const gatehouse = useGatehouse({ around: gate.around });
+const gatehouse = useGatehouse({ intercept: gate.intercept });
 let token: string;
 beforeAll(async () => {
   token = await gatehouse.logIn('admin');

@@ -23,7 +23,7 @@ beforeAll(async () => {
   assembly = assemblyOf('dev', changes);
   gatehouse = await startGatehouse({
     assembly,
-    around(call, make) {
+    intercept(call, make) {
       if (call.service === 'SES') sentWith.push(call.input.ConfigurationSetName);
       return make();
     },
@@ -52,7 +52,7 @@ describe('a mail', () => {
     await gatehouse.makeUser('invited', { password: undefined });
 
     expect(sentWith).toEqual(['events', 'events']);
-    expect(gatehouse.cloud.refusedCalls).toEqual([]);
+    expect(gatehouse.cloud.deniedCalls).toEqual([]);
   });
 
   it('is refused where the policy does not allow the configuration set', async () => {
@@ -60,8 +60,8 @@ describe('a mail', () => {
 
     await askForPassword();
 
-    const [refused] = gatehouse.cloud.refusedCalls;
-    expect(refused).toContain('POST /api/account/reset-password/init may not ses:SendEmail on');
+    const [refused] = gatehouse.cloud.deniedCalls;
+    expect(refused).toContain('POST /api/account/reset-password/init is not authorized to perform ses:SendEmail on');
     expect(refused).toContain('configuration-set/events');
   });
 });

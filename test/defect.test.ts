@@ -9,8 +9,8 @@ const QUOTED = JSON.stringify({ Item: { pk: { S: 'USER' }, passwordHash: { S: SE
 /** What the table answers to the next function that reads a user. */
 let instead: AwsResponse | undefined;
 const gatehouse = useGatehouse({
-  async around({ operation, by }, make) {
-    return instead && by && operation === 'GetItem' ? instead : make();
+  async intercept({ operation, functionName }, make) {
+    return instead && functionName && operation === 'GetItem' ? instead : make();
   },
 });
 

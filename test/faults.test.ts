@@ -9,8 +9,8 @@ import { useGatehouse } from './support/gatehouse.ts';
 const faults = openFaults();
 const made: string[] = [];
 const gatehouse = useGatehouse({
-  around: (call, make) =>
-    faults.around(call, () => {
+  intercept: (call, make) =>
+    faults.intercept(call, () => {
       made.push(call.operation);
       return make();
     }),
@@ -76,13 +76,13 @@ describe('a rule', () => {
     service: 'DynamoDB',
     operation: 'GetItem',
     input: { Key: { pk: { S: 'USER' }, sk: { S: '0000000000000001' } } },
-    by: 'PUT /api/users',
+    functionName: 'PUT /api/users',
     kill: () => undefined,
   };
   const strikes = async (rule: Partial<Rule>) => {
     const some = openFaults();
     some.inject([{ fault: 'error-before', ...rule }]);
-    const answer = await some.around(read, async () => ({ status: 200, body: {} }));
+    const answer = await some.intercept(read, async () => ({ status: 200, body: {} }));
     return answer.status === 500;
   };
 
@@ -107,7 +107,7 @@ describe('a rule', () => {
     const some = openFaults();
     some.inject([{ fault: 'conflict' }]);
 
-    const answer = await some.around(read, async () => ({ status: 200, body: 'read' }));
+    const answer = await some.intercept(read, async () => ({ status: 200, body: 'read' }));
 
     expect(answer.body).toBe('read');
   });

@@ -25,21 +25,21 @@ let beforeForgiving: (() => Promise<void>) | undefined;
 /** A password's hash is the one thing of 32 bytes that a MAC is made of. */
 const isHash = (operation: string, input: Record<string, unknown>): boolean =>
   operation === 'GenerateMac' && Buffer.from(String(input.Message), 'base64').length === 32;
-const around: Interceptor = (call, make) => {
-  const { operation, input, by } = call;
+const intercept: Interceptor = (call, make) => {
+  const { operation, input, functionName } = call;
   if (beforeForgiving && JSON.stringify(input).includes('if_not_exists(#n')) {
     const prepare = beforeForgiving;
     beforeForgiving = undefined;
-    return prepare().then(() => faults.around(call, make));
+    return prepare().then(() => faults.intercept(call, make));
   }
-  if (by && operation === 'UpdateItem' && delayUpdates > 0) {
-    return wait(delayUpdates).then(() => faults.around(call, make));
+  if (functionName && operation === 'UpdateItem' && delayUpdates > 0) {
+    return wait(delayUpdates).then(() => faults.intercept(call, make));
   }
-  if (by) calls.push(isHash(operation, input) ? 'hash' : operation);
+  if (functionName) calls.push(isHash(operation, input) ? 'hash' : operation);
   if (onlyForgiving && !JSON.stringify(input).includes('if_not_exists(#n')) return make();
-  return faults.around(call, make);
+  return faults.intercept(call, make);
 };
-const gatehouse = useGatehouse({ around });
+const gatehouse = useGatehouse({ intercept });
 const hashes = () => calls.filter((call) => call === 'hash').length;
 
 afterEach(() => {
@@ -555,7 +555,7 @@ if (LONG) {
     ])('that %s computes more hashes in the same time', { timeout: 60_000 }, async (_, mutations) => {
       const { assembly, remove } = await mutant(mutations);
       try {
-        const broken = await startGatehouse({ assembly, around });
+        const broken = await startGatehouse({ assembly, intercept });
         const { computed, allowed } = await guessAtOnce(broken, 'admin', 100).finally(broken.stop);
 
         expect(computed).toBeGreaterThan(allowed);

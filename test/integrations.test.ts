@@ -5,7 +5,7 @@ import { useGatehouse } from './support/gatehouse.ts';
 
 const calls: AwsCall[] = [];
 const gatehouse = useGatehouse({
-  around(call, make) {
+  intercept(call, make) {
     calls.push(call);
     return make();
   },

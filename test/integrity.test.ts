@@ -27,9 +27,9 @@ let meanwhile: (() => Promise<unknown>) | undefined;
 const READS = new Set(['GetItem', 'TransactGetItems', 'Query']);
 const gatehouse = useGatehouse({
   breaksData: true,
-  async around(call, make) {
-    if (call.by === undefined) calls.push(call);
-    if (meanwhile && READS.has(call.operation) && call.by === undefined) {
+  async intercept(call, make) {
+    if (call.functionName === undefined) calls.push(call);
+    if (meanwhile && READS.has(call.operation) && call.functionName === undefined) {
       const happen = meanwhile;
       meanwhile = undefined;
       const answer = await make();

@@ -14,7 +14,7 @@ describe('one key of tokens takes over from another', () => {
   let outOfUse: unknown;
   beforeAll(async () => {
     gatehouse = await startGatehouse({
-      async around({ operation, input }, make) {
+      async intercept({ operation, input }, make) {
         if (operation === 'GetPublicKey') asked.push(input.KeyId);
         const refused = operation === 'GetPublicKey' && input.KeyId === outOfUse;
         return refused ? { status: 400, body: { __type: 'DisabledException', message: 'It is disabled' } } : make();
@@ -24,7 +24,7 @@ describe('one key of tokens takes over from another', () => {
   });
   afterAll(async () => {
     // A login that is just starting as it was deployed before asks for a key whose right has gone: that, and no more.
-    const refused = gatehouse.cloud.refusedCalls.splice(0);
+    const refused = gatehouse.cloud.deniedCalls.splice(0);
     expect(refused.filter((call) => !call.endsWith(`kms:GetPublicKey on ${outOfUse}`))).toEqual([]);
     await gatehouse.stop();
   });

@@ -19,9 +19,9 @@ let cost: Cost = { calls: 0, units: 0 };
 
 const gatehouse: Gatehouse = await startGatehouse({
   breaksData: true,
-  async around({ by, operation }, make) {
+  async intercept({ functionName, operation }, make) {
     const answer = await make();
-    if (by === 'GET /api/users' && (operation === 'GetItem' || operation === 'Query')) {
+    if (functionName === 'GET /api/users' && (operation === 'GetItem' || operation === 'Query')) {
       const consumed = operation === 'Query' ? JSON.parse(String(answer.body)).ConsumedCapacity?.CapacityUnits : 1;
       cost = { calls: cost.calls + 1, units: cost.units + Number(consumed ?? 0) };
     }

@@ -9,12 +9,12 @@ import { useGatehouse } from './support/gatehouse.ts';
 type Attributes = Record<string, { S?: string; N?: string }>;
 
 const gatehouse = useGatehouse({
-  async around({ operation, input, by }, make) {
+  async intercept({ operation, input, functionName }, make) {
     const pk = (input.ExpressionAttributeValues as Attributes | undefined)?.[':pk']?.S ?? '';
     if (/^AUDIT#\d/.test(pk)) return { status: 200, body: { Items: entries(pk, Number(input.Limit)) } };
     const answer = await make();
     const body = answer.body as Record<string, unknown>;
-    if (!by?.startsWith('GET')) return answer;
+    if (!functionName?.startsWith('GET')) return answer;
     if (operation === 'GetItem' && (input.Key as Attributes).pk?.S === 'TOTAL') {
       return { ...answer, body: { ...body, Item: { ...(body.Item as object), n: { N: '50000' } } } };
     }

@@ -10,7 +10,7 @@ import { LONG } from './support/long.ts';
 /* Mail that nobody has asked for, or too many have: notices of changed addresses and passwords, and the limit of all mail. */
 
 const faults = openFaults();
-const gatehouse = useGatehouse({ around: faults.around });
+const gatehouse = useGatehouse({ intercept: faults.intercept });
 afterEach(() => faults.inject([]));
 
 const INIT = '/api/account/reset-password/init';

@@ -214,7 +214,7 @@ describe('keys with several values (reference_policies_condition-single-vs-multi
   });
 });
 
-describe('the local cloud does not know, and says so when it reads the policy', () => {
+describe('the local cloud does not support, and says so when it reads the policy', () => {
   it.each([
     ['NotAction', { NotAction: 'a:B' }],
     ['NotResource', { NotResource: '*' }],
@@ -272,7 +272,7 @@ describe('the local cloud does not know, and says so when it reads the policy', 
       { Condition: { 'ForAllValues:StringEquals': { [key]: 'a' } } },
     ]),
   ])('%s', (name, element) => {
-    expect(() => policy({ ...GET, ...element })).toThrow(`The local cloud does not know`);
+    expect(() => policy({ ...GET, ...element })).toThrow('The local cloud does not support');
     expect(() => policy({ ...GET, ...element })).toThrow(name);
   });
 
@@ -297,25 +297,25 @@ describe('a key that the local cloud gives a request', () => {
 });
 
 it('of several statements that allow it the first is the one that was needed', () => {
-  const { allows, rights } = policy({ ...GET, Action: 'a:B' }, { ...GET, Action: 'dynamodb:*' }, GET);
+  const { allows, grants } = policy({ ...GET, Action: 'a:B' }, { ...GET, Action: 'dynamodb:*' }, GET);
 
-  expect(allows(ask())).toEqual([rights[1]]);
+  expect(allows(ask())).toEqual([grants[1]]);
   expect(allows(ask({ action: 'a:C' }))).toBeUndefined();
 });
 
-it('only the rights of one statement count that cover the action, the resource and a key', () => {
+it('only the grants of one statement count that cover the action, the resource and a key', () => {
   const Condition = {
     'ForAllValues:StringEquals': { 'dynamodb:leadingkeys': ['USER', 'TOTAL'] },
     Null: { [KEYS]: 'false' },
   };
-  const { allows, rights } = policy({
+  const { allows, grants } = policy({
     ...GET,
     Action: ['dynamodb:GetItem', 'dynamodb:Query'],
     Resource: [TABLE, `${TABLE}2`],
     Condition,
   });
 
-  expect(rights).toHaveLength(8);
+  expect(grants).toHaveLength(8);
   expect(allows(ask({ context: { [KEYS]: ['USER', 'TOTAL'] } }))).toEqual([
     expect.objectContaining({ action: 'dynamodb:GetItem', resource: TABLE, leadingKey: 'USER' }),
     expect.objectContaining({ action: 'dynamodb:GetItem', resource: TABLE, leadingKey: 'TOTAL' }),
@@ -326,13 +326,13 @@ it('only the rights of one statement count that cover the action, the resource a
 });
 
 it('a right without a condition on partition keys is for any of them', () => {
-  const { rights } = policy({ ...GET, Condition: { Null: { [KEYS]: 'false' } } });
+  const { grants } = policy({ ...GET, Condition: { Null: { [KEYS]: 'false' } } });
 
-  expect(rights.map(({ leadingKey }) => leadingKey)).toEqual([undefined]);
+  expect(grants.map(({ leadingKey }) => leadingKey)).toEqual([undefined]);
 });
 
 it('what denies is no right', () => {
-  expect(policy({ ...GET, Effect: 'Deny' }, GET).rights).toHaveLength(1);
+  expect(policy({ ...GET, Effect: 'Deny' }, GET).grants).toHaveLength(1);
 });
 
 it('a policy without a version is refused', () => {
@@ -343,13 +343,13 @@ it('a right is one action on one resource for one partition key, and it is known
   const Condition = { 'ForAllValues:StringLike': { [KEYS]: ['USER', 'LOGIN#*'] } };
   const Action = ['dynamodb:GetItem', 'dynamodb:Query'];
 
-  const { rights, allows } = policy({ ...GET, Action, Condition });
+  const { grants, allows } = policy({ ...GET, Action, Condition });
 
-  expect(rights.map(({ action, leadingKey }) => `${action} ${leadingKey}`)).toEqual([
+  expect(grants.map(({ action, leadingKey }) => `${action} ${leadingKey}`)).toEqual([
     'dynamodb:GetItem USER',
     'dynamodb:GetItem LOGIN#*',
     'dynamodb:Query USER',
     'dynamodb:Query LOGIN#*',
   ]);
-  expect(allows(ask({ context: { [KEYS]: ['LOGIN#bob'] } }))).toEqual([rights[1]]);
+  expect(allows(ask({ context: { [KEYS]: ['LOGIN#bob'] } }))).toEqual([grants[1]]);
 });

@@ -9,8 +9,8 @@ import { LONG } from './support/long.ts';
 let adversary: (() => Promise<unknown>) | undefined;
 let tries = 0;
 const gatehouse = useGatehouse({
-  async around({ by, operation, input }, make) {
-    const decides = by === 'PUT /api/users' || by === 'DELETE /api/users/{login}';
+  async intercept({ functionName, operation, input }, make) {
+    const decides = functionName === 'PUT /api/users' || functionName === 'DELETE /api/users/{login}';
     if (adversary && decides && operation === 'TransactWriteItems' && !JSON.stringify(input).includes('PRECEDENCE')) {
       tries++;
       await adversary();

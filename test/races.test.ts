@@ -13,7 +13,7 @@ import { mutant } from './support/mutant.ts';
 const ROUNDS = 6;
 
 const gate = barrier();
-const gatehouse = useGatehouse({ around: gate.around });
+const gatehouse = useGatehouse({ intercept: gate.intercept });
 let token: string;
 beforeAll(async () => {
   token = await gatehouse.logIn('admin');
@@ -141,7 +141,7 @@ if (LONG) {
       ];
 
       const { assembly, remove } = await mutant(mutations);
-      const racing = await startGatehouse({ around: gate.around, assembly });
+      const racing = await startGatehouse({ intercept: gate.intercept, assembly });
       const admin = await racing.logIn('admin');
       for (let round = 0; round < ROUNDS; round++) {
         results.push(await take(racing, admin, TAKINGS['create a user with one login'] as Taking, round));

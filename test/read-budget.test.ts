@@ -76,9 +76,9 @@ describe('a caller who repeats an expensive list', () => {
     gatehouse = await startGatehouse({
       breaksData: true,
       meterCapacity: LONG,
-      async around({ by, operation }, make) {
+      async intercept({ functionName, operation }, make) {
         const answer = await make();
-        if (by?.startsWith('GET ') && operation === 'Query') {
+        if (functionName?.startsWith('GET ') && operation === 'Query') {
           units += Number(JSON.parse(String(answer.body)).ConsumedCapacity?.CapacityUnits ?? 0);
         }
         if (operation === 'Decrypt') decryptions++;

@@ -5,7 +5,7 @@ import { type Received, useGatehouse } from './support/gatehouse.ts';
 /* A module that has restarted says with the parameters of which change. */
 
 const gate = barrier();
-const gatehouse = useGatehouse({ around: gate.around });
+const gatehouse = useGatehouse({ intercept: gate.intercept });
 let token: string;
 beforeAll(async () => {
   token = await gatehouse.logIn('user');

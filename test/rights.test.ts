@@ -65,28 +65,28 @@ describe('a function that lacks a right', () => {
   }
 
   it.each([
-    ['GET', '/api/health', undefined, 'may not dynamodb:GetItem on Table for ADMINS'],
+    ['GET', '/api/health', undefined, 'is not authorized to perform dynamodb:GetItem on Table for ADMINS'],
     [
       'POST',
       '/api/account/change-password',
       { currentPassword: 'admin', newPassword: 'another' },
-      'may not kms:GenerateMac on PepperKey',
+      'is not authorized to perform kms:GenerateMac on PepperKey',
     ],
     [
       'POST',
       '/api/utm-integrations',
       { name: 'Gate logs', shortName: 'gate', integrationType: 'API' },
-      'may not dynamodb:ConditionCheckItem on Table for USER',
+      'is not authorized to perform dynamodb:ConditionCheckItem on Table for USER',
     ],
-    ['GET', '/.well-known/jwks.json', undefined, 'may not kms:Decrypt on TableKey'],
-    ['GET', '/api/users/authorities', undefined, 'may not dynamodb:Query on Table for JWKS'],
+    ['GET', '/.well-known/jwks.json', undefined, 'is not authorized to perform kms:Decrypt on TableKey'],
+    ['GET', '/api/users/authorities', undefined, 'is not authorized to perform dynamodb:Query on Table for JWKS'],
   ])('%s %s: it is a defect, logged once, and nobody is told to come back', async (method, path, body, sentence) => {
     const before = gatehouse.lines.length;
 
     expect(await request(method, path, body)).toBe(500);
 
     const refused = `${method} ${path} ${sentence}`;
-    expect(gatehouse.cloud.refusedCalls).toContain(refused);
+    expect(gatehouse.cloud.deniedCalls).toContain(refused);
     const lines = gatehouse.lines.slice(before);
     expect(lines).toContain(refused);
     expect(lines.filter((line) => line.includes('AccessDeniedException'))).toHaveLength(1);
@@ -97,7 +97,7 @@ describe('a function that lacks a right', () => {
 
     await request('POST', '/api/account/reset-password/init', { email: 'admin@example.com' });
 
-    const refused = 'POST /api/account/reset-password/init may not ses:SendEmail on';
+    const refused = 'POST /api/account/reset-password/init is not authorized to perform ses:SendEmail on';
     const lines = gatehouse.lines.slice(before);
     expect(lines.find((line) => line.startsWith(refused))).toContain('identity/gatehouse@example.com');
     expect(lines.filter((line) => line.includes('AccessDeniedException'))).toHaveLength(1);
@@ -105,8 +105,8 @@ describe('a function that lacks a right', () => {
 });
 
 describe('a right that is not needed', () => {
-  const HEALTH = 'GET /api/health may';
-  const unused = ({ cloud }: Gatehouse) => cloud.unusedRights().filter((right) => right.startsWith(HEALTH));
+  const HEALTH = 'GET /api/health does not use';
+  const unused = ({ cloud }: Gatehouse) => cloud.unusedPermissions().filter((right) => right.startsWith(HEALTH));
 
   let gatehouse: Gatehouse;
   beforeAll(async () => {
@@ -162,7 +162,7 @@ describe('a call', () => {
   ) {
     const policy = readPolicy([{ Version: '2012-10-17', Statement: allowed }]);
     const place = { region: 'eu-central-1', tableKey: undefined, nameOf: (arn: string) => arn.replace(ARN, '') };
-    return openAuthorization(new Map([['f', policy]]), place).refuses('f', { service, operation, input });
+    return openAuthorization(new Map([['f', policy]]), place).denialReason('f', { service, operation, input });
   }
   const key = (pk: string) => ({ TableName: 'Table', Key: { pk: { S: pk }, sk: { S: '1' } } });
   const dynamo = (operation: string, input: object): AwsCall =>
@@ -197,7 +197,7 @@ describe('a call', () => {
       `kms:Sign on ${KEY}`,
     ],
   ])('%s needs the right to what it does', (_, call, right) => {
-    expect(lacks(call)).toBe(`f may not ${right}`);
+    expect(lacks(call)).toBe(`f is not authorized to perform ${right}`);
   });
 
   it.each(['ExecuteStatement', 'BatchWriteItem', 'DeleteTable'])(
@@ -205,7 +205,7 @@ describe('a call', () => {
     (operation) => {
       const all = { Effect: 'Allow', Action: '*', Resource: '*' };
 
-      expect(lacks(dynamo(operation, { TableName: 'Table' }), all)).toContain('does not know which rights it needs');
+      expect(lacks(dynamo(operation, { TableName: 'Table' }), all)).toContain('which the local cloud does not support');
     },
   );
 
@@ -218,7 +218,9 @@ describe('a call', () => {
     };
 
     expect(lacks(dynamo('TransactWriteItems', { TransactItems: [{ Update: key('A') }] }), only)).toBeUndefined();
-    expect(lacks(dynamo('UpdateItem', key('A')), only)).toBe('f may not dynamodb:UpdateItem on Table for A');
+    expect(lacks(dynamo('UpdateItem', key('A')), only)).toBe(
+      'f is not authorized to perform dynamodb:UpdateItem on Table for A',
+    );
   });
 
   it('to send mail needs the permission on the configuration set that it names', () => {
@@ -238,7 +240,7 @@ describe('a call', () => {
 
     expect(send(undefined)).toBeUndefined();
     expect(send('events', 'configuration-set/events')).toBeUndefined();
-    expect(send('events')).toBe(`f may not ses:SendEmail on ${ses}configuration-set/events`);
+    expect(send('events')).toBe(`f is not authorized to perform ses:SendEmail on ${ses}configuration-set/events`);
     expect(send('events', 'configuration-set/other')).toContain('configuration-set/events');
   });
 
@@ -296,6 +298,6 @@ describe('a template', () => {
       'AWS::Lambda::Function': { F: served('f') },
     })();
 
-    expect(policies.get('f')?.rights.map(({ action }) => action)).toEqual(['kms:Sign', 'kms:Verify']);
+    expect(policies.get('f')?.grants.map(({ action }) => action)).toEqual(['kms:Sign', 'kms:Verify']);
   });
 });

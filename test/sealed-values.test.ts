@@ -7,7 +7,7 @@ import { useGatehouse } from './support/gatehouse.ts';
 
 const keyCalls: AwsCall[] = [];
 const gatehouse = useGatehouse({
-  around(call, make) {
+  intercept(call, make) {
     if (call.service === 'KMS') keyCalls.push(call);
     return make();
   },

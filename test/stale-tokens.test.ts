@@ -22,7 +22,7 @@ import { useGatehouse } from './support/gatehouse.ts';
 
 let held: { concerns: (call: AwsCall) => boolean; meanwhile: () => Promise<unknown> } | undefined;
 const gatehouse = useGatehouse({
-  async around(call, make) {
+  async intercept(call, make) {
     if (held?.concerns(call)) {
       const { meanwhile } = held;
       held = undefined;
@@ -73,7 +73,7 @@ describe.each(Object.entries(LOSSES))('a caller who is %s between load and commi
     const id = Number(item.split('/')[1]);
     const user = (await findUser(gatehouse.table, id)) as User;
     held = {
-      concerns: ({ by, operation }) => by === on && operation === 'TransactWriteItems',
+      concerns: ({ functionName, operation }) => functionName === on && operation === 'TransactWriteItems',
       meanwhile: () => lose(user),
     };
 

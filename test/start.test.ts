@@ -126,12 +126,12 @@ describe('npm start', { timeout: 60_000 }, () => {
   it('misbehaves as a file in its folder says, and only as long as it says so', async () => {
     const file = join(folder, 'faults.json');
     writeFileSync(file, '[{"function": "GET /api/health", "fault": "error-before"}]');
-    await service.line('Faults are at work');
+    await service.line('Injecting the faults of');
     const struck = await get('/api/health');
     writeFileSync(file, '[{"fault": "fire"}]');
-    const refused = await service.line('Faults stay as they were');
+    const refused = await service.line('The faults are unchanged');
     rmSync(file);
-    await service.line('No faults any more');
+    await service.line('Injecting no more faults');
     const well = await get('/api/health');
 
     expect([struck.status, well.status]).toEqual([503, 200]);
@@ -143,10 +143,10 @@ describe('npm start', { timeout: 60_000 }, () => {
     const now = new Date();
 
     utimesSync(join(ROOT, 'functions/get-account.ts'), now, now);
-    await service.line('Changed functions/get-account.ts: running it');
+    await service.line('Changed functions/get-account.ts: reloaded');
     const account = await get('/api/account');
     utimesSync(join(ROOT, 'routes.ts'), now, now);
-    await service.line('Changed routes.ts: running it');
+    await service.line('Changed routes.ts: reloaded');
     const again = await get('/api/account');
 
     expect([account.status, again.status]).toEqual([200, 200]);

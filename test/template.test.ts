@@ -48,10 +48,10 @@ describe('a template', () => {
     expect(template.assetFolder('abc.zip')).toBe(join(assembly, 'asset.abc'));
   });
 
-  it('with a resource type that the local cloud does not know stops with its name', () => {
+  it('with a resource type that the local cloud does not support stops with its name', () => {
     const folder = synthesized({ Bell: { Type: 'AWS::SNS::Topic', Properties: {} } });
 
-    expect(() => readTemplate(folder)).toThrow('The local cloud does not know AWS::SNS::Topic, which Bell is');
+    expect(() => readTemplate(folder)).toThrow('The local cloud does not support AWS::SNS::Topic, the type of Bell');
   });
 
   it.each([
@@ -84,7 +84,7 @@ describe('a template', () => {
   });
 
   it.each([{ type: 'cdk:asset-manifest' }, { properties: {} }])('must be there: %j', (artifact) => {
-    expect(() => readTemplate(synthesized({}, artifact))).toThrow(`${assembly} holds no stack`);
+    expect(() => readTemplate(synthesized({}, artifact))).toThrow(`${assembly} contains no stack`);
   });
 
   it('names an asset that is not there', () => {

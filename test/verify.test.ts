@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openLocalTable } from '../infra/local/aws/local-table.ts';
 import { type Cloud, startCloud } from '../infra/local/cloud.ts';
-import { makeFirstAccounts, operatorsTable } from '../infra/local/first-accounts.ts';
+import { createFirstAccounts, operatorsTable } from '../infra/local/first-accounts.ts';
 import { OPERATOR } from '../infra/local/state/operator.ts';
 import { openState } from '../infra/local/state/state.ts';
 import { commit } from '../lib/table/change.ts';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const state = await openState(folder);
   const quiet = () => undefined;
   cloud = await startCloud({ assembly: inject('assembly'), state, port: 0, onLine: quiet, onEnd: quiet });
-  await makeFirstAccounts(cloud, state);
+  await createFirstAccounts(cloud, state);
 });
 afterAll(async () => {
   await cloud?.stop();
@@ -167,7 +167,7 @@ describe('without a service', () => {
 
   it('says so when the service has gone meanwhile', async () => {
     const state = await openState(folder);
-    state.tableServed({ endpoint: 'http://127.0.0.1:9', region: 'eu-central-1', tableName: 'any' });
+    state.recordTable({ endpoint: 'http://127.0.0.1:9', region: 'eu-central-1', tableName: 'any' });
 
     const { code, stderr } = await verify();
     state.close();

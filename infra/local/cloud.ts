@@ -2,62 +2,62 @@ import { join } from 'node:path';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { startAwsEndpoint } from './aws/aws-endpoint.ts';
 import { startEngine } from './aws/engine.ts';
-import { localKms, makeKey, type StoredKey } from './aws/kms.ts';
+import { createKey, localKms, type StoredKey } from './aws/kms.ts';
 import { localMailbox, type Mail } from './aws/mailbox.ts';
 import type { Interceptor } from './calls/aws-call.ts';
 import { type Api, type Cors, startGateway } from './gateway/gateway.ts';
 import { type Authorization, openAuthorization, readPolicies } from './iam/authorization.ts';
 import { type FunctionConfig, type Functions, runFunctions } from './lambda/functions.ts';
-import { ACCOUNT, keyArn, type Made, readTemplate, resolve, type Template } from './stack/template.ts';
+import { ACCOUNT, keyArn, type ReturnValues, readTemplate, resolve, type Template } from './stack/template.ts';
 import { OPERATOR } from './state/operator.ts';
 import type { State } from './state/state.ts';
 
 export interface CloudOptions {
-  /** The folder that the stack was synthesized to. */
+  /** The folder of the cloud assembly. */
   readonly assembly: string;
   readonly state: State;
-  /** Of the HTTP API; 0 means any. */
+  /** The port of the HTTP API; 0 selects any free port. */
   readonly port: number;
-  /** Gets each line that a function prints, and what goes wrong around it. */
+  /** Receives each line that a function prints, and errors of the local cloud itself. */
   readonly onLine: (line: string) => void;
-  /** The engine has ended by itself. */
+  /** Called when the engine exits unexpectedly. */
   readonly onEnd: (reason: string) => void;
-  /** Stands around every call to AWS. */
-  readonly around?: Interceptor;
+  /** Runs around every call to AWS. */
+  readonly intercept?: Interceptor;
+  /** The minimum duration of each transaction, in milliseconds. */
   readonly holdTransactions?: number;
-  /** Whether calls to the table are throttled as DynamoDB would throttle them, whoever makes them. */
+  /** Whether calls to the table, including those of operators, are throttled as DynamoDB would throttle them. */
   readonly meterCapacity?: boolean;
 }
 
-/** A stack at work on this machine. */
+/** A stack that runs on this machine. */
 export interface Cloud {
-  /** Of the HTTP API. */
+  /** The URL of the HTTP API. */
   readonly url: string;
-  /** Of AWS: `AWS_ENDPOINT_URL` for whoever wants to look behind the API. */
+  /** The value of `AWS_ENDPOINT_URL` for AWS clients. */
   readonly endpoint: string;
   readonly region: string;
   readonly tableName: string;
   readonly pepperKey: string;
-  /** Calls that came from a function after it had answered. */
+  /** Calls that a function made after it had responded, each as function name and operation. */
   readonly lateCalls: string[];
-  /** What SES was asked to send, the newest last. */
+  /** The mails sent through SES, the newest last. */
   readonly mails: Mail[];
-  /** Calls of functions that their policies do not allow, one sentence for each. */
-  readonly refusedCalls: string[];
-  /** What functions may do and have not done since they were deployed, one sentence for each. */
-  unusedRights(): string[];
-  /** Runs the functions as they are bundled now. */
+  /** One sentence for each call that the policies of its function do not allow. */
+  readonly deniedCalls: string[];
+  /** One sentence for each grant that no call has used since the deployment. */
+  unusedPermissions(): string[];
+  /** Replaces all function instances, so that the next requests run the current bundles. */
   recycle(): void;
-  /** Runs the stack as it was synthesized to this folder. */
+  /** Deploys the stack of another cloud assembly. */
   redeploy(assembly: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-const KEYS = 'keys.json';
-/** How long requests that have begun may take when the cloud stops; milliseconds. */
-const GRACE = 5000;
+const KEYS_FILE = 'keys.json';
+/** How long requests in flight may take to finish when the cloud stops. */
+const GRACE_MS = 5000;
 
-/** Runs the synthesized stack: its routes, its functions with their environment, its table and its keys. */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { state, onLine } = options;
   const stops: (() => unknown)[] = [state.close];
@@ -74,28 +74,28 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   async function start(): Promise<Cloud> {
     const template = readTemplate(options.assembly);
     let deployed = deploy(template, state);
-    const engine = await startEngine(state.database, state.engineStarted, options.onEnd);
+    const engine = await startEngine(state.database, state.recordEngine, options.onEnd);
     stops.push(engine.stop);
 
     const lateCalls: string[] = [];
-    const refusedCalls: string[] = [];
+    const deniedCalls: string[] = [];
     const mailbox = localMailbox(state);
     let functions: Functions | undefined;
-    const front = await startAwsEndpoint({
+    const awsEndpoint = await startAwsEndpoint({
       engineUrl: engine.url,
       kms: (operation, input) => deployed.kms(operation, input),
       identify: (accessKey) => functions?.identify(accessKey),
       kill: (accessKey) => functions?.kill(accessKey),
       mailbox,
-      refuses: (by, call) => deployed.authorization.refuses(by, call),
+      denialReason: (functionName, call) => deployed.authorization.denialReason(functionName, call),
       tableTags: () => deployed.table.Tags ?? [],
-      intercept: options.around,
+      intercept: options.intercept,
       onLateCall(name, operation) {
         lateCalls.push(`${name} ${operation}`);
-        onLine(`${name} called ${operation} after it had answered: Lambda would have frozen it`);
+        onLine(`${name} called ${operation} after it had responded: Lambda would have frozen the instance`);
       },
-      onRefusal(sentence) {
-        refusedCalls.push(sentence);
+      onDenied(sentence) {
+        deniedCalls.push(sentence);
         onLine(sentence);
       },
       holdTransactions: options.holdTransactions,
@@ -103,11 +103,11 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
         ? { region: template.region, tableMaximum: () => tableMaximum(deployed.table) }
         : undefined,
     });
-    stops.push(front.stop);
-    await createTable(front.url, template.region, deployed.table);
-    state.tableServed({ endpoint: front.url, region: template.region, tableName: deployed.table.TableName });
+    stops.push(awsEndpoint.stop);
+    await createTable(awsEndpoint.url, template.region, deployed.table);
+    state.recordTable({ endpoint: awsEndpoint.url, region: template.region, tableName: deployed.table.TableName });
 
-    functions = runFunctions(deployed.functions, { endpoint: front.url, region: template.region, onLine });
+    functions = runFunctions(deployed.functions, { endpoint: awsEndpoint.url, region: template.region, onLine });
     stops.push(() => functions?.stop());
     const gateway = await startGateway(
       options.port,
@@ -115,23 +115,23 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       async (name, event, requestId) => functions?.invoke(name, event, requestId),
       onLine,
     );
-    stops.push(() => gateway.stop(GRACE));
+    stops.push(() => gateway.stop(GRACE_MS));
 
     return {
       url: gateway.url,
-      endpoint: front.url,
+      endpoint: awsEndpoint.url,
       region: template.region,
       tableName: deployed.table.TableName,
       pepperKey: deployed.table.Tags?.find(({ Key }) => Key === 'gatehouse:pepper-key')?.Value ?? '',
       lateCalls,
       mails: mailbox.mails,
-      refusedCalls,
-      unusedRights: () => deployed.authorization.unused(),
+      deniedCalls,
+      unusedPermissions: () => deployed.authorization.unused(),
       recycle: () => functions?.recycle(),
       async redeploy(assembly) {
         const changed = readTemplate(assembly);
         deployed = deploy(changed, state);
-        await createTable(front.url, changed.region, deployed.table);
+        await createTable(awsEndpoint.url, changed.region, deployed.table);
         functions?.replace(deployed.functions);
       },
       stop,
@@ -156,44 +156,44 @@ interface Deployed {
   readonly api: Api;
 }
 
-/** Makes of the template what it describes. Keys are made once and kept; all else is derived. */
+/** Creates the resources of a template. Keys are created once and stored; the rest is derived from the template. */
 function deploy(template: Template, state: State): Deployed {
   const { region, stack } = template;
-  const made = new Map<string, Made>();
-  const find = <T>(value: unknown) => resolve<T>(value, made, region);
+  const resources = new Map<string, ReturnValues>();
+  const evaluate = <T>(value: unknown) => resolve<T>(value, resources, region);
   const arn = (service: string, name: string) => `arn:aws:${service}:${region}:${ACCOUNT}:${name}`;
 
-  const stored: Record<string, StoredKey> = JSON.parse(state.read(KEYS) ?? '{}');
-  const before = Object.keys(stored).length;
+  const stored: Record<string, StoredKey> = JSON.parse(state.read(KEYS_FILE) ?? '{}');
+  const storedBefore = Object.keys(stored).length;
   for (const [logicalId, { KeySpec }] of template.ofType('AWS::KMS::Key')) {
-    const key = stored[logicalId] ?? makeKey(String(KeySpec ?? 'SYMMETRIC_DEFAULT'));
+    const key = stored[logicalId] ?? createKey(String(KeySpec ?? 'SYMMETRIC_DEFAULT'));
     stored[logicalId] = key;
-    made.set(logicalId, { ref: key.id, attributes: { Arn: keyArn(region, key.id) } });
+    resources.set(logicalId, { ref: key.id, attributes: { Arn: keyArn(region, key.id) } });
   }
-  if (Object.keys(stored).length > before) state.write(KEYS, JSON.stringify(stored));
+  if (Object.keys(stored).length > storedBefore) state.write(KEYS_FILE, JSON.stringify(stored));
 
   const [[tableId, tableProperties] = []] = template.ofType('AWS::DynamoDB::Table');
   if (!tableId) throw new Error('The stack has no table');
   const tableName = `${stack}-${tableId}`;
-  made.set(tableId, { ref: tableName, attributes: { Arn: arn('dynamodb', `table/${tableName}`) } });
+  resources.set(tableId, { ref: tableName, attributes: { Arn: arn('dynamodb', `table/${tableName}`) } });
   for (const [logicalId] of template.ofType('AWS::Logs::LogGroup')) {
-    made.set(logicalId, { ref: logicalId, attributes: { Arn: arn('logs', `log-group:${logicalId}:*`) } });
+    resources.set(logicalId, { ref: logicalId, attributes: { Arn: arn('logs', `log-group:${logicalId}:*`) } });
   }
   for (const [logicalId] of template.ofType('AWS::IAM::Role')) {
-    made.set(logicalId, { ref: logicalId, attributes: { Arn: `arn:aws:iam::${ACCOUNT}:role/${logicalId}` } });
+    resources.set(logicalId, { ref: logicalId, attributes: { Arn: `arn:aws:iam::${ACCOUNT}:role/${logicalId}` } });
   }
 
   const code = new Map<string, string>();
   const functions = template.ofType('AWS::Lambda::Function').map(([logicalId, properties]): FunctionConfig => {
     const name = String(properties.Description);
-    made.set(logicalId, { ref: logicalId, attributes: { Arn: arn('lambda', `function:${logicalId}`) } });
+    resources.set(logicalId, { ref: logicalId, attributes: { Arn: arn('lambda', `function:${logicalId}`) } });
     code.set(arn('lambda', `function:${logicalId}`), name);
-    const { S3Key } = find<{ S3Key: string }>(properties.Code);
+    const { S3Key } = evaluate<{ S3Key: string }>(properties.Code);
     const [file] = String(properties.Handler).split('.');
     return {
       name,
       file: join(template.assetFolder(S3Key), `${file}.mjs`),
-      environment: find<{ Variables: Record<string, string> }>(properties.Environment).Variables,
+      environment: evaluate<{ Variables: Record<string, string> }>(properties.Environment).Variables,
       timeout: Number(properties.Timeout) * 1000,
       memory: Number(properties.MemorySize),
     };
@@ -201,25 +201,25 @@ function deploy(template: Template, state: State): Deployed {
 
   const integrations = new Map<string, string>();
   for (const [logicalId, { IntegrationUri }] of template.ofType('AWS::ApiGatewayV2::Integration')) {
-    made.set(logicalId, { ref: logicalId });
-    integrations.set(`integrations/${logicalId}`, code.get(find<string>(IntegrationUri)) ?? '');
+    resources.set(logicalId, { ref: logicalId });
+    integrations.set(`integrations/${logicalId}`, code.get(evaluate<string>(IntegrationUri)) ?? '');
   }
   const routes = new Map<string, string>();
   for (const [logicalId, { RouteKey, Target }] of template.ofType('AWS::ApiGatewayV2::Route')) {
-    const name = integrations.get(find<string>(Target));
-    if (!name) throw new Error(`The route ${logicalId} leads to no function`);
+    const name = integrations.get(evaluate<string>(Target));
+    if (!name) throw new Error(`The route ${logicalId} has no function`);
     routes.set(String(RouteKey), name);
   }
   const [[, api] = []] = template.ofType('AWS::ApiGatewayV2::Api');
 
-  const table = { ...find<TableProperties>(tableProperties), TableName: tableName };
-  const names = new Map([...made].map(([logicalId, { attributes }]) => [attributes?.Arn, logicalId]));
+  const table = { ...evaluate<TableProperties>(tableProperties), TableName: tableName };
+  const logicalIds = new Map([...resources].map(([logicalId, { attributes }]) => [attributes?.Arn, logicalId]));
   return {
     kms: localKms(region, Object.values(stored)),
-    authorization: openAuthorization(readPolicies(template, find), {
+    authorization: openAuthorization(readPolicies(template, evaluate), {
       region,
       tableKey: table.SSESpecification?.KMSMasterKeyId,
-      nameOf: (of) => names.get(of) ?? of,
+      nameOf: (arn) => logicalIds.get(arn) ?? arn,
     }),
     table,
     functions,

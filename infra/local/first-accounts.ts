@@ -14,13 +14,13 @@ import type { State } from './state/state.ts';
 
 const DONE = 'first-accounts';
 
-/** The table of a local cloud, as its operator sees it. */
+/** Opens the table of a local cloud with the operator's credentials. */
 export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
   return openTable(tableName, new DynamoDBClient({ endpoint, region, credentials: OPERATOR }));
 }
 
-/** On the first start of a state, makes the accounts admin and user; says whether it did. */
-export async function makeFirstAccounts(cloud: Cloud, state: State): Promise<boolean> {
+/** Creates the accounts admin and user on the first start of a state. Returns whether it was the first. */
+export async function createFirstAccounts(cloud: Cloud, state: State): Promise<boolean> {
   const { endpoint, region, pepperKey } = cloud;
   const table = operatorsTable(cloud);
   const passwords = openPasswords(pepperKey, new KMSClient({ endpoint, region, credentials: OPERATOR }));
@@ -29,13 +29,13 @@ export async function makeFirstAccounts(cloud: Cloud, state: State): Promise<boo
     login: 'admin',
     email: 'admin@example.com',
     password: 'admin',
-    // Forms of JHipster clients cannot be saved without both names.
+    // JHipster clients cannot save a user without both names.
     firstName: 'Administrator',
     lastName: 'Administrator',
   });
   if (!first && state.read(DONE)) return false;
 
-  // A start that was killed half-way has made the one, and not the other.
+  // A start that was killed may have created admin but not user.
   const admin = first ?? (await findUserByLogin(table, 'admin'));
   if (admin) {
     const { id, authorities: roles, accountStamp, passwordChanges } = admin;

@@ -15,7 +15,9 @@ let stage: Stage;
 /** Each function crashes by rules of its own, so that the rows can be tried side by side. */
 const faults = new Map<string | undefined, Faults>(CHANGES.map(({ on }) => [on, openFaults()]));
 beforeAll(async () => {
-  gatehouse = await startGatehouse({ around: (call, make) => faults.get(call.by)?.around(call, make) ?? make() });
+  gatehouse = await startGatehouse({
+    intercept: (call, make) => faults.get(call.functionName)?.intercept(call, make) ?? make(),
+  });
   stage = await openStage(gatehouse);
 });
 afterAll(() => gatehouse.stop());

@@ -51,11 +51,11 @@ let stage: Stage;
 let parameter: number;
 beforeAll(async () => {
   gatehouse = await startGatehouse({
-    async around(call, make) {
+    async intercept(call, make) {
       const struck = [...active].find(({ concerns }) => concerns(call));
       if (!struck) return make();
       struck.calls++;
-      return struck.faults.around(call, make);
+      return struck.faults.intercept(call, make);
     },
   });
   stage = await openStage(gatehouse);
@@ -82,7 +82,11 @@ async function attempt({ struck, strike, change, concerns }: Trial): Promise<voi
   const prepared = await change.prepare(stage);
   const faults = openFaults();
   faults.inject([{ fault, ...(strike.once && { nth: 1 }) }]);
-  const trial = { faults, concerns: (call: AwsCall) => call.by === change.on && concerns(call, prepared), calls: 0 };
+  const trial = {
+    faults,
+    concerns: (call: AwsCall) => call.functionName === change.on && concerns(call, prepared),
+    calls: 0,
+  };
   active.add(trial);
   const { status, headers, text } = await prepared.send().finally(() => active.delete(trial));
   const seconds = takenBy(headers['apigw-requestid']);

@@ -221,7 +221,7 @@ export const moreOperations: readonly Mutant[] = [
     ['    documents.delete(role);\n', ''],
     ['/^[A-Z]+(#\\*)?$/.test(leadingKey)', '/^[A-Z]+/.test(leadingKey)'],
     ["operation.startsWith('Transact')", "operation === 'TransactWriteItems'"],
-    ["id.startsWith('arn:') ? id : keyArn(place.region, id)", 'id'],
+    ["id.startsWith('arn:') ? id : keyArn(stack.region, id)", 'id'],
   ]),
   ...plant('infra/local/calls/actions.ts', 'test/unit/authorization.test.ts', [
     [

@@ -3,7 +3,7 @@ import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 /** Stands between load and commit: holds the functions' transactions until so many have arrived, each decided on what it read. */
 export interface Barrier {
   /** Goes around the calls of a local cloud. */
-  readonly around: Interceptor;
+  readonly intercept: Interceptor;
   /** The next so many transactions wait for one another. In turn, each is made when the one before it has been. */
   raise(count: number, inTurn: boolean): void;
   /** Nobody waits any more: a request that ended without a transaction would be waited for in vain. */
@@ -28,8 +28,8 @@ export function barrier(): Barrier {
       turn = Promise.resolve();
     },
     lift,
-    async around({ operation, by }, make) {
-      if (operation !== 'TransactWriteItems' || by === undefined || missing === 0) return make();
+    async intercept({ operation, functionName }, make) {
+      if (operation !== 'TransactWriteItems' || functionName === undefined || missing === 0) return make();
       missing--;
       if (missing === 0) setImmediate(lift);
       await new Promise<void>((go) => waiting.push(go));

@@ -21,17 +21,17 @@ export interface Bench {
 }
 
 /** Starts it with the accounts admin and user, ann, who administers too, and an integration with a parameter. */
-export async function openBench(options: Omit<Launch, 'around'>): Promise<Bench> {
+export async function openBench(options: Omit<Launch, 'intercept'>): Promise<Bench> {
   const faults = openFaults();
   const gate = barrier();
   let wait: () => Promise<unknown> = async () => undefined;
   const delayed: Interceptor = async (call, make) => {
-    if (call.operation === 'TransactWriteItems' && call.by !== undefined) await wait();
+    if (call.operation === 'TransactWriteItems' && call.functionName !== undefined) await wait();
     return make();
   };
   const gatehouse = await launch({
     ...options,
-    around: (call, make) => gate.around(call, () => delayed(call, () => faults.around(call, make))),
+    intercept: (call, make) => gate.intercept(call, () => delayed(call, () => faults.intercept(call, make))),
   });
   const tokens = makeTokens(await gatehouse.logIn('admin'));
   await putBack(gatehouse.cloud, new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]));

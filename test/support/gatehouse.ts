@@ -24,14 +24,14 @@ interface Shared {
   /** The table before the first test. */
   readonly start: Items;
   /** What the file that it serves wants around its calls. */
-  around: Interceptor | undefined;
+  intercept: Interceptor | undefined;
 }
 const worker = globalThis as { shared?: Promise<Shared> };
 
 async function share(): Promise<Shared> {
   let shared: Shared | undefined;
   const gatehouse = await startGatehouse({
-    around: (call, make) => (shared?.around ? shared.around(call, make) : make()),
+    intercept: (call, make) => (shared?.intercept ? shared.intercept(call, make) : make()),
   });
   // The first login publishes the key of tokens, and remembers that it has.
   const { publicKey } = makeTokens(await gatehouse.logIn('admin'));
@@ -39,17 +39,17 @@ async function share(): Promise<Shared> {
   const { pk, sk, jwk } = publicKey;
   await commit(gatehouse.table, [claim({ pk, sk }, { jwk }, 'retry')]);
   const start = [...(await itemsOf(gatehouse.cloud))].filter(([, { pk }]) => !pk.startsWith('ATTEMPTS#'));
-  shared = { gatehouse, start: new Map(start), around: undefined };
+  shared = { gatehouse, start: new Map(start), intercept: undefined };
   return shared;
 }
 
 /** Gatehouse for all tests of a file, with the accounts admin and user, nothing else in its table and no mail. */
-export function useGatehouse({ around, breaksData }: Pick<Options, 'around' | 'breaksData'> = {}): Gatehouse {
+export function useGatehouse({ intercept, breaksData }: Pick<Options, 'intercept' | 'breaksData'> = {}): Gatehouse {
   let shared: Shared | undefined;
   beforeAll(async () => {
     worker.shared ??= share();
     shared = await worker.shared;
-    shared.around = around;
+    shared.intercept = intercept;
   });
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') await shared?.gatehouse.quiesce();
@@ -57,7 +57,7 @@ export function useGatehouse({ around, breaksData }: Pick<Options, 'around' | 'b
   afterAll(async () => {
     if (!shared) return;
     const { gatehouse, start } = shared;
-    shared.around = undefined;
+    shared.intercept = undefined;
     const clear = async () => {
       gatehouse.cloud.mails.splice(0);
       await putBack(gatehouse.cloud, start);

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { Mail } from '../../infra/local/aws/mailbox.ts';
 import { type Cloud, type CloudOptions, startCloud } from '../../infra/local/cloud.ts';
-import { makeFirstAccounts, operatorsTable } from '../../infra/local/first-accounts.ts';
+import { createFirstAccounts, operatorsTable } from '../../infra/local/first-accounts.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import type { FailureCode } from '../../lib/contract/failure.ts';
 import { shownAs } from '../../lib/http/problem.ts';
@@ -62,7 +62,7 @@ export interface Gatehouse {
 /** Which stack, what stands around its calls, and whether it is held to its rights and to an intact table: mutants are not. */
 export interface Launch
   extends Pick<CloudOptions, 'assembly'>,
-    Partial<Pick<CloudOptions, 'around' | 'holdTransactions' | 'meterCapacity'>> {
+    Partial<Pick<CloudOptions, 'intercept' | 'holdTransactions' | 'meterCapacity'>> {
   readonly heldToRows?: boolean;
   /** Its tests write what no function would: the table need not be intact at the end. */
   readonly breaksData?: boolean;
@@ -87,15 +87,15 @@ export async function launch({
     port: 0,
     onEnd: (reason) => lines.push(`The engine has ended. ${reason}`),
     ...options,
-    async around(call, make) {
-      const answer = await (options.around ? options.around(call, make) : make());
+    async intercept(call, make) {
+      const answer = await (options.intercept ? options.intercept(call, make) : make());
       secrets.called(call, answer);
       return answer;
     },
     state,
     onLine: (line) => lines.push(line),
   });
-  await makeFirstAccounts(cloud, state);
+  await createFirstAccounts(cloud, state);
   // Connections that lie idle end here before they end there, in the middle of the next request.
   const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 20_000 });
   const send = sender(agent, cloud.url);
@@ -134,8 +134,8 @@ export async function launch({
     keyMailedTo: (address) => /key=([\w-]+)/.exec(gatehouse.mailsTo(address).at(-1)?.text ?? '')?.[1] ?? 'no key',
     async judge() {
       const printed = lines.splice(0);
-      const [late, refused] = [cloud.lateCalls.splice(0), cloud.refusedCalls.splice(0)];
-      onUnusedRights?.(cloud.unusedRights());
+      const [late, refused] = [cloud.lateCalls.splice(0), cloud.deniedCalls.splice(0)];
+      onUnusedRights?.(cloud.unusedPermissions());
       if (heldToRows && !breaksData) await expectIntact(gatehouse);
       assert.deepEqual(late, [], 'calls after the answer');
       secrets.check(printed);

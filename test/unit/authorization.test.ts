@@ -98,13 +98,13 @@ describe('what a call does to items', () => {
 function asksOf(call: Asked, tableKey: string | undefined = undefined, allowed = true): AccessRequest[] {
   const asks: AccessRequest[] = [];
   const policy: Policy = {
-    rights: [],
+    grants: [],
     allows(ask) {
       asks.push(ask);
       return allowed ? [] : undefined;
     },
   };
-  openAuthorization(new Map([['f', policy]]), { region: REGION, tableKey, nameOf: (of) => of }).refuses('f', call);
+  openAuthorization(new Map([['f', policy]]), { region: REGION, tableKey, nameOf: (of) => of }).denialReason('f', call);
   return asks;
 }
 
@@ -207,60 +207,75 @@ describe('a refusal', () => {
   const decrypt = { Effect: 'Allow', Action: 'kms:Decrypt', Resource: TABLE_KEY };
 
   it.each<[string, object[], Asked, string | undefined]>([
-    ['another action', [ALL, decrypt], dynamo('DeleteItem', on('A')), 'f may not dynamodb:DeleteItem on Table for A'],
-    ['another key', [forKeys('B'), decrypt], dynamo('GetItem', on('A')), 'f may not dynamodb:GetItem on Table for A'],
-    ['the key of the table', [ALL], dynamo('GetItem', on('A')), 'f may not kms:Decrypt on TableKey'],
+    [
+      'another action',
+      [ALL, decrypt],
+      dynamo('DeleteItem', on('A')),
+      'f is not authorized to perform dynamodb:DeleteItem on Table for A',
+    ],
+    [
+      'another key',
+      [forKeys('B'), decrypt],
+      dynamo('GetItem', on('A')),
+      'f is not authorized to perform dynamodb:GetItem on Table for A',
+    ],
+    [
+      'the key of the table',
+      [ALL],
+      dynamo('GetItem', on('A')),
+      'f is not authorized to perform kms:Decrypt on TableKey',
+    ],
     ['nothing', [ALL, decrypt], dynamo('GetItem', on('A')), undefined],
     [
       'the second of two',
       [forKeys('A'), decrypt],
       dynamo('BatchGetItem', { RequestItems: { Table: { Keys: [key('A')] } } }),
-      'f may not dynamodb:BatchGetItem on Table for A',
+      'f is not authorized to perform dynamodb:BatchGetItem on Table for A',
     ],
     [
       'a key of a transaction',
       [forKeys('A'), decrypt],
       dynamo('TransactWriteItems', { TransactItems: [{ Put: item('A') }, { Put: item('B') }] }),
-      'f may not dynamodb:PutItem on Table for B',
+      'f is not authorized to perform dynamodb:PutItem on Table for B',
     ],
     [
       'what is not known',
       [{ Effect: 'Allow', Action: '*', Resource: '*' }],
       dynamo('ListTables', {}),
-      'f may not call ListTables: the local cloud does not know which rights it needs',
+      'f is not authorized to call ListTables, which the local cloud does not support',
     ],
   ])('names what is lacking: %s', (_, statements, call, sentence) => {
-    expect(open(...statements).refuses('f', call)).toBe(sentence);
+    expect(open(...statements).denialReason('f', call)).toBe(sentence);
   });
 
   it('is what a function without a policy gets', () => {
-    expect(open(ALL, decrypt).refuses('g', dynamo('GetItem', on('A')))).toBe(
-      'g may not dynamodb:GetItem on Table for A',
+    expect(open(ALL, decrypt).denialReason('g', dynamo('GetItem', on('A')))).toBe(
+      'g is not authorized to perform dynamodb:GetItem on Table for A',
     );
   });
 
   describe('and the rights that no call has needed', () => {
     const unusedAfter = (statements: object[], ...calls: Asked[]) => {
       const authorization = open(...statements, { Effect: 'Allow', Action: 'logs:PutLogEvents', Resource: '*' });
-      for (const call of calls) authorization.refuses('f', call);
+      for (const call of calls) authorization.denialReason('f', call);
       return authorization.unused();
     };
 
     it('are all of them at first, but for those to write logs', () => {
       expect(unusedAfter([forKeys('A', 'B#*'), decrypt])).toEqual([
-        'f may dynamodb:GetItem on Table for A',
-        'f may dynamodb:GetItem on Table for B#*',
-        'f may dynamodb:PutItem on Table for A',
-        'f may dynamodb:PutItem on Table for B#*',
-        'f may kms:Decrypt on TableKey',
+        'f does not use dynamodb:GetItem on Table for A',
+        'f does not use dynamodb:GetItem on Table for B#*',
+        'f does not use dynamodb:PutItem on Table for A',
+        'f does not use dynamodb:PutItem on Table for B#*',
+        'f does not use kms:Decrypt on TableKey',
       ]);
     });
 
     it('lose those that a call needed, and no other', () => {
       expect(unusedAfter([forKeys('A', 'B#*'), decrypt], dynamo('GetItem', on('B#1')))).toEqual([
-        'f may dynamodb:GetItem on Table for A',
-        'f may dynamodb:PutItem on Table for A',
-        'f may dynamodb:PutItem on Table for B#*',
+        'f does not use dynamodb:GetItem on Table for A',
+        'f does not use dynamodb:PutItem on Table for A',
+        'f does not use dynamodb:PutItem on Table for B#*',
       ]);
     });
 
@@ -268,8 +283,8 @@ describe('a refusal', () => {
       const partly = [forKeys('A'), { ...decrypt, Resource: arn('kms', 'key/other') }];
 
       expect(unusedAfter(partly, dynamo('GetItem', on('A')))).toEqual([
-        'f may dynamodb:PutItem on Table for A',
-        `f may kms:Decrypt on ${arn('kms', 'key/other')}`,
+        'f does not use dynamodb:PutItem on Table for A',
+        `f does not use kms:Decrypt on ${arn('kms', 'key/other')}`,
       ]);
     });
 
@@ -286,7 +301,7 @@ describe('a refusal', () => {
       ['what is not written as a kind of item', { ...forKeys('a'), Action: 'dynamodb:GetItem' }, 'a'],
       ['no matter which key', { ...ALL, Action: 'dynamodb:GetItem' }],
     ])('keep a right to %s for ever: no call uses it up', (_, statement, key = 'A') => {
-      expect(open(statement, decrypt).refuses('f', dynamo('GetItem', on(key)))).toBeUndefined();
+      expect(open(statement, decrypt).denialReason('f', dynamo('GetItem', on(key)))).toBeUndefined();
       expect(unusedAfter([statement, decrypt], dynamo('GetItem', on(key)))).toHaveLength(1);
     });
 
@@ -309,7 +324,7 @@ describe('the policies of a template', () => {
     Version: '2012-10-17',
     Statement: [{ Effect: 'Allow', Action, Resource: '*' }],
   });
-  const actionsIn = (policy: Policy | undefined) => policy?.rights.map(({ action }) => action);
+  const actionsIn = (policy: Policy | undefined) => policy?.grants.map(({ action }) => action);
 
   it('are those of the role of each function, whichever resource they stand in', () => {
     const policies = read({
@@ -337,14 +352,14 @@ describe('the policies of a template', () => {
   it.each<[Resources, string]>([
     [
       { 'AWS::IAM::Role': { R: { ManagedPolicyArns: [] } } },
-      'does not know managed policies and boundaries, which R has',
+      'does not support managed policies or permissions boundaries, which R has',
     ],
     [
       { 'AWS::IAM::Role': { R: { PermissionsBoundary: 'x' } } },
-      'does not know managed policies and boundaries, which R',
+      'does not support managed policies or permissions boundaries, which R',
     ],
-    [{ 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } }, 'does not know users and groups, which P names'],
-    [{ 'AWS::IAM::Policy': { P: { Groups: ['g'], Roles: [] } } }, 'does not know users and groups, which P names'],
+    [{ 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } }, 'does not support users or groups, which P names'],
+    [{ 'AWS::IAM::Policy': { P: { Groups: ['g'], Roles: [] } } }, 'does not support users or groups, which P names'],
     [{ 'AWS::Lambda::Function': { F: { Description: 'f', Role: 'r/R' } } }, 'The function F has no role of its own'],
     [
       {

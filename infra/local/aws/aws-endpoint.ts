@@ -19,79 +19,83 @@ export interface AwsEndpointOptions {
   readonly engineUrl: string;
   readonly kms: (operation: string, input: Record<string, unknown>) => AwsResponse;
   readonly identify: (accessKey: string) => Identity | undefined;
-  /** Ends the instance that holds this access key. */
+  /** Terminates the instance with this access key. */
   readonly kill: (accessKey: string) => void;
   readonly mailbox: ReturnType<typeof localMailbox>;
-  /** Says what a function lacks that makes a call; undefined when it may. */
-  readonly refuses: Authorization['refuses'];
-  /** The tags of the table: the engine keeps none. */
+  readonly denialReason: Authorization['denialReason'];
+  /** The tags of the table, which the engine does not support. */
   readonly tableTags: () => { Key: string; Value: string }[];
-  /** Stands around every call: may hold it up, count it, or answer in its place. */
   readonly intercept?: Interceptor | undefined;
-  /** A function has called after it had answered: Lambda would have frozen it. */
+  /** Called when a function makes a call after it has responded, when Lambda would have frozen it. */
   readonly onLateCall: (name: string, operation: string) => void;
-  /** A function has tried what its policies do not allow. */
-  readonly onRefusal: (sentence: string) => void;
-  /** For how long every transaction is under way at least; milliseconds. */
+  /** Called with the reason when the policies of a function do not allow its call. */
+  readonly onDenied: (reason: string) => void;
+  /** The minimum duration of each transaction, in milliseconds. */
   readonly holdTransactions?: number | undefined;
-  /** What the table serves; without it, as much as the engine can. */
+  /** The capacity limits of the table; if undefined, calls are not throttled. */
   readonly capacity?: CapacityOptions | undefined;
 }
 
 const SERVICES: Record<string, AwsCall['service']> = { DynamoDB_20120810: 'DynamoDB', TrentService: 'KMS', SES: 'SES' };
 const SEND_MAIL = '/v2/email/outbound-emails';
 
-/** AWS on loopback: one address for DynamoDB, KMS and SES, told apart as the SDK tells them apart, and the mail that was sent. */
+/** One loopback endpoint for DynamoDB, KMS and SES, which the request itself identifies, and for a mailbox page. */
 export async function startAwsEndpoint(options: AwsEndpointOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  const pass = transactionsInFlight(options.holdTransactions);
-  const meter: Meter = options.capacity ? meterCapacity(options.capacity) : ({ input }, make) => make(input);
+  const withoutConflict = transactionsInFlight(options.holdTransactions);
+  const meter: Meter = options.capacity ? meterCapacity(options.capacity) : ({ input }, forward) => forward(input);
 
-  async function answer(req: IncomingMessage): Promise<AwsResponse> {
+  async function handle(req: IncomingMessage): Promise<AwsResponse> {
     const target = req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target'] ?? '');
     const [prefix = '', operation = ''] = target.split('.');
     const service = SERVICES[prefix];
-    const text = await textOf(req);
-    if (!service) return unknown(`The local cloud does not know ${prefix || 'a request without x-amz-target'}`);
+    const text = await readText(req);
+    if (!service)
+      return unknownOperation(`The local cloud does not support ${prefix || 'a request without x-amz-target'}`);
 
     const [, accessKey = ''] = /Credential=([^/]+)\//.exec(req.headers.authorization ?? '') ?? [];
     const identity = options.identify(accessKey);
-    if (identity?.state === 'ended') return { ...unknown(`${identity.name} was killed`), cut: 'before' };
+    if (identity?.state === 'ended') return { ...unknownOperation(`${identity.name} was killed`), cut: 'before' };
     if (identity?.state === 'idle') {
-      // On a busy machine a call that the function has given up in time may be seen only now.
+      // On a busy machine, a call that the function aborted before responding may only be read now.
       await wait(5);
-      if (req.socket.destroyed || req.socket.readableEnded) return unknown('Nobody waits for it');
+      if (req.socket.destroyed || req.socket.readableEnded)
+        return unknownOperation('The caller has closed the connection');
       options.onLateCall(identity.name, operation);
-      return unknown(`${identity.name} has already answered`);
+      return unknownOperation(`${identity.name} has already responded`);
     }
     const input = JSON.parse(text);
-    const refusal = identity && options.refuses(identity.name, { service, operation, input });
-    if (refusal) {
-      options.onRefusal(refusal);
-      return { status: service === 'SES' ? 403 : 400, body: { __type: 'AccessDeniedException', message: refusal } };
+    const denial = identity && options.denialReason(identity.name, { service, operation, input });
+    if (denial) {
+      options.onDenied(denial);
+      return { status: service === 'SES' ? 403 : 400, body: { __type: 'AccessDeniedException', message: denial } };
     }
-    const make = async (): Promise<AwsResponse> => {
+    const forward = async (): Promise<AwsResponse> => {
       if (service === 'KMS') return options.kms(operation, input);
       if (service === 'SES') return options.mailbox.send(input);
       if (operation === 'ListTagsOfResource') return { status: 200, body: { Tags: options.tableTags() } };
-      const engine = (name: string, body: string) => forward(options.engineUrl, agent, req.headers, name, body);
-      // A throttled transaction is not under way: it holds no items.
+      const callEngine = (name: string, body: string) =>
+        sendToEngine(options.engineUrl, agent, req.headers, name, body);
+      // Metering comes first: a throttled transaction must not conflict with others.
       return meter(
         { operation, input },
-        (made) => pass(operation, made, () => engine(operation, made === input ? text : JSON.stringify(made))),
-        (keys) => engine('BatchGetItem', JSON.stringify(keys)),
+        (metered) =>
+          withoutConflict(operation, metered, () =>
+            callEngine(operation, metered === input ? text : JSON.stringify(metered)),
+          ),
+        (keys) => callEngine('BatchGetItem', JSON.stringify(keys)),
       );
     };
     const kill = () => options.kill(accessKey);
     return options.intercept
-      ? options.intercept({ service, operation, input, by: identity?.name, kill }, make)
-      : make();
+      ? options.intercept({ service, operation, input, functionName: identity?.name, kill }, forward)
+      : forward();
   }
 
   const server = createServer(async (req, res) => {
     try {
-      if (req.method === 'GET') return show(req, res, options.mailbox);
-      send(res, await answer(req));
+      if (req.method === 'GET') return sendMailbox(req, res, options.mailbox);
+      send(res, await handle(req));
     } catch (error) {
       send(res, { status: 500, body: { __type: 'InternalServerError', message: String(error) } });
     }
@@ -109,7 +113,7 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
   };
 }
 
-const unknown = (message: string): AwsResponse => ({
+const unknownOperation = (message: string): AwsResponse => ({
   status: 400,
   body: { __type: 'UnknownOperationException', message },
 });
@@ -122,7 +126,7 @@ function send(res: ServerResponse, { status, body, cut }: AwsResponse): void {
   else res.end(bytes);
 }
 
-function show(req: IncomingMessage, res: ServerResponse, mailbox: AwsEndpointOptions['mailbox']): void {
+function sendMailbox(req: IncomingMessage, res: ServerResponse, mailbox: AwsEndpointOptions['mailbox']): void {
   if (req.url === '/mailbox.json') {
     res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' }).end(JSON.stringify(mailbox.mails));
   } else if (req.url === '/mailbox') {
@@ -132,13 +136,13 @@ function show(req: IncomingMessage, res: ServerResponse, mailbox: AwsEndpointOpt
   }
 }
 
-async function textOf(stream: IncomingMessage): Promise<string> {
+async function readText(stream: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function forward(
+function sendToEngine(
   engineUrl: string,
   agent: Agent,
   { authorization, 'x-amz-date': date }: IncomingHttpHeaders,
@@ -154,7 +158,7 @@ function forward(
       'X-Amz-Date': date,
     };
     const call = request(engineUrl, { agent, method: 'POST', headers }, async (res) => {
-      resolve({ status: res.statusCode ?? 500, body: await textOf(res) });
+      resolve({ status: res.statusCode ?? 500, body: await readText(res) });
     });
     call.on('error', reject);
     call.end(body);

@@ -2,85 +2,87 @@ import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { actionsOf, isWrite } from '../calls/actions.ts';
 import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
-import { CONFLICT, cancelled } from './in-flight.ts';
+import { CONFLICT, canceledByConflict } from './in-flight.ts';
 
-/* What AWS does on a bad day, on purpose: between a function and the local cloud, and nowhere in the functions. */
+/* Fault injection between the functions and the local cloud; the functions contain no code for it. */
 
-/** What can go wrong with a call. In all but the first four it is made all the same, and the function does not learn it, or too late. */
+/** After all but the first four, the call has taken effect, but the function learns that too late or never. */
 export const FAULTS = [
-  /** Refused: another transaction is under way on the item. Strikes writes only. */
+  /** Rejected because another transaction is in progress on the item. Applies to writes only. */
   'conflict',
-  /** Refused: too many requests. */
+  /** Rejected by throttling. */
   'throttle',
-  /** Answered 500, and not made. */
+  /** Not executed; the response is 500. */
   'error-before',
-  /** The connection breaks, and it is not made. */
+  /** Not executed; the connection breaks. */
   'reset',
-  /** Made, and answered 500. */
+  /** Executed; the response is 500. */
   'error-after',
-  /** Made, and the connection breaks before the answer. */
+  /** Executed; the connection breaks before the response. */
   'lost',
-  /** Made, and the connection breaks in the middle of the answer. */
+  /** Executed; the connection breaks in the middle of the response. */
   'half',
-  /** Made, and answered late. */
+  /** Executed; the response is delayed. */
   'late',
-  /** Made late, and answered then. */
+  /** Executed after a delay. */
   'slow',
-  /** Made, and the function that called ends there and then. */
+  /** Executed; the calling function instance is terminated. */
   'kill',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
 const rule = v.strictObject({
   service: v.optional(v.picklist(['DynamoDB', 'KMS', 'SES'])),
-  /** As routes.ts names it: `PUT /api/users`. */
+  /** A route of routes.ts, such as `PUT /api/users`. */
   function: v.optional(v.string()),
   operation: v.optional(v.string()),
-  /** `<pk>/<sk>` of an item that the call names; a star at the end stands for any rest. */
+  /** `<pk>/<sk>` of an item of the call; a trailing asterisk matches any suffix. */
   item: v.optional(v.string()),
-  /** Strikes this one of the calls that fit, counted from 1, and no other. */
+  /** Applies only to the nth matching call, counted from 1. */
   nth: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
   fault: v.picklist(FAULTS),
-  /** How late, where it is late; else longer than any function may take. */
+  /** The delay of `late` and `slow`; by default longer than the timeout of any endpoint function. */
   milliseconds: v.optional(v.pipe(v.number(), v.minValue(0)), 15_000),
 });
 
-/** Which calls go wrong, and how: those that fit all that it names. */
+/** A fault, and the criteria that a call must all meet for it to apply. */
 export type Rule = v.InferInput<typeof rule>;
 
-/** The faults that are at work. They strike calls of functions only: whoever looks from outside sees what is. */
 export interface Faults {
-  /** Goes around the calls of a local cloud. */
-  readonly around: Interceptor;
-  /** These rules from now on, and none of those before; the first that strikes decides. Fails with a sentence on a rule that is none. */
+  /** Applies faults to calls of functions only: operators and tests always see the real state. */
+  readonly intercept: Interceptor;
+  /** Replaces all rules. The first rule that applies to a call takes effect. Throws on an invalid rule. */
   inject(rules: readonly unknown[]): void;
 }
 
 export function openFaults(): Faults {
-  let active: { rule: v.InferOutput<typeof rule>; seen: number }[] = [];
+  let active: { rule: v.InferOutput<typeof rule>; calls: number }[] = [];
   return {
     inject(rules) {
       const { success, output, issues } = v.safeParse(v.array(rule), rules);
       if (!success) throw new Error(issues.map((issue) => `${v.getDotPath(issue)}: ${issue.message}`).join('; '));
-      active = output.map((each) => ({ rule: each, seen: 0 }));
+      active = output.map((parsedRule) => ({ rule: parsedRule, calls: 0 }));
     },
-    async around(call, make) {
-      if (call.by === undefined) return make();
-      const fitting = active.filter((entry) => fits(entry.rule, call));
-      for (const entry of fitting) entry.seen++;
-      const struck = fitting.find(({ rule: { nth }, seen }) => nth === undefined || nth === seen);
-      return struck ? applyFault(struck.rule, call, make) : make();
+    async intercept(call, forward) {
+      if (call.functionName === undefined) return forward();
+      const matching = active.filter((entry) => appliesTo(entry.rule, call));
+      for (const entry of matching) entry.calls++;
+      const selected = matching.find(({ rule: { nth }, calls }) => nth === undefined || nth === calls);
+      return selected ? applyFault(selected.rule, call, forward) : forward();
     },
   };
 }
 
-function fits({ service, function: by, operation, item, fault }: v.InferOutput<typeof rule>, call: AwsCall): boolean {
-  const named = actionsOf(call).map(({ pk, sk }) => `${pk}/${sk ?? ''}`);
+function appliesTo(
+  { service, function: functionName, operation, item, fault }: v.InferOutput<typeof rule>,
+  call: AwsCall,
+): boolean {
+  const items = actionsOf(call).map(({ pk, sk }) => `${pk}/${sk ?? ''}`);
   return (
     (service === undefined || service === call.service) &&
-    (by === undefined || by === call.by) &&
+    (functionName === undefined || functionName === call.functionName) &&
     (operation === undefined || operation === call.operation) &&
-    (item === undefined || named.some((name) => matches(item, name))) &&
+    (item === undefined || items.some((name) => matches(item, name))) &&
     (fault !== 'conflict' || isWrite(call.operation))
   );
 }
@@ -91,15 +93,17 @@ const matches = (pattern: string, name: string): boolean =>
 async function applyFault(
   { fault, item, milliseconds }: v.InferOutput<typeof rule>,
   call: AwsCall,
-  make: () => Promise<AwsResponse>,
+  forward: () => Promise<AwsResponse>,
 ): Promise<AwsResponse> {
-  // Nobody waits for the end of a wait: the cloud may stop in the middle of it.
+  // unref: a pending delay must not keep the process alive when the cloud stops.
   const delay = () => wait(milliseconds, undefined, { ref: false });
   switch (fault) {
     case 'conflict': {
       if (call.operation !== 'TransactWriteItems') return CONFLICT;
-      const meets = actionsOf(call).map(({ pk, sk }) => item === undefined || matches(item, `${pk}/${sk}`));
-      return cancelled(item === undefined ? meets.map((_, position) => position === 0) : meets);
+      const actions = actionsOf(call);
+      return canceledByConflict(
+        actions.map(({ pk, sk }, position) => (item === undefined ? position === 0 : matches(item, `${pk}/${sk}`))),
+      );
     }
     case 'throttle':
       return THROTTLED[call.service];
@@ -108,31 +112,31 @@ async function applyFault(
     case 'reset':
       return { ...FAILED, cut: 'before' };
     case 'error-after':
-      await make();
+      await forward();
       return FAILED;
     case 'lost':
-      return { ...(await make()), cut: 'before' };
+      return { ...(await forward()), cut: 'before' };
     case 'half':
-      return { ...(await make()), cut: 'middle' };
+      return { ...(await forward()), cut: 'middle' };
     case 'late': {
-      const answer = await make();
+      const response = await forward();
       await delay();
-      return answer;
+      return response;
     }
     case 'slow':
       await delay();
-      return make();
+      return forward();
     case 'kill': {
-      const answer = await make();
+      const response = await forward();
       call.kill();
-      return { ...answer, cut: 'before' };
+      return { ...response, cut: 'before' };
     }
   }
 }
 
 const FAILED: AwsResponse = {
   status: 500,
-  body: { __type: 'InternalServerError', message: 'The local cloud was told to fail here' },
+  body: { __type: 'InternalServerError', message: 'An injected fault' },
 };
 
 const THROTTLED: Record<AwsCall['service'], AwsResponse> = {

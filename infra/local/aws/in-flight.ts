@@ -3,31 +3,32 @@ import { actionsOf, isWrite } from '../calls/actions.ts';
 import type { AwsResponse } from '../calls/aws-call.ts';
 
 /*
- * The embedded engine makes one transaction after the other and so never cancels one for meeting another. DynamoDB
- * does: while a transaction is under way, whoever names one of its items is refused, condition checks included.
+ * The embedded engine serializes transactions, so they never conflict. DynamoDB rejects any write to an item of a
+ * transaction in progress, condition checks included.
  */
 
-/** Lets a write pass to the engine, or refuses it as DynamoDB would because of one that is under way. */
-export function transactionsInFlight(holdFor = 0) {
+/** Forwards writes, or rejects them as DynamoDB would if they conflict with a transaction in progress. */
+export function transactionsInFlight(holdMs = 0) {
+  /** The ClientRequestToken of the transaction in progress, by item. */
   const held = new Map<string, string>();
 
-  return async function pass(
+  return async function forwardUnlessConflicting(
     operation: string,
     input: Record<string, unknown>,
     forward: () => Promise<AwsResponse>,
   ): Promise<AwsResponse> {
     if (!isWrite(operation)) return forward();
     const items = actionsOf({ operation, input }).map(({ table, pk, sk }) => JSON.stringify([table, pk, sk]));
-    const meets = items.map((item) => held.has(item));
-    if (operation !== 'TransactWriteItems') return meets.includes(true) ? CONFLICT : forward();
+    const conflicts = items.map((item) => held.has(item));
+    if (operation !== 'TransactWriteItems') return conflicts.includes(true) ? CONFLICT : forward();
 
     const token = String(input.ClientRequestToken);
     if (items.some((item) => held.get(item) === token)) return IN_PROGRESS;
-    if (meets.includes(true)) return cancelled(meets);
+    if (conflicts.includes(true)) return canceledByConflict(conflicts);
 
     for (const item of items) held.set(item, token);
     try {
-      if (holdFor > 0) await wait(holdFor);
+      if (holdMs > 0) await wait(holdMs);
       return await forward();
     } finally {
       for (const item of items) held.delete(item);
@@ -43,21 +44,21 @@ const IN_PROGRESS = {
     Message: 'The transaction with the given request token is already in progress.',
   },
 };
-/** How a single write is refused that meets a transaction under way. */
+/** The response to a single write that conflicts with a transaction. */
 export const CONFLICT: AwsResponse = {
   status: 400,
   body: { __type: `${TYPE}TransactionConflictException`, message: 'Transaction is ongoing for the item' },
 };
 
-/** How a transaction is refused whose members at these positions meet another one. */
-export const cancelled = (meets: readonly boolean[]): AwsResponse =>
+/** The response to a transaction whose items at the `true` positions conflict with another one. */
+export const canceledByConflict = (conflicts: readonly boolean[]): AwsResponse =>
   transactionCanceled(
-    meets.map((conflict) =>
+    conflicts.map((conflict) =>
       conflict ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } : { Code: 'None' },
     ),
   );
 
-/** How a transaction is refused for these reasons, one for each of its members. */
+/** `reasons` has one entry per item of the transaction. */
 export function transactionCanceled(reasons: readonly { Code: string; Message?: string }[]): AwsResponse {
   const codes = reasons.map(({ Code }) => Code).join(', ');
   return {

@@ -12,18 +12,18 @@ import {
 import type { AwsResponse } from '../calls/aws-call.ts';
 import { keyArn } from '../stack/template.ts';
 
-/** A key of the local KMS as it is kept; the material is base64. */
 export interface StoredKey {
   readonly id: string;
   readonly spec: string;
+  /** Base64. */
   readonly material: string;
 }
 
 type Input = Record<string, unknown>;
 type Operation = (key: StoredKey, input: Input, arn: string) => Record<string, unknown>;
 
-/** A new key of a spec that a template can name. */
-export function makeKey(spec: string): StoredKey {
+/** `spec` is a KeySpec of KMS. */
+export function createKey(spec: string): StoredKey {
   const id = randomUUID();
   if (spec === 'ECC_NIST_P256') {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -31,28 +31,32 @@ export function makeKey(spec: string): StoredKey {
   }
   if (spec === 'HMAC_256' || spec === 'SYMMETRIC_DEFAULT')
     return { id, spec, material: randomBytes(32).toString('base64') };
-  throw new Error(`The local cloud does not know the key spec ${spec}`);
+  throw new Error(`The local cloud does not support the key spec ${spec}`);
 }
 
-/** KMS, as far as the functions use it. An operation that it does not know is answered as AWS answers unknown ones. */
+/** The KMS operations that the functions use; others get the response of AWS to unknown operations. */
 export function localKms(region: string, keys: readonly StoredKey[]) {
   return (operation: string, input: Input): AwsResponse => {
     const perform = OPERATIONS[operation];
-    if (!perform) return refusal('UnknownOperationException', `The local cloud does not know KMS ${operation}`);
-    const wanted = String(input.KeyId).split('/').at(-1);
-    const key = keys.find(({ id }) => id === wanted);
-    if (!key) return refusal('NotFoundException', `Key '${input.KeyId}' does not exist`);
+    if (!perform)
+      return errorResponse('UnknownOperationException', `The local cloud does not support kms:${operation}`);
+    const wantedId = String(input.KeyId).split('/').at(-1);
+    const key = keys.find(({ id }) => id === wantedId);
+    if (!key) return errorResponse('NotFoundException', `Key '${input.KeyId}' does not exist`);
     if (!SPECS[operation]?.includes(key.spec))
-      return refusal('InvalidKeyUsageException', `${operation} on a ${key.spec} key`);
+      return errorResponse('InvalidKeyUsageException', `${operation} on a ${key.spec} key`);
     try {
       return { status: 200, body: perform(key, input, keyArn(region, key.id)) };
     } catch {
-      return refusal('InvalidCiphertextException', '');
+      return errorResponse('InvalidCiphertextException', '');
     }
   };
 }
 
-const refusal = (type: string, message: string): AwsResponse => ({ status: 400, body: { __type: type, message } });
+const errorResponse = (type: string, message: string): AwsResponse => ({
+  status: 400,
+  body: { __type: type, message },
+});
 
 const bytes = (base64: unknown): Buffer => Buffer.from(String(base64), 'base64');
 const secret = (key: StoredKey): Buffer => bytes(key.material);
@@ -85,7 +89,7 @@ const OPERATIONS: Record<string, Operation> = {
   GenerateDataKey(key, { EncryptionContext }, arn) {
     const dataKey = randomBytes(32);
     const nonce = randomBytes(12);
-    const cipher = createCipheriv('aes-256-gcm', secret(key), nonce).setAAD(authenticated(EncryptionContext));
+    const cipher = createCipheriv('aes-256-gcm', secret(key), nonce).setAAD(additionalData(EncryptionContext));
     const encrypted = Buffer.concat([cipher.update(dataKey), cipher.final()]);
     const wrapped = Buffer.concat([Buffer.from(key.id), nonce, cipher.getAuthTag(), encrypted]);
     return { KeyId: arn, Plaintext: dataKey.toString('base64'), CiphertextBlob: wrapped.toString('base64') };
@@ -94,13 +98,13 @@ const OPERATIONS: Record<string, Operation> = {
   Decrypt(key, { CiphertextBlob, EncryptionContext }, arn) {
     const wrapped = bytes(CiphertextBlob).subarray(key.id.length);
     const decipher = createDecipheriv('aes-256-gcm', secret(key), wrapped.subarray(0, 12));
-    decipher.setAAD(authenticated(EncryptionContext)).setAuthTag(wrapped.subarray(12, 28));
+    decipher.setAAD(additionalData(EncryptionContext)).setAuthTag(wrapped.subarray(12, 28));
     const plaintext = Buffer.concat([decipher.update(wrapped.subarray(28)), decipher.final()]);
     return { KeyId: arn, Plaintext: plaintext.toString('base64'), EncryptionAlgorithm: 'SYMMETRIC_DEFAULT' };
   },
 };
 
-/** The encryption context, the same text whatever the order of its parts. */
-function authenticated(context: unknown): Buffer {
+/** Serializes the encryption context independently of the order of its entries. */
+function additionalData(context: unknown): Buffer {
   return Buffer.from(JSON.stringify(Object.entries((context as Record<string, string>) ?? {}).sort()));
 }

@@ -37,7 +37,7 @@ export async function openLocalTable(stateDir: string): Promise<TableConnection>
 
 async function openStoppedTable(stateDir: string): Promise<TableConnection> {
   const state = await openState(stateDir);
-  const engine = await startEngine(state.database, state.engineStarted, () => undefined).catch((error) => {
+  const engine = await startEngine(state.database, state.recordEngine, () => undefined).catch((error) => {
     state.close();
     throw error;
   });

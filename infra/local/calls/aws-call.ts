@@ -1,21 +1,21 @@
-/** A call to AWS, before it is made. */
+/** A call to AWS, before it is forwarded. */
 export interface AwsCall {
   readonly service: 'DynamoDB' | 'KMS' | 'SES';
   readonly operation: string;
   readonly input: Record<string, unknown>;
-  /** The function that makes it; undefined for anyone else, an operator's script for example. */
-  readonly by: string | undefined;
-  /** Ends the instance that makes it, as a crash would; nothing for anyone else. */
+  /** The calling function; undefined for other callers, such as an operator's command. */
+  readonly functionName: string | undefined;
+  /** Terminates the calling function instance, as a crash would; a no-op for other callers. */
   kill(): void;
 }
 
-/** Runs around every call: can delay it, count it, or respond in its place. */
-export type Interceptor = (call: AwsCall, make: () => Promise<AwsResponse>) => Promise<AwsResponse>;
+/** Middleware on every call: can delay it, count it, or respond without forwarding it. */
+export type Interceptor = (call: AwsCall, forward: () => Promise<AwsResponse>) => Promise<AwsResponse>;
 
-/** An answer of an AWS service: its status, and its body as an object or as the text that it already is. */
+/** The response of an AWS service; a string body is serialized already. */
 export interface AwsResponse {
   readonly status: number;
   readonly body: Record<string, unknown> | string;
-  /** Where the connection breaks instead of carrying all of it. */
+  /** Breaks the connection before the response or in the middle of its body. */
   readonly cut?: 'before' | 'middle';
 }

@@ -3,69 +3,70 @@ import type { AwsCall } from '../calls/aws-call.ts';
 import { ACCOUNT, keyArn, type Template } from '../stack/template.ts';
 import { type AccessRequest, type Grant, type Policy, type PolicyDocument, readPolicy } from './policy.ts';
 
-/* Who may do what, by the synthesized policies alone, and which of it was ever done. */
+/* Authorizes calls by the synthesized policies alone, and records which grants have been used. */
 
-/** What the template says about the rights of its functions. */
 export interface Authorization {
-  /** What the function lacks for this call, in one sentence; undefined when it may do all of it. */
-  refuses(by: string, call: Pick<AwsCall, 'service' | 'operation' | 'input'>): string | undefined;
-  /** The rights that no call has needed so far, one sentence for each. Those to write logs are used by AWS itself. */
+  /** A sentence that names the first permission that the function lacks for this call; undefined if it lacks none. */
+  denialReason(functionName: string, call: Pick<AwsCall, 'service' | 'operation' | 'input'>): string | undefined;
+  /** One sentence for each grant that no call has used. Grants to write logs are omitted: Lambda itself uses them. */
   unused(): string[];
 }
 
-/** What stands in the calls' ARNs, and the key of the table: DynamoDB asks for it in the caller's name. */
-export interface Place {
+export interface StackIdentifiers {
   readonly region: string;
+  /** The ARN of the table's KMS key; DynamoDB calls KMS with the permissions of its own caller. */
   readonly tableKey: string | undefined;
-  /** The name by which the template knows an ARN. */
+  /** The logical id of an ARN. */
   nameOf(arn: string): string;
 }
 
-/** By the policies of each function. */
-export function openAuthorization(policies: ReadonlyMap<string, Policy>, place: Place): Authorization {
+/** `policies` is keyed by function name. */
+export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: StackIdentifiers): Authorization {
   const used = new Set<Grant>();
-  const say = (by: string, may: string, { action, resource }: Grant | AccessRequest, key?: string) =>
-    `${by} ${may} ${action} on ${place.nameOf(resource)}${key === undefined ? '' : ` for ${key}`}`;
+  const describe = ({ action, resource }: Grant | AccessRequest, leadingKey?: string) =>
+    `${action} on ${stack.nameOf(resource)}${leadingKey === undefined ? '' : ` for ${leadingKey}`}`;
   return {
-    refuses(by, call) {
-      const asks = asksOf(call, place);
-      if (!asks) return `${by} may not call ${call.operation}: the local cloud does not know which rights it needs`;
-      for (const ask of asks) {
-        const rights = policies.get(by)?.allows(ask);
-        if (!rights) return say(by, 'may not', ask, ask.context[LEADING_KEYS]?.[0]);
-        for (const right of rights) if (!isBoundless(right)) used.add(right);
+    denialReason(functionName, call) {
+      const requests = accessRequestsOf(call, stack);
+      if (!requests)
+        return `${functionName} is not authorized to call ${call.operation}, which the local cloud does not support`;
+      for (const request of requests) {
+        const grants = policies.get(functionName)?.allows(request);
+        const [leadingKey] = request.context[LEADING_KEYS] ?? [];
+        if (!grants) return `${functionName} is not authorized to perform ${describe(request, leadingKey)}`;
+        for (const grant of grants) if (!isUnbounded(grant)) used.add(grant);
       }
       return undefined;
     },
     unused: () =>
-      [...policies].flatMap(([by, { rights }]) =>
-        rights
-          .filter((right) => !used.has(right) && !right.action.startsWith('logs:'))
-          .map((right) => say(by, 'may', right, right.leadingKey)),
+      [...policies].flatMap(([functionName, { grants }]) =>
+        grants
+          .filter((grant) => !used.has(grant) && !grant.action.startsWith('logs:'))
+          .map((grant) => `${functionName} does not use ${describe(grant, grant.leadingKey)}`),
       ),
   };
 }
 
 const LEADING_KEYS = 'dynamodb:LeadingKeys';
 
-/** No request uses up such a right: it allows more kinds of things than one. `LOGIN#*` is one kind of item. */
-function isBoundless({ action, resource, leadingKey }: Grant): boolean {
+/** Such a grant never counts as used, because it covers more than one kind of item; `LOGIN#*` covers a single kind. */
+function isUnbounded({ action, resource, leadingKey }: Grant): boolean {
   const anyKey = leadingKey === undefined ? action.startsWith('dynamodb:') : !/^[A-Z]+(#\*)?$/.test(leadingKey);
   return /[*?]/.test(action + resource) || anyKey;
 }
 
-/** Everything that AWS asks the policies before it makes a call; undefined where that is not known. */
-function asksOf(
+/** All permissions that AWS checks for a call; undefined for an unsupported operation. */
+function accessRequestsOf(
   { service, operation, input }: Pick<AwsCall, 'service' | 'operation' | 'input'>,
-  place: Place,
+  stack: StackIdentifiers,
 ): AccessRequest[] | undefined {
-  const arn = (of: string, name: string) => `arn:aws:${of}:${place.region}:${ACCOUNT}:${name}`;
+  const arn = (awsService: string, name: string) => `arn:aws:${awsService}:${stack.region}:${ACCOUNT}:${name}`;
   switch (service) {
     case 'DynamoDB': {
       const table = (name: unknown) => arn('dynamodb', `table/${name}`);
       const actions = actionsOf({ operation, input });
-      // Of a transaction and of a batch DynamoDB asks item by item, or for all keys, which comes to the same.
-      const asks: AccessRequest[] = actions.map(({ action, table: name, pk }) => ({
+      // DynamoDB checks the items of a transaction or batch one by one or all at once; the result is the same.
+      const requests: AccessRequest[] = actions.map(({ action, table: name, pk }) => ({
         action,
         resource: table(name),
         context: {
@@ -73,11 +74,12 @@ function asksOf(
           ...(operation.startsWith('Transact') && { 'dynamodb:EnclosingOperation': [operation] }),
         },
       }));
-      if (operation === 'Scan') asks.push({ action: 'dynamodb:Scan', resource: table(input.TableName), context: {} });
-      if (asks.length === 0) return undefined;
-      const viaTable = { 'kms:ViaService': [`dynamodb.${place.region}.amazonaws.com`] };
-      if (place.tableKey) asks.push({ action: 'kms:Decrypt', resource: place.tableKey, context: viaTable });
-      return asks;
+      if (operation === 'Scan')
+        requests.push({ action: 'dynamodb:Scan', resource: table(input.TableName), context: {} });
+      if (requests.length === 0) return undefined;
+      const viaTable = { 'kms:ViaService': [`dynamodb.${stack.region}.amazonaws.com`] };
+      if (stack.tableKey) requests.push({ action: 'kms:Decrypt', resource: stack.tableKey, context: viaTable });
+      return requests;
     }
     case 'KMS': {
       const id = String(input.KeyId);
@@ -85,16 +87,15 @@ function asksOf(
       return [
         {
           action: `kms:${operation}`,
-          resource: id.startsWith('arn:') ? id : keyArn(place.region, id),
+          resource: id.startsWith('arn:') ? id : keyArn(stack.region, id),
           context: Object.fromEntries(context.map(([key, value]) => [`kms:EncryptionContext:${key}`, [value]])),
         },
       ];
     }
     case 'SES': {
-      // SES asks for the identity that it knows the sender by, his address or its domain. Either may be the one.
+      // SES authorizes the verified identity, which may be the address or its domain, so both must be allowed.
       const sender = String(input.FromEmailAddress);
       const resources = [`identity/${sender}`, `identity/${sender.slice(sender.indexOf('@') + 1)}`];
-      // And for the configuration set that the call names.
       if (input.ConfigurationSetName) resources.push(`configuration-set/${input.ConfigurationSetName}`);
       return resources.map((resource) => ({
         action: 'ses:SendEmail',
@@ -106,14 +107,14 @@ function asksOf(
 }
 
 /**
- * The policies of each function, by the function's description. Fails when two functions share a role, and on rights that
- * come from anywhere but the role's own policies.
+ * The policies of each function, keyed by the function's description. Throws if two functions share a role, or if
+ * permissions come from anything other than the role's inline and attached policies.
  */
 export function readPolicies(template: Template, find: <T>(value: unknown) => T): Map<string, Policy> {
   const documents = new Map<string, PolicyDocument[]>();
   for (const [role, { ManagedPolicyArns, PermissionsBoundary, Policies = [] }] of template.ofType('AWS::IAM::Role')) {
     if (ManagedPolicyArns || PermissionsBoundary) {
-      throw new Error(`The local cloud does not know managed policies and boundaries, which ${role} has`);
+      throw new Error(`The local cloud does not support managed policies or permissions boundaries, which ${role} has`);
     }
     const inline = find<{ PolicyDocument: PolicyDocument }[]>(Policies);
     documents.set(
@@ -122,7 +123,7 @@ export function readPolicies(template: Template, find: <T>(value: unknown) => T)
     );
   }
   for (const [policy, { Roles, Users, Groups, PolicyDocument }] of template.ofType('AWS::IAM::Policy')) {
-    if (Users || Groups) throw new Error(`The local cloud does not know users and groups, which ${policy} names`);
+    if (Users || Groups) throw new Error(`The local cloud does not support users or groups, which ${policy} names`);
     for (const role of find<string[]>(Roles)) documents.get(role)?.push(find<PolicyDocument>(PolicyDocument));
   }
 
@@ -131,7 +132,7 @@ export function readPolicies(template: Template, find: <T>(value: unknown) => T)
     const role = find<string>(Role).split('/').at(-1) as string;
     const own = documents.get(role);
     if (!own) throw new Error(`The function ${logicalId} has no role of its own`);
-    // Whoever shares it comes next, and does not find it.
+    // Removed so that a second function with the same role fails.
     documents.delete(role);
     policies.set(String(Description), readPolicy(own));
   }

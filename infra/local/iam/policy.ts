@@ -1,41 +1,41 @@
 /*
- * How IAM evaluates identity-based policies, as far as the stack uses it. What it does not know it refuses when it reads
- * the policy: a right that is judged wrongly proves nothing.
+ * IAM's evaluation of identity-based policies, limited to the features that the stack uses. Reading a policy with any
+ * other feature throws: a permission evaluated incorrectly would prove nothing.
  */
 
-/** A policy as a template has it, its intrinsic functions evaluated. */
+/** A policy document of a template, after its intrinsic functions are evaluated. */
 export interface PolicyDocument {
   readonly Version?: unknown;
   readonly Statement: unknown;
 }
 
-/** One thing that somebody wants to do. */
+/** The request context that a policy is evaluated against. */
 export interface AccessRequest {
   readonly action: string;
-  /** Its ARN. */
+  /** An ARN. */
   readonly resource: string;
-  /** The values of the condition keys. */
+  /** The values of each condition key. */
   readonly context: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The smallest part of an allowing statement: one of its actions on one of its resources, for one of its partition keys. */
+/** The smallest part of an Allow statement: one action on one resource, for one partition key if it names any. */
 export interface Grant {
   readonly action: string;
   readonly resource: string;
   readonly leadingKey?: string | undefined;
 }
 
-/** All policies of a role. */
+/** All policies of a role, combined. */
 export interface Policy {
-  readonly rights: readonly Grant[];
-  /** The rights that allow it; undefined when it is denied, or when none allows it. */
-  allows(ask: AccessRequest): readonly Grant[] | undefined;
+  readonly grants: readonly Grant[];
+  /** The grants that allow the request; undefined if it is denied, explicitly or implicitly. */
+  allows(request: AccessRequest): readonly Grant[] | undefined;
 }
 
 interface Statement {
   readonly denies: boolean;
-  readonly rights: readonly (Grant & { covers(ask: AccessRequest): boolean })[];
-  fits(ask: AccessRequest): boolean;
+  readonly grants: readonly (Grant & { covers(request: AccessRequest): boolean })[];
+  matches(request: AccessRequest): boolean;
 }
 
 type Test = (value: string) => boolean;
@@ -43,8 +43,8 @@ type Values = readonly string[];
 
 const LEADING_KEYS = 'dynamodb:LeadingKeys';
 
-/** The condition keys that the local cloud gives a request, and whether it can have several values of one. */
-const KEYS: [key: RegExp, many: boolean][] = [
+/** The condition keys that the local cloud supports, and whether each is multivalued. */
+const KEYS: [key: RegExp, isMultivalued: boolean][] = [
   [/^dynamodb:LeadingKeys$/i, true],
   [/^dynamodb:EnclosingOperation$/i, false],
   [/^kms:ViaService$/i, false],
@@ -57,32 +57,32 @@ const OPERATORS: Record<string, (pattern: string) => Test> = {
   StringLike: (pattern) => wildcards(pattern, '[^]'),
 };
 
-/** Reads the policies of a role. Fails with the name of what it does not know. */
+/** Reads the policies of a role. Throws an error that names the first unsupported feature. */
 export function readPolicy(documents: readonly PolicyDocument[]): Policy {
   const statements = documents.flatMap(({ Version, Statement }) => {
-    if (Version !== '2012-10-17') throw unknown(`a policy of version ${Version}`);
+    if (Version !== '2012-10-17') throw unsupported(`a policy of version ${Version}`);
     return listOf(Statement).map((statement) => readStatement(statement as Record<string, unknown>));
   });
   const allowing = statements.filter(({ denies }) => !denies);
   const denying = statements.filter(({ denies }) => denies);
   return {
-    rights: allowing.flatMap(({ rights }) => rights),
-    allows(ask) {
-      if (denying.some((statement) => statement.fits(ask))) return undefined;
-      return allowing.find((statement) => statement.fits(ask))?.rights.filter((right) => right.covers(ask));
+    grants: allowing.flatMap(({ grants }) => grants),
+    allows(request) {
+      if (denying.some((statement) => statement.matches(request))) return undefined;
+      return allowing.find((statement) => statement.matches(request))?.grants.filter((grant) => grant.covers(request));
     },
   };
 }
 
 function readStatement(statement: Record<string, unknown>): Statement {
   const { Sid: _, Effect, Action, Resource, Condition = {}, ...others } = statement;
-  for (const element of Object.keys(others)) throw unknown(`${element} in a policy`);
-  if (Effect !== 'Allow' && Effect !== 'Deny') throw unknown(`the effect ${Effect}`);
+  for (const element of Object.keys(others)) throw unsupported(`${element} in a policy`);
+  if (Effect !== 'Allow' && Effect !== 'Deny') throw unsupported(`the effect ${Effect}`);
   const actions = texts(Action).map((action) => ({ action, matches: wildcards(action, '[^]', 'i') }));
   const resources = texts(Resource).map((resource) => ({ resource, matches: matchArn(resource) }));
-  if (actions.length === 0 || resources.length === 0) throw unknown('a statement without action or resource');
+  if (actions.length === 0 || resources.length === 0) throw unsupported('a statement without action or resource');
 
-  const conditions: ((ask: AccessRequest) => boolean)[] = [];
+  const conditions: ((request: AccessRequest) => boolean)[] = [];
   let leadingKeys: { leadingKey?: string; matches: Test }[] = [{ matches: () => true }];
   for (const [operator, keys] of Object.entries(Condition as object)) {
     for (const [key, expected] of Object.entries(keys)) {
@@ -96,19 +96,19 @@ function readStatement(statement: Record<string, unknown>): Statement {
   }
   return {
     denies: Effect === 'Deny',
-    fits: (ask) =>
-      actions.some(({ matches }) => matches(ask.action)) &&
-      resources.some(({ matches }) => matches(ask.resource)) &&
-      conditions.every((holds) => holds(ask)),
-    rights: actions.flatMap((one) =>
-      resources.flatMap((on) =>
+    matches: (request) =>
+      actions.some(({ matches }) => matches(request.action)) &&
+      resources.some(({ matches }) => matches(request.resource)) &&
+      conditions.every((holds) => holds(request)),
+    grants: actions.flatMap((allowedAction) =>
+      resources.flatMap((allowedResource) =>
         leadingKeys.map(({ leadingKey, matches }) => ({
-          action: one.action,
-          resource: on.resource,
+          action: allowedAction.action,
+          resource: allowedResource.resource,
           leadingKey,
           covers: ({ action, resource, context }: AccessRequest) =>
-            one.matches(action) &&
-            on.matches(resource) &&
+            allowedAction.matches(action) &&
+            allowedResource.matches(resource) &&
             (leadingKey === undefined || valuesOf(context, LEADING_KEYS).some(matches)),
         })),
       ),
@@ -116,40 +116,40 @@ function readStatement(statement: Record<string, unknown>): Statement {
   };
 }
 
-/** A condition on one key: the values that it expects are alternatives. */
+/** A condition on one key. The expected values are alternatives. */
 function readCondition(operator: string, key: string, expected: Values): (values: Values) => boolean {
-  const [, many] = KEYS.find(([name]) => name.test(key)) ?? [];
-  if (many === undefined) throw unknown(`the condition key ${key}`);
+  const [, isMultivalued] = KEYS.find(([name]) => name.test(key)) ?? [];
+  if (isMultivalued === undefined) throw unsupported(`the condition key ${key}`);
   if (operator === 'Null') {
-    if (expected.length !== 1 || !/^(true|false)$/.test(String(expected[0]))) throw unknown(`Null: ${expected}`);
+    if (expected.length !== 1 || !/^(true|false)$/.test(String(expected[0]))) throw unsupported(`Null: ${expected}`);
     return (values) => isNull(values) === (expected[0] === 'true');
   }
   const [, set, name = ''] = /^(?:(ForAllValues|ForAnyValue):)?(\w+)$/.exec(operator) ?? [];
   const test = Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined;
-  if (!test) throw unknown(`the condition operator ${operator}`);
-  // IAM says of several values under a plain operator only that one must not write it.
-  if (many && !set) throw unknown(`${operator} without ForAllValues or ForAnyValue on ${key}`);
+  if (!test) throw unsupported(`the condition operator ${operator}`);
+  // IAM defines no result for a multivalued key without a set operator; its documentation only forbids it.
+  if (isMultivalued && !set) throw unsupported(`${operator} without ForAllValues or ForAnyValue on ${key}`);
   const tests = expected.map(test);
   const isExpected = (value: string) => tests.some((matches) => matches(value));
   if (set === 'ForAllValues') return (values) => isNull(values) || values.every(isExpected);
   return (values) => !isNull(values) && values.some(isExpected);
 }
 
-/** A key that is missing, or that has nothing in it. */
+/** IAM's Null operator treats a key without values or with only empty values as missing. */
 const isNull = (values: Values): boolean => values.every((value) => value === '');
 
-/** The names of condition keys do not depend on their case. */
+/** Condition keys are case-insensitive. */
 function valuesOf(context: AccessRequest['context'], key: string): Values {
-  const same = context[key];
-  if (same) return same;
-  const wanted = key.toLowerCase();
-  return Object.entries(context).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? [];
+  const exact = context[key];
+  if (exact) return exact;
+  const lowerCased = key.toLowerCase();
+  return Object.entries(context).find(([name]) => name.toLowerCase() === lowerCased)?.[1] ?? [];
 }
 
-/** A star stays within its segment, unless it ends one: then it may go on beyond the colons. */
+/** An asterisk matches within its ARN segment; at the end of a segment it also matches colons. */
 function matchArn(pattern: string): Test {
   if (pattern === '*') return () => true;
-  if (!pattern.startsWith('arn:')) throw unknown(`the resource ${pattern}`);
+  if (!pattern.startsWith('arn:')) throw unsupported(`the resource ${pattern}`);
   const segments = pattern.split(':').map((segment) => source(segment, '[^:]').replace(/\[\^:\]\*$/, '[^]*'));
   return matching(new RegExp(`^${segments.join(':')}$`));
 }
@@ -161,7 +161,7 @@ const matching =
   (value) =>
     expression.test(value);
 
-/** A pattern as a regular expression, in which a question mark is one of any characters, and a star any number of them. */
+/** Converts an IAM pattern to a regular expression: `?` matches one character of the class `any`, `*` any number. */
 const source = (pattern: string, any: string): string =>
   pattern
     .replace(/[\\^$.|+()[\]{}]/g, '\\$&')
@@ -172,10 +172,10 @@ const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : va
 
 function texts(value: unknown): string[] {
   return listOf(value).map((text) => {
-    if (typeof text !== 'string') throw unknown(`${JSON.stringify(text)} in a policy`);
-    if (/\$\{/.test(text)) throw unknown(`the policy variable in ${text}`);
+    if (typeof text !== 'string') throw unsupported(`${JSON.stringify(text)} in a policy`);
+    if (/\$\{/.test(text)) throw unsupported(`the policy variable in ${text}`);
     return text;
   });
 }
 
-const unknown = (what: string): Error => new Error(`The local cloud does not know ${what}`);
+const unsupported = (feature: string): Error => new Error(`The local cloud does not support ${feature}`);

@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 const ROOT = join(import.meta.dirname, '../../..');
 
 /**
- * Synthesizes the CDK app into a folder, as the CDK's own tool would: another process that is told the context of
- * `cdk.json` and where to write. Bundles stay where esbuild wrote them, so that a new bundle needs no new template.
- * Fails with what the app says. `changes` stand in for what `cdk.json` has; unless they say otherwise, nothing is checked.
+ * Synthesizes the CDK app into a folder in a child process, as the CDK CLI does: its environment carries the context of
+ * `cdk.json` and the output folder. Asset staging is off, so functions can be bundled again without a new template.
+ * `changes` override the context; by default they skip cdk-nag. Throws with the error output of the app.
  */
 export async function synthesize(assembly: string, changes: object = { checked: false }): Promise<void> {
   const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
@@ -19,7 +19,7 @@ export async function synthesize(assembly: string, changes: object = { checked: 
     env: {
       ...process.env,
       CDK_OUTDIR: assembly,
-      // Two of four seconds; `npm run check` validates the template of production.
+      // Validation takes two of four seconds; `npm run check` validates the production template.
       CDK_VALIDATION: 'false',
       CDK_CONTEXT_JSON: JSON.stringify({ ...context, ...changes, 'aws:cdk:disable-asset-staging': true }),
     },

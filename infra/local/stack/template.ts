@@ -7,29 +7,27 @@ export interface Resource {
   readonly Properties: Record<string, unknown>;
 }
 
-/** What `Ref` and `Fn::GetAtt` mean for a resource that the local cloud has made. */
-export interface Made {
+/** The values that `Ref` and `Fn::GetAtt` return for a resource. */
+export interface ReturnValues {
   readonly ref: string;
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
-/** A template as it was synthesized, and where the code of its functions lies. */
+/** A synthesized template and its assets. */
 export interface Template {
   readonly stack: string;
   readonly region: string;
-  /** All resources of a type, by logical id. */
   ofType(type: string): [logicalId: string, properties: Record<string, unknown>][];
-  /** The folder that the asset with this object key is made from. */
+  /** The source folder of the asset with this S3 object key. */
   assetFolder(objectKey: string): string;
 }
 
 export const ACCOUNT = '000000000000';
 
-/** The ARN of a key. */
 export const keyArn = (region: string, id: string): string => `arn:aws:kms:${region}:${ACCOUNT}:key/${id}`;
 
-/** The types that the local cloud runs, and those that only mean something on AWS. */
-const KNOWN_TYPES = new Set([
+/** The types that the local cloud runs, and those that it can ignore because they have an effect only on AWS. */
+const SUPPORTED_TYPES = new Set([
   'AWS::ApiGatewayV2::Api',
   'AWS::ApiGatewayV2::Integration',
   'AWS::ApiGatewayV2::Route',
@@ -52,16 +50,17 @@ interface Artifact {
   readonly properties?: { templateFile?: string };
 }
 
-/** Reads what the CDK has synthesized; a resource type that the local cloud does not know stops it here, by name. */
+/** Reads a cloud assembly of the CDK. Throws an error that names the first unsupported resource type. */
 export function readTemplate(assembly: string): Template {
   const read = (file: string) => JSON.parse(readFileSync(join(assembly, file), 'utf8'));
   const artifacts: [string, Artifact][] = Object.entries(read('manifest.json').artifacts);
   const [stack, artifact] = artifacts.find(([, { type }]) => type === 'aws:cloudformation:stack') ?? [];
-  if (!stack || !artifact?.properties?.templateFile) throw new Error(`${assembly} holds no stack`);
+  if (!stack || !artifact?.properties?.templateFile) throw new Error(`${assembly} contains no stack`);
 
   const resources: Record<string, Resource> = read(artifact.properties.templateFile).Resources;
   for (const [logicalId, { Type }] of Object.entries(resources)) {
-    if (!KNOWN_TYPES.has(Type)) throw new Error(`The local cloud does not know ${Type}, which ${logicalId} is`);
+    if (!SUPPORTED_TYPES.has(Type))
+      throw new Error(`The local cloud does not support ${Type}, the type of ${logicalId}`);
   }
   const files: Record<string, { source: { path: string } }> = read(`${stack}.assets.json`).files;
 
@@ -74,14 +73,14 @@ export function readTemplate(assembly: string): Template {
         .map(([logicalId, { Properties }]) => [logicalId, Properties]),
     assetFolder(objectKey) {
       const file = files[objectKey.replace(/\.zip$/, '')];
-      if (!file) throw new Error(`${assembly} holds no asset ${objectKey}`);
+      if (!file) throw new Error(`${assembly} contains no asset ${objectKey}`);
       return resolvePath(assembly, file.source.path);
     },
   };
 }
 
-/** Evaluates the intrinsic functions in a value; one that the local cloud does not know stops it, by name. */
-export function resolve<T = unknown>(value: unknown, made: ReadonlyMap<string, Made>, region: string): T {
+/** Evaluates the intrinsic functions in a value. Throws an error that names the first unsupported one. */
+export function resolve<T = unknown>(value: unknown, resources: ReadonlyMap<string, ReturnValues>, region: string): T {
   const pseudo: Record<string, string> = {
     'AWS::Region': region,
     'AWS::AccountId': ACCOUNT,
@@ -89,13 +88,13 @@ export function resolve<T = unknown>(value: unknown, made: ReadonlyMap<string, M
     'AWS::URLSuffix': 'amazonaws.com',
   };
   const ref = (name: string): string => {
-    const found = pseudo[name] ?? made.get(name)?.ref;
-    if (found === undefined) throw new Error(`The local cloud does not know what ${name} refers to`);
+    const found = pseudo[name] ?? resources.get(name)?.ref;
+    if (found === undefined) throw new Error(`The local cloud cannot resolve a reference to ${name}`);
     return found;
   };
   const attribute = (logicalId: string, name: string): string => {
-    const found = made.get(logicalId)?.attributes?.[name];
-    if (found === undefined) throw new Error(`The local cloud does not know ${logicalId}.${name}`);
+    const found = resources.get(logicalId)?.attributes?.[name];
+    if (found === undefined) throw new Error(`The local cloud does not support ${logicalId}.${name}`);
     return found;
   };
   const evaluate = (part: unknown): unknown => {
@@ -109,7 +108,7 @@ export function resolve<T = unknown>(value: unknown, made: ReadonlyMap<string, M
       if (name === 'Fn::Sub' && typeof argument === 'string') {
         return argument.replace(/\$\{([^}]+)\}/g, (_, inner: string) => ref(inner));
       }
-      throw new Error(`The local cloud does not know ${name} in this form: ${JSON.stringify(part)}`);
+      throw new Error(`The local cloud does not support ${name} in this form: ${JSON.stringify(part)}`);
     }
     return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, evaluate(inner)]));
   };

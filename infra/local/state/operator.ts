@@ -1,2 +1,2 @@
-/** The credentials of callers of the local cloud that are not a function. */
+/** The credentials of every caller of the local cloud other than a function. */
 export const OPERATOR = { accessKeyId: 'operator', secretAccessKey: 'local' };

@@ -14,40 +14,39 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** What the local cloud keeps between two starts, or forgets when it stops. */
+/** The storage of the local cloud: in a folder that outlives the process, or in memory. */
 export interface State {
-  /** The engine's file; undefined when it keeps its data in memory. */
+  /** The engine's database file; undefined if it stores its data in memory. */
   readonly database: string | undefined;
-  /** The folder that stacks are synthesized below. */
+  /** The parent folder of all cloud assemblies. */
   readonly assemblies: string;
-  /** Remembers the engine, so that the next start can end one that has outlived its service. */
-  engineStarted(pid: number | undefined): void;
-  /** Remembers where the table is served, so that another process can look into it. */
-  tableServed(place: TablePlace): void;
-  /** A file's content, or undefined. */
+  /** Records the engine's process, so that the next start can terminate it if a crash has left it running. */
+  recordEngine(pid: number | undefined): void;
+  /** Records how to reach the table, so that the operator's commands can connect to it. */
+  recordTable(location: TableLocation): void;
+  /** The content of a file; undefined if it does not exist. */
   read(name: string): string | undefined;
-  /** Writes a file that only its owner can read, and has it on the disk before it returns. */
+  /** Writes a file that only its owner can read, and flushes it to disk before returning. */
   write(name: string, content: string): void;
   close(): void;
 }
 
-/** Where a table is, behind which address of AWS. */
-export interface TablePlace {
+export interface TableLocation {
   readonly endpoint: string;
   readonly region: string;
   readonly tableName: string;
 }
 
-interface Owners {
+/** The content of the lock file: the processes that use the folder, as pid:startTime, and the table that they serve. */
+interface Lock {
   readonly service: string;
   readonly engine?: string | undefined;
-  readonly table?: TablePlace | undefined;
+  readonly table?: TableLocation | undefined;
 }
 
-const LOCK = 'processes.json';
+const LOCK_FILE = 'processes.json';
 const DATABASE = 'gatehouse.db';
 
-/** State that ends with the process. */
 export function openMemoryState(): State {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   const files = new Map<string, string>();
@@ -56,8 +55,8 @@ export function openMemoryState(): State {
   return {
     database: undefined,
     assemblies: folder,
-    engineStarted: () => undefined,
-    tableServed: () => undefined,
+    recordEngine: () => undefined,
+    recordTable: () => undefined,
     read: (name) => files.get(name),
     write: (name, content) => void files.set(name, content),
     close() {
@@ -67,35 +66,35 @@ export function openMemoryState(): State {
   };
 }
 
-/** State in a folder. Refuses one that another running service uses; ends an engine that a killed service has left behind. */
+/** Opens a folder. Throws if a running service uses it; terminates an engine that a killed service has left running. */
 export async function openState(path: string): Promise<State> {
   const folder = resolve(path);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const lock = join(folder, LOCK);
-  const service = identityOf(process.pid) as string;
+  const lockFile = join(folder, LOCK_FILE);
+  const service = processIdentity(process.pid) as string;
 
   for (;;) {
     try {
-      writeFileSync(lock, JSON.stringify({ service }), { flag: 'wx' });
+      writeFileSync(lockFile, JSON.stringify({ service }), { flag: 'wx' });
       break;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      await releaseDead(lock, folder);
+      await releaseStaleLock(lockFile, folder);
     }
   }
 
-  let owners: Owners = { service };
-  const own = (more: Partial<Owners>) => {
-    owners = { ...owners, ...more };
-    // Whoever reads it meanwhile must not take a half-written one for that of a dead owner.
-    writeFileSync(`${lock}.new`, JSON.stringify(owners));
-    renameSync(`${lock}.new`, lock);
+  let lock: Lock = { service };
+  const updateLock = (changes: Partial<Lock>) => {
+    lock = { ...lock, ...changes };
+    // The rename is atomic: a reader must not mistake a partially written file for a stale lock.
+    writeFileSync(`${lockFile}.new`, JSON.stringify(lock));
+    renameSync(`${lockFile}.new`, lockFile);
   };
   return {
     database: join(folder, DATABASE),
     assemblies: join(folder, 'assemblies'),
-    engineStarted: (pid) => own({ engine: pid ? identityOf(pid) : undefined }),
-    tableServed: (table) => own({ table }),
+    recordEngine: (pid) => updateLock({ engine: pid ? processIdentity(pid) : undefined }),
+    recordTable: (table) => updateLock({ table }),
     read(name) {
       try {
         return readFileSync(join(folder, name), 'utf8');
@@ -105,28 +104,28 @@ export async function openState(path: string): Promise<State> {
       }
     },
     write: (name, content) => writeDurably(folder, name, content),
-    close: () => rmSync(lock, { force: true }),
+    close: () => rmSync(lockFile, { force: true }),
   };
 }
 
-/** Whether there is any data in a folder. */
 export const hasDatabase = (path: string): boolean => existsSync(join(path, DATABASE));
 
-/** Where the service that runs on a folder serves its table; undefined when none runs. Fails when it is just starting. */
-export function runningTable(path: string): TablePlace | undefined {
-  const lock = join(path, LOCK);
-  if (!existsSync(lock)) return undefined;
-  const { service, table } = parse(readFileSync(lock, 'utf8'));
+/** The table of the service that runs on a folder; undefined if none runs. Throws while the service is starting. */
+export function runningTable(path: string): TableLocation | undefined {
+  const lockFile = join(path, LOCK_FILE);
+  if (!existsSync(lockFile)) return undefined;
+  const { service, table } = parseLock(readFileSync(lockFile, 'utf8'));
   if (!isAlive(service)) return undefined;
-  if (!table) throw new Error(`${path} is in use by process ${pidOf(service)}, which serves no table yet. Try again.`);
+  if (!table) throw new Error(`${path} is in use by process ${pidOf(service)}, which has no table yet. Try again.`);
   return table;
 }
 
-async function releaseDead(lock: string, folder: string): Promise<void> {
-  const { service, engine } = parse(readFileSync(lock, 'utf8'));
+async function releaseStaleLock(lockFile: string, folder: string): Promise<void> {
+  const { service, engine } = parseLock(readFileSync(lockFile, 'utf8'));
   if (isAlive(service)) {
     throw new Error(
-      `${folder} is in use by a running Gatehouse (process ${pidOf(service)}). Stop it, or set STATE_DIR to another folder.`,
+      `${folder} is in use by a running Gatehouse (process ${pidOf(service)}). ` +
+        'Stop it, or set STATE_DIR to another folder.',
     );
   }
   if (engine && isAlive(engine)) {
@@ -136,11 +135,11 @@ async function releaseDead(lock: string, folder: string): Promise<void> {
       await wait(10);
     }
   }
-  rmSync(lock, { force: true });
+  rmSync(lockFile, { force: true });
 }
 
-/** A lock that was being written when its owner was killed names nobody. */
-function parse(text: string): Partial<Owners> {
+/** A process that is killed while creating the lock leaves invalid JSON behind. */
+function parseLock(text: string): Partial<Lock> {
   try {
     return JSON.parse(text);
   } catch {
@@ -160,8 +159,8 @@ function writeDurably(folder: string, name: string, content: string): void {
   closeSync(directory);
 }
 
-/** A process, not to be mistaken for a later one with the same number: Linux says when it started. */
-function identityOf(pid: number): string | undefined {
+/** A running process as pid:startTime, because the system reuses pids. Outside Linux, only the pid is available. */
+function processIdentity(pid: number): string | undefined {
   try {
     process.kill(pid, 0);
   } catch {
@@ -170,7 +169,7 @@ function identityOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie is dead.
+    // State Z is a zombie: the process has exited.
     return fields[0] === 'Z' ? undefined : `${pid}:${fields[19]}`;
   } catch {
     return String(pid);
@@ -179,4 +178,4 @@ function identityOf(pid: number): string | undefined {
 
 const pidOf = (identity: string | undefined): number => Number(identity?.split(':')[0]);
 const isAlive = (identity: string | undefined): boolean =>
-  identity !== undefined && identityOf(pidOf(identity)) === identity;
+  identity !== undefined && processIdentity(pidOf(identity)) === identity;
