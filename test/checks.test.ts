@@ -27,7 +27,7 @@ it('the stack of production, with all that it can have, breaks no rule of AWS So
     const why = suppressed.filter(({ violatingConstructs: [where] }) => where?.constructPath === path);
     expect(why.map(({ reason }) => reason)).toEqual([
       expect.stringMatching(
-        contract.access === 'public' ? /^Open by its contract/ : /^The function verifies the token/,
+        contract.access === 'public' ? /^Public by its contract/ : /^The function verifies the token/,
       ),
     ]);
   }

@@ -89,8 +89,8 @@ export class HttpEntrance extends Construct {
       id: 'AwsSolutions::AwsSolutions-APIG4',
       reason:
         contract.access === 'public'
-          ? 'Open by its contract: nobody who calls it has a token, or needs one'
-          : 'The function verifies the token itself: the authorizer of API Gateway knows no ES256 (docs/adr/0004)',
+          ? 'Public by its contract: its callers neither have nor need a token'
+          : 'The function verifies the token itself: JWT authorizers do not support ES256 (docs/adr/0004)',
     });
     if (!strictThrottle) return;
     const { rate, burst } = this.strictLimits;

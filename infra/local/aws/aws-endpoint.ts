@@ -39,7 +39,7 @@ export interface AwsEndpointOptions {
 const SERVICES: Record<string, AwsCall['service']> = { DynamoDB_20120810: 'DynamoDB', TrentService: 'KMS', SES: 'SES' };
 const SEND_MAIL = '/v2/email/outbound-emails';
 
-/** One loopback endpoint for DynamoDB, KMS and SES, which the request itself identifies, and for a mailbox page. */
+/** A loopback endpoint that serves DynamoDB, KMS and SES by the headers and path of a request, and the mailbox page. */
 export async function startAwsEndpoint(options: AwsEndpointOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const withoutConflict = transactionsInFlight(options.holdTransactions);
@@ -57,7 +57,7 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
     const identity = options.identify(accessKey);
     if (identity?.state === 'ended') return { ...unknownOperation(`${identity.name} was killed`), cut: 'before' };
     if (identity?.state === 'idle') {
-      // On a busy machine, a call that the function aborted before responding may only be read now.
+      // On a busy machine, a call that the function aborted before it responded may arrive only now.
       await wait(5);
       if (req.socket.destroyed || req.socket.readableEnded)
         return unknownOperation('The caller has closed the connection');

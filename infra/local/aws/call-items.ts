@@ -98,10 +98,10 @@ export function batchSubset(input: Input, isSelected: (position: number) => bool
 }
 
 /** Merges two parts of a batch. */
-export function mergeRequests(one: Requests = {}, other: Requests = {}): Requests {
-  const merged = { ...one };
-  for (const [table, part] of Object.entries(other)) {
-    const list = [...listIn(one[table]), ...listIn(part)];
+export function mergeRequests(first: Requests = {}, second: Requests = {}): Requests {
+  const merged = { ...first };
+  for (const [table, part] of Object.entries(second)) {
+    const list = [...listIn(first[table]), ...listIn(part)];
     merged[table] = Array.isArray(part) ? list : { ...part, Keys: list };
   }
   return merged;

@@ -47,7 +47,7 @@ interface Demand {
   readonly units: number;
 }
 
-/** In units per second. */
+/** The throughput of a partition, in units per second. */
 const PARTITION_MAXIMUM = { Read: 3000, Write: 1000 } satisfies Record<Kind, number>;
 /** DynamoDB retains unused capacity of a table for this long. */
 const BURST_SECONDS = 300;

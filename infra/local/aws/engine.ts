@@ -25,7 +25,7 @@ export async function startEngine(
   if (externalUrl) return { url: externalUrl, stop: async () => undefined };
 
   const binary = embeddedBinary();
-  // Another process may take the free port first; the engine then exits, and the loop tries another port.
+  // Another process may take the free port first; the engine then exits with 1, and the loop tries another.
   for (let tries = 1; ; tries++) {
     const port = await freePort();
     const child = spawn(binary, ['--host', '127.0.0.1', '--port', String(port), ...(file ? ['--db-path', file] : [])], {

@@ -6,7 +6,7 @@ import { CONFLICT, canceledByConflict } from './in-flight.ts';
 
 /* Fault injection between the functions and the local cloud; the functions contain no code for it. */
 
-/** After all but the first four, the call has taken effect, but the function learns that too late or never. */
+/** The first four prevent the call. The others execute it, but the function learns the result late or never. */
 export const FAULTS = [
   /** Rejected because another transaction is in progress on the item. Applies to writes only. */
   'conflict',

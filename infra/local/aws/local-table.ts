@@ -41,7 +41,7 @@ async function openStoppedTable(stateDir: string): Promise<TableConnection> {
     state.close();
     throw error;
   });
-  // Releases the lock on the folder on every exit except SIGKILL.
+  // Releases the folder on every exit except SIGKILL. The engine's own exit handler has run before this one.
   process.on('exit', state.close);
   // The engine ignores the region: all regions share one set of tables.
   const client = patientClient({ endpoint: engine.url, region: 'us-east-1', credentials: OPERATOR });
