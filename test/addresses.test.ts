@@ -11,14 +11,14 @@ const { create, update, remove: removeUser, get } = useUsers(gatehouse);
 
 let number = 0;
 
-describe('one mailbox', () => {
+describe('the e-mail address of a user', () => {
   it.each([
     ['a dotted capital I', 'info@one.example', '\u0130nfo@one.example'],
     ['an ideographic full stop', 'ada@two.example', 'ada@two\u3002example'],
     ['punycode', 'ada@b\u00FCcher.example', 'ada@xn--bcher-kva.example'],
     ['punycode of a sharp s', 'ada@stra\u00DFe.example', 'ada@xn--strae-oqa.example'],
-    ['the dot of the root', 'ada@three.example', 'ada@three.example.'],
-  ])('belongs to one user, also when it is written with %s', async (_, one, other) => {
+    ['a trailing dot (DNS root)', 'ada@three.example', 'ada@three.example.'],
+  ])('is rejected with 400 when another user has an equivalent address: %s', async (_, one, other) => {
     const login = `first-${++number}`;
 
     const first = await create({ login, email: one });
@@ -32,7 +32,7 @@ describe('one mailbox', () => {
   });
 
   it.each(['ada\u200B@four.example', 'ada\u00AD@four.example', 'ada@fo\u200Dur.example', '\u2060ada@four.example'])(
-    'is not written with invisible characters: %j is rejected with 400',
+    'is rejected with 400 when it contains invisible characters: %j',
     async (email) => {
       const { status, body } = await create({ login: 'invisible', email });
 
@@ -41,9 +41,9 @@ describe('one mailbox', () => {
   );
 });
 
-describe('an account whose address was claimed by the former rule', () => {
-  /** A user as an earlier release has stored it: the guard has the former key. */
-  async function early(login: string, email: string) {
+describe('a user whose e-mail guard has a key of the former rule', () => {
+  /** A user as an earlier release stored it: its uniqueness guard has the key of the former rule. */
+  async function storeLegacyUser(login: string, email: string) {
     const { body } = await create({ login, email: `${login}@example.com`, password: 'pass' });
     const always = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const stored = { email, emailKeyRule: undefined, accountStamp: undefined, resetStamp: undefined };
@@ -57,15 +57,15 @@ describe('an account whose address was claimed by the former rule', () => {
   const guardOf = async (key: string) => (await gatehouse.table.get(emailGuardKey(key)))?.id;
 
   const FORMS: [form: string, email: string][] = [
-    ['ascii', 'early-1@example.com'],
+    ['ASCII', 'early-1@example.com'],
     ['punycode', 'early-2@xn--bcher-kva.example'],
     ['sharp s', 'early-3@stra\u00DFe.example'],
     ['a dotted capital I', 'early-4\u0130@example.com'],
     ['an ideographic full stop', 'early-5@example\u3002com'],
   ];
 
-  it('can ask for a new password as before, in all forms', async () => {
-    for (const [form, email] of FORMS) await early(`asking-${form.length}`, `asking-${email}`);
+  it('can request a password reset, whatever form the address has', async () => {
+    for (const [form, email] of FORMS) await storeLegacyUser(`asking-${form.length}`, `asking-${email}`);
 
     await Promise.all(
       FORMS.map(([, email]) =>
@@ -77,13 +77,13 @@ describe('an account whose address was claimed by the former rule', () => {
   });
 
   it.each([...FORMS, ['a zero-width space', 'early-6\u200B@example.com']])(
-    'can be found, changed and deleted as before: %s',
+    'can be found, updated and deleted: %s',
     async (form, email) => {
       const login = `early-${form.length}`;
-      const user = await early(login, email);
-      const named = email.includes('\u200B') ? { email: 'early-6@example.com' } : { email };
+      const user = await storeLegacyUser(login, email);
+      const respelled = email.includes('\u200B') ? { email: 'early-6@example.com' } : { email };
 
-      const renamed = await update({ ...user, ...named, firstName: 'Early' });
+      const renamed = await update({ ...user, ...respelled, firstName: 'Early' });
       const moved = await update({ ...user, email: `moved-${login}@example.com` });
 
       expect([renamed.status, moved.status]).toEqual([200, 200]);
@@ -100,9 +100,9 @@ describe('an account whose address was claimed by the former rule', () => {
     ['create', 'early-c@example\u3002com', 'early-c@example\u3002com'],
     ['update', 'early-d@xn--bcher-kva.example', 'early-d@b\u00FCcher.example'],
     ['own account', 'early-e@xn--bcher-kva.example', 'early-e@XN--bcher-kva.example'],
-  ])('keeps its address to itself: %s rejects %s as %s', async (how, email, same) => {
+  ])('keeps its address unique: %s rejects %s spelled as %s with 400', async (how, email, same) => {
     const login = email.slice(0, email.indexOf('@'));
-    await early(login, email);
+    await storeLegacyUser(login, email);
     const other = await create({ login: `${login}-other`, email: `${login}@other.example`, password: 'pass' });
     const token = await gatehouse.logIn(`${login}-other`, 'pass');
 
@@ -116,8 +116,8 @@ describe('an account whose address was claimed by the former rule', () => {
     expect([status, body.message]).toEqual([400, 'error.emailexists']);
   });
 
-  it('can take another spelling of its own address, and has a key by the rule of today then', async () => {
-    const user = await early('early-own', 'early-own@xn--bcher-kva.example');
+  it('can change the spelling of its own address, and then has a guard keyed by the current rule', async () => {
+    const user = await storeLegacyUser('early-own', 'early-own@xn--bcher-kva.example');
 
     const { status } = await update({ ...user, email: 'Early-Own@xn--bcher-kva.example' });
 
@@ -126,9 +126,9 @@ describe('an account whose address was claimed by the former rule', () => {
     expect(await guardOf('early-own@b\u00FCcher.example')).toBe(user.id);
   });
 
-  it('can be deleted, and leaves no guard behind', async () => {
+  it('leaves no guard behind when it is deleted', async () => {
     const email = 'early@xn--bcher-kva.example';
-    await early('early', email);
+    await storeLegacyUser('early', email);
 
     const { status } = await removeUser('early');
 

@@ -6,7 +6,7 @@ import { useUsers } from './support/users.ts';
 const gatehouse = useGatehouse();
 const { create, update, remove, get } = useUsers(gatehouse);
 
-/** A second administrator, until the test ends. */
+/** Creates a second administrator, who is deleted when the test ends. */
 async function makeDeputy(login: string, fields: object = {}) {
   const deputy = await gatehouse.makeUser(login, { authorities: ['ROLE_ADMIN'], ...fields });
   onTestFinished(async () => {
@@ -15,18 +15,18 @@ async function makeDeputy(login: string, fields: object = {}) {
   return deputy;
 }
 
-/** The ways in which somebody stops to administer; each is told who. */
-const waysOut: [string, (login: string) => ReturnType<typeof remove>][] = [
+/** Every request that takes the administrator's rights from a user. */
+const revocations: [string, (login: string) => ReturnType<typeof remove>][] = [
   ['demoted', async (login) => update({ ...(await get(login)).body, authorities: ['ROLE_USER'] })],
   ['deactivated', async (login) => update({ ...(await get(login)).body, activated: false })],
   ['deleted', (login) => remove(login)],
 ];
 
 describe('the last administrator', () => {
-  it.each(waysOut)('cannot be %s', async (_, leave) => {
+  it.each(revocations)('cannot be %s: the request is rejected with 400', async (_, revoke) => {
     const { body: before } = await get('admin');
 
-    const { status, body, headers } = await leave('admin');
+    const { status, body, headers } = await revoke('admin');
 
     expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.lastadmin' });
     expect(headers).toMatchObject({
@@ -37,15 +37,15 @@ describe('the last administrator', () => {
     await gatehouse.logIn('admin');
   });
 
-  it.each(waysOut)('cannot be %s while the only other one is deactivated', async (_, leave) => {
+  it.each(revocations)('cannot be %s while the only other administrator is deactivated', async (_, revoke) => {
     await makeDeputy('asleep', { activated: false });
 
-    const { body } = await leave('admin');
+    const { body } = await revoke('admin');
 
     expect(body.message).toBe('error.lastadmin');
   });
 
-  it('keeps the old login and e-mail address when the refused change has new ones', async () => {
+  it('keeps login and e-mail address when the rejected update contains new ones', async () => {
     const { body: before } = await get('admin');
 
     const { body } = await update({ ...before, login: 'boss', email: 'boss@example.com', authorities: [] });
@@ -58,7 +58,7 @@ describe('the last administrator', () => {
   it.each([
     [{ login: 'user', email: 'user@example.com' }, 'error.userexists'],
     [{ email: 'user@example.com' }, 'error.emailexists'],
-  ])('hears first that %j is taken', async (taken, message) => {
+  ])('cannot take %j from another user: the uniqueness conflict is reported first', async (taken, message) => {
     const { body: before } = await get('admin');
 
     const { body } = await update({ ...before, ...taken, authorities: [] });
@@ -66,7 +66,7 @@ describe('the last administrator', () => {
     expect(body.message).toBe(message);
   });
 
-  it('may change in all else', async () => {
+  it('can change every other field', async () => {
     const { body: before } = await get('admin');
 
     const { status } = await update({ ...before, firstName: 'Ada', authorities: ['ROLE_ADMIN'] });
@@ -75,29 +75,29 @@ describe('the last administrator', () => {
   });
 });
 
-describe('one administrator of two', () => {
-  it.each(waysOut)('can be %s', async (_, leave) => {
+describe('one of two administrators', () => {
+  it.each(revocations)('can be %s', async (_, revoke) => {
     await makeDeputy('deputy');
 
-    const { status } = await leave('deputy');
+    const { status } = await revoke('deputy');
 
     expect(status).toBe(200);
   });
 
-  it('who is left is the last one', async () => {
+  it('becomes the last administrator when the other one is demoted', async () => {
     await makeDeputy('successor');
     const { body: admin } = await get('admin');
     const successor = await gatehouse.logIn('successor');
 
     const handover = await update({ ...admin, authorities: ['ROLE_USER'] }, successor);
-    const refused = await remove('successor', successor);
+    const rejected = await remove('successor', successor);
     await update(admin, successor);
 
     expect(handover.status).toBe(200);
-    expect(refused.body.message).toBe('error.lastadmin');
+    expect(rejected.body.message).toBe('error.lastadmin');
   });
 
-  it('counts again when activated again', async () => {
+  it('counts as an administrator again after reactivation', async () => {
     const deputy = await makeDeputy('returning', { activated: false });
     const { body: admin } = await get('admin');
     await update({ ...deputy, activated: true });
@@ -109,7 +109,7 @@ describe('one administrator of two', () => {
     expect(status).toBe(200);
   });
 
-  it('can delete the own account, and change nothing with its token any more', async () => {
+  it('can delete their own account, after which their token is rejected with 403', async () => {
     await makeDeputy('selfless');
     const token = await gatehouse.logIn('selfless');
 
@@ -120,7 +120,7 @@ describe('one administrator of two', () => {
     expect((await remove('user', token)).status).toBe(403);
   });
 
-  it('can be deleted when deactivated, however few are left', async () => {
+  it('can be deleted while deactivated, even if only one active administrator remains', async () => {
     await makeDeputy('retired', { activated: false });
 
     const { status } = await remove('retired');
@@ -129,24 +129,27 @@ describe('one administrator of two', () => {
   });
 });
 
-describe('administering users', () => {
-  it.each([[['ROLE_USER']], [['ROLE_ANALYST', 'ROLE_USER']], [[]]])('is not for holders of %j', async (authorities) => {
-    const login = `mere-${authorities.length}-${authorities[0]}`;
-    const own = await gatehouse.makeUser(login, { authorities });
-    const token = await gatehouse.logIn(login);
+describe('user administration', () => {
+  it.each([[['ROLE_USER']], [['ROLE_ANALYST', 'ROLE_USER']], [[]]])(
+    'is rejected with 403 for a caller with the roles %j',
+    async (authorities) => {
+      const login = `mere-${authorities.length}-${authorities[0]}`;
+      const own = await gatehouse.makeUser(login, { authorities });
+      const token = await gatehouse.logIn(login);
 
-    const answers = [
-      await create({ login: 'smuggled', email: 'smuggled@example.com' }, token),
-      await update({ ...own, authorities: ['ROLE_ADMIN'] }, token),
-      await remove('user', token),
-    ];
+      const responses = [
+        await create({ login: 'smuggled', email: 'smuggled@example.com' }, token),
+        await update({ ...own, authorities: ['ROLE_ADMIN'] }, token),
+        await remove('user', token),
+      ];
 
-    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
-    expect((await get('smuggled')).status).toBe(404);
-    expect((await get(login)).body).toEqual(own);
-  });
+      expect(responses.map(({ status }) => status)).toEqual([403, 403, 403]);
+      expect((await get('smuggled')).status).toBe(404);
+      expect((await get(login)).body).toEqual(own);
+    },
+  );
 
-  it('is allowed at once to who is promoted, and no longer to who is demoted, by the same token', async () => {
+  it('is allowed right after a promotion and rejected right after a demotion, with the same token', async () => {
     const user = await gatehouse.makeUser('riser');
     const token = await gatehouse.logIn('riser');
     const attempt = async (n: number) =>
@@ -161,7 +164,7 @@ describe('administering users', () => {
     expect([before, promoted, demoted]).toEqual([403, 201, 403]);
   });
 
-  it('ends with the activation, whatever the token says', async () => {
+  it('is rejected with 403 after deactivation, whatever roles the token has', async () => {
     const deputy = await makeDeputy('suspended');
     const token = await gatehouse.logIn('suspended');
     await update({ ...deputy, activated: false });
@@ -172,7 +175,7 @@ describe('administering users', () => {
     expect((await get('user')).status).toBe(200);
   });
 
-  it('leaves a trace: who made and who last changed a user', async () => {
+  it('records the creator and the last modifier of a user', async () => {
     await makeDeputy('scribe');
     const { body: made } = await create({ login: 'traced', email: 'traced@example.com' });
 
@@ -182,7 +185,7 @@ describe('administering users', () => {
   });
 });
 
-it('who may not create users uses up no id', async () => {
+it('a user creation that is rejected with 403 consumes no id', async () => {
   await gatehouse.makeUser('without-right', { authorities: ['ROLE_USER'] });
   const token = await gatehouse.logIn('without-right');
   const before = await gatehouse.table.get(sequenceKey('USER'));

@@ -5,7 +5,7 @@ import { auditKey, auditPartition, entityKey } from '../lib/table/keys.ts';
 import { claim } from '../lib/table/write.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
-/** The ranges of sort keys in which permanent entries were read. */
+/** The sort-key ranges of all queries for permanent entries. */
 const rangesRead: string[][] = [];
 const gatehouse = useGatehouse({
   intercept({ operation, input }, make) {
@@ -28,19 +28,19 @@ const month = () => auditPartition(new Date().toISOString().slice(0, 7));
 
 const person = (login: string) => ({ login, email: `${login}@example.com`, password: 'pass' });
 
-describe('every change leaves an entry in its own transaction', () => {
-  /** What a request leaves: the entries that were not there before, without the time and id. */
-  async function traceOf(change: () => Promise<{ status: number; text: string }>) {
+describe('the audit trail', () => {
+  /** The response to a request and the audit entries that it added, without their time and id. */
+  async function audited(change: () => Promise<{ status: number; text: string }>) {
     const before = await gatehouse.table.query(month());
     const { status, text } = await change();
     const known = new Set(before.map(({ id }) => id));
-    const entries = (await gatehouse.table.query(month())).filter(({ id }) => !known.has(id));
-    const trace = entries.map(({ actor, actorId, action, target, targetName, fields }) => ({
+    const added = (await gatehouse.table.query(month())).filter(({ id }) => !known.has(id));
+    const entries = added.map(({ actor, actorId, action, target, targetName, fields }) => ({
       ...{ actor, actorId, action, target, targetName, fields },
     }));
-    return { status, text, trace };
+    return { status, text, entries };
   }
-  const by = (
+  const oneEntry = (
     actor: string,
     actorId: number,
     action: string,
@@ -49,71 +49,73 @@ describe('every change leaves an entry in its own transaction', () => {
     fields: string[] = [],
   ) => [{ actor, actorId, action, target, targetName, fields }];
 
-  it('on a user', async () => {
-    const created = await traceOf(() => send('POST', '/api/users', person('traced')));
+  it('records the creation, update and deletion of a user', async () => {
+    const created = await audited(() => send('POST', '/api/users', person('traced')));
     const { id } = JSON.parse(created.text);
     const body = { id, login: 'renamed', email: 'TRACED@example.com', firstName: 'T', authorities: ['ROLE_USER'] };
-    const updated = await traceOf(() => send('PUT', '/api/users', body));
-    const deleted = await traceOf(() => send('DELETE', '/api/users/renamed'));
+    const updated = await audited(() => send('PUT', '/api/users', body));
+    const deleted = await audited(() => send('DELETE', '/api/users/renamed'));
 
     const target = `user/${id}`;
-    expect(created.trace).toEqual(by('admin', 1, 'user.created', target, 'traced'));
+    expect(created.entries).toEqual(oneEntry('admin', 1, 'user.created', target, 'traced'));
     const fields = ['login', 'email', 'firstName', 'authorities'];
-    expect(updated.trace).toEqual(by('admin', 1, 'user.updated', target, 'traced', fields));
-    expect(deleted.trace).toEqual(by('admin', 1, 'user.deleted', target, 'renamed'));
+    expect(updated.entries).toEqual(oneEntry('admin', 1, 'user.updated', target, 'traced', fields));
+    expect(deleted.entries).toEqual(oneEntry('admin', 1, 'user.deleted', target, 'renamed'));
   });
 
-  it('on the own account and its password', async () => {
+  it('records an update of the own account and a change of its password', async () => {
     const { id } = await gatehouse.makeUser('selfie', { langKey: 'de' });
     const token = await gatehouse.logIn('selfie');
-    const account = await traceOf(() => send('POST', '/api/account', { langKey: 'en', lastName: null }, token));
+    const account = await audited(() => send('POST', '/api/account', { langKey: 'en', lastName: null }, token));
     const passwords = { currentPassword: 'selfie', newPassword: 'another' };
-    const password = await traceOf(() => send('POST', '/api/account/change-password', passwords, token));
+    const password = await audited(() => send('POST', '/api/account/change-password', passwords, token));
 
     const target = `user/${id}`;
-    expect(account.trace).toEqual(by('selfie', id, 'account.updated', target, 'selfie', ['langKey']));
-    expect(password.trace).toEqual(by('selfie', id, 'password.changed', target, 'selfie'));
+    expect(account.entries).toEqual(oneEntry('selfie', id, 'account.updated', target, 'selfie', ['langKey']));
+    expect(password.entries).toEqual(oneEntry('selfie', id, 'password.changed', target, 'selfie'));
   });
 
-  it('on a password that was forgotten', async () => {
+  it('records a password reset', async () => {
     const { id } = await gatehouse.makeUser('lost', { password: undefined });
     const key = gatehouse.keyMailedTo('lost@example.com');
 
     const body = { key, newPassword: 'found' };
-    const { trace } = await traceOf(() => send('POST', '/api/account/reset-password/finish', body));
+    const { entries } = await audited(() => send('POST', '/api/account/reset-password/finish', body));
 
-    expect(trace).toEqual(by('lost', id, 'password.reset', `user/${id}`, 'lost'));
+    expect(entries).toEqual(oneEntry('lost', id, 'password.reset', `user/${id}`, 'lost'));
   });
 
-  it('on an integration and its parameters', async () => {
+  it('records every change to an integration and its parameters', async () => {
     const base = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
-    const made = await traceOf(() => send('POST', '/api/utm-integrations', base));
+    const made = await audited(() => send('POST', '/api/utm-integrations', base));
     const { id } = JSON.parse(made.text);
     const change = { id, ...base, shortName: 'tapped', active: false };
-    const changed = await traceOf(() => send('PUT', '/api/utm-integrations', change));
+    const changed = await audited(() => send('PUT', '/api/utm-integrations', change));
     const parameter = { integration: { id }, confName: 'Key', confValue: 'a-secret' };
-    const attached = await traceOf(() => send('POST', '/api/utm-integration-confs', parameter));
+    const attached = await audited(() => send('POST', '/api/utm-integration-confs', parameter));
     const confId = JSON.parse(attached.text).id;
     const next = { ...parameter, id: confId, confName: 'Other', confValue: 'a-next-secret' };
-    const set = await traceOf(() => send('PUT', '/api/utm-integration-confs', next));
+    const set = await audited(() => send('PUT', '/api/utm-integration-confs', next));
     const path = `/api/utm-integrations/${id}/module/restarted`;
-    const restarted = await traceOf(() => send('POST', path, { changes: 1 }));
-    const again = await traceOf(() => send('POST', path, { changes: 1 }));
-    const detached = await traceOf(() => send('DELETE', `/api/utm-integration-confs/${confId}`));
-    const gone = await traceOf(() => send('DELETE', `/api/utm-integrations/${id}`));
+    const restarted = await audited(() => send('POST', path, { changes: 1 }));
+    const again = await audited(() => send('POST', path, { changes: 1 }));
+    const detached = await audited(() => send('DELETE', `/api/utm-integration-confs/${confId}`));
+    const gone = await audited(() => send('DELETE', `/api/utm-integrations/${id}`));
 
     const [integration, conf] = [`integration/${id}`, `parameter/${confId}`];
-    expect(made.trace).toEqual(by('admin', 1, 'integration.created', integration, 'Tap'));
-    expect(changed.trace).toEqual(by('admin', 1, 'integration.updated', integration, 'Tap', ['shortName', 'active']));
-    expect(attached.trace).toEqual(by('admin', 1, 'parameter.created', conf, 'Key'));
-    expect(set.trace).toEqual(by('admin', 1, 'parameter.updated', conf, 'Key', ['confName', 'confValue']));
-    expect(restarted.trace).toEqual(by('admin', 1, 'integration.restarted', integration, 'Tap'));
-    expect(again.trace).toEqual([]);
-    expect(detached.trace).toEqual(by('admin', 1, 'parameter.deleted', conf, 'Other'));
-    expect(gone.trace).toEqual(by('admin', 1, 'integration.deleted', integration, 'Tap'));
+    expect(made.entries).toEqual(oneEntry('admin', 1, 'integration.created', integration, 'Tap'));
+    expect(changed.entries).toEqual(
+      oneEntry('admin', 1, 'integration.updated', integration, 'Tap', ['shortName', 'active']),
+    );
+    expect(attached.entries).toEqual(oneEntry('admin', 1, 'parameter.created', conf, 'Key'));
+    expect(set.entries).toEqual(oneEntry('admin', 1, 'parameter.updated', conf, 'Key', ['confName', 'confValue']));
+    expect(restarted.entries).toEqual(oneEntry('admin', 1, 'integration.restarted', integration, 'Tap'));
+    expect(again.entries).toEqual([]);
+    expect(detached.entries).toEqual(oneEntry('admin', 1, 'parameter.deleted', conf, 'Other'));
+    expect(gone.entries).toEqual(oneEntry('admin', 1, 'integration.deleted', integration, 'Tap'));
   });
 
-  it('and who is refused leaves none', async () => {
+  it('records nothing for a rejected request', async () => {
     await gatehouse.makeUser('mere', { authorities: ['ROLE_ANALYST'] });
     const token = await gatehouse.logIn('mere');
 
@@ -125,21 +127,21 @@ describe('every change leaves an entry in its own transaction', () => {
       () => send('POST', '/api/utm-integrations', { name: 'T', shortName: 't', integrationType: 'API' }, token),
       () => send('POST', '/api/account/change-password', { currentPassword: 'wrong', newPassword: 'other' }, token),
     ];
-    const traces = [];
-    for (const attempt of attempts) traces.push(await traceOf(attempt));
+    const outcomes = [];
+    for (const attempt of attempts) outcomes.push(await audited(attempt));
 
-    expect(traces.map(({ status }) => status)).toEqual([403, 400, 404, 400, 403, 400]);
-    expect(traces.flatMap(({ trace }) => trace)).toEqual([]);
+    expect(outcomes.map(({ status }) => status)).toEqual([403, 400, 404, 400, 403, 400]);
+    expect(outcomes.flatMap(({ entries }) => entries)).toEqual([]);
   });
 
-  it('and expires when the settings say, counted from the change', async () => {
+  it('keeps an entry for the configured number of days, counted from the change', async () => {
     const [entry] = await gatehouse.table.query(month(), { backwards: true, limit: 1 });
 
     const days = ((entry?.expires as number) - Date.parse(entry?.time as string) / 1000) / 86_400;
     expect(days).toBeCloseTo(30, 4);
   });
 
-  it('and holds no secret: names of fields, never what is in them', async () => {
+  it('contains the names of changed fields, never their values', async () => {
     const text = JSON.stringify(await gatehouse.table.query(month()));
 
     for (const secret of ['a-secret', 'a-next-secret', 'another', 'TRACED@example.com', 'argon2', 'selfie@']) {
@@ -156,7 +158,7 @@ describe('GET /api/audits', () => {
   };
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
 
-  it('shows the newest first, with time and id', async () => {
+  it('lists the newest entry first, with time and id', async () => {
     await send('POST', '/api/users', person('first-of-two'));
     await send('POST', '/api/users', person('second-of-two'));
 
@@ -169,7 +171,7 @@ describe('GET /api/audits', () => {
     );
   });
 
-  it('is for administrators, as the table says now', async () => {
+  it('rejects a demoted administrator with 403 and an anonymous caller with 401', async () => {
     const user = await gatehouse.makeUser('auditor', { authorities: ['ROLE_ADMIN'] });
     const token = await gatehouse.logIn('auditor');
     const before = (await list('', token)).status;
@@ -180,7 +182,7 @@ describe('GET /api/audits', () => {
     expect([before, demoted.status, anonymous.status]).toEqual([200, 403, 401]);
   });
 
-  it('goes from month to month, page by page, in either order, and leaves out what has expired', async () => {
+  it('pages across months in either order and omits expired entries', async () => {
     const times = [1, 2, 3, 10, 20, 28, 29].map(daysAgo);
     await commit(
       gatehouse.table,
@@ -200,7 +202,7 @@ describe('GET /api/audits', () => {
     expect(pages[0]?.headers).not.toHaveProperty('x-total-count');
   });
 
-  it('can be asked by actor, target, action and time', async () => {
+  it('filters by actor, target, action and time', async () => {
     const [at, later] = [daysAgo(5.5), daysAgo(5.4)];
     await commit(gatehouse.table, [
       entry(at, { actor: 'eve', target: 'user/8' }),
@@ -221,7 +223,7 @@ describe('GET /api/audits', () => {
   });
 
   describe('with entries that never expire', () => {
-    /** An entry as an operator's script writes it, where no setting says how many days entries are kept. */
+    /** An entry as an operator's script writes it: without a retention setting it never expires. */
     function permanentEntry(days: number) {
       vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(daysAgo(days)) });
       try {
@@ -239,28 +241,28 @@ describe('GET /api/audits', () => {
     const targetsOf = ({ body }: { body: { target: string }[] }) => body.map(({ target }) => target);
     const merged = async (query: string) => targetsOf(await list(`?targetName.equals=merged&${query}`));
 
-    it('lists them after auditDays, in the order of time with all others, in either direction', async () => {
+    it('lists them even after auditDays, sorted by time among all others, in either direction', async () => {
       expect(await merged('size=2000')).toEqual(NEWEST_FIRST);
       expect(await merged('size=2000&sort=time,asc')).toEqual(NEWEST_FIRST.toReversed());
     });
 
-    it.each([1, 3, 4])('in pages of %i lists each of them once, in either direction', async (size) => {
+    it.each([1, 3, 4])('lists each of them once in pages of %i, in either direction', async (size) => {
       for (const [sort, expected] of [
         ['time,desc', NEWEST_FIRST],
         ['time,asc', NEWEST_FIRST.toReversed()],
       ] as const) {
         const seen: string[] = [];
         for (let page = 0, more = true; more && page < 20; page++) {
-          const answer = await list(`?targetName.equals=merged&size=${size}&page=${page}&sort=${sort}`);
-          seen.push(...targetsOf(answer));
-          more = /rel="next"/.test(answer.headers.link ?? '');
+          const response = await list(`?targetName.equals=merged&size=${size}&page=${page}&sort=${sort}`);
+          seen.push(...targetsOf(response));
+          more = /rel="next"/.test(response.headers.link ?? '');
         }
         expect(seen).toEqual(expected);
       }
     });
 
     it.each(['time,desc', 'time,asc'])(
-      'without filters, where chunks are small, lists each once by %s',
+      'lists each entry once without filters, where chunks are small, sorted by %s',
       async (sort) => {
         const whole = (await list(`?size=2000&sort=${sort}`)).body;
         const size = 7;
@@ -275,7 +277,7 @@ describe('GET /api/audits', () => {
       },
     );
 
-    it('restricts them to the time that is asked for', async () => {
+    it('restricts them to the requested time range', async () => {
       const [time] = (await list('?targetName.equals=merged&target.equals=user/1100')).body.map(
         (found: { time: string }) => found.time,
       );
@@ -291,13 +293,16 @@ describe('GET /api/audits', () => {
     });
   });
 
-  it.each(['sort=actor,asc', 'action.equals=user.burned', 'time.lessThan=yesterday'])('refuses %s', async (query) => {
-    const { status, body } = await list(`?${query}`);
+  it.each(['sort=actor,asc', 'action.equals=user.burned', 'time.lessThan=yesterday'])(
+    'rejects %s with 400',
+    async (query) => {
+      const { status, body } = await list(`?${query}`);
 
-    expect([status, body.message]).toEqual([400, 'error.validation']);
-  });
+      expect([status, body.message]).toEqual([400, 'error.validation']);
+    },
+  );
 
-  it('reads many in chunks, each once', async () => {
+  it('reads many entries in chunks and lists each once', async () => {
     const time = daysAgo(7);
     for (let n = 0; n < 12; n++) {
       await commit(
@@ -313,7 +318,7 @@ describe('GET /api/audits', () => {
   });
 });
 
-it('an account that is gone stays known by its id', async () => {
+it('the audit trail identifies a deleted account by its id', async () => {
   const { id } = await gatehouse.makeUser('gone', { authorities: ['ROLE_ADMIN'] });
   const token = await gatehouse.logIn('gone');
   await send('DELETE', '/api/users/gone', undefined, token);

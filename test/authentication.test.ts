@@ -23,8 +23,8 @@ async function setActivated(login: string, activated: boolean): Promise<void> {
   expect(status).toBe(200);
 }
 
-describe('logging in', () => {
-  it('gives a token, in the body and in the header that later requests send', async () => {
+describe('POST /api/authenticate', () => {
+  it('returns a token in the body and in the Authorization header', async () => {
     const { status, headers, body } = await authenticate('admin', 'admin');
 
     expect(status).toBe(200);
@@ -35,7 +35,7 @@ describe('logging in', () => {
     expect(account.login).toBe('admin');
   });
 
-  it('gives every time another token', async () => {
+  it('issues a different token each time', async () => {
     const tokens = [await gatehouse.logIn('admin'), await gatehouse.logIn('admin')];
 
     const ids = tokens.map((token) => partOf(token, 1).jti);
@@ -44,11 +44,11 @@ describe('logging in', () => {
   });
 
   it.each([
-    ['an hour', {}, 3600],
-    ['an hour for who does not want to be remembered', { rememberMe: false }, 3600],
-    ['an hour for who says nothing about it', { rememberMe: null }, 3600],
-    ['a day for who wants to be remembered', { rememberMe: true }, 86_400],
-  ])('lasts %s', async (_, remember, seconds) => {
+    ['an hour without rememberMe', {}, 3600],
+    ['an hour with rememberMe false', { rememberMe: false }, 3600],
+    ['an hour with rememberMe null', { rememberMe: null }, 3600],
+    ['a day with rememberMe true', { rememberMe: true }, 86_400],
+  ])('issues a token that is valid for %s', async (_, remember, seconds) => {
     const { body } = await authenticate('admin', 'admin', remember);
 
     const { iat, exp } = partOf(body.id_token, 1);
@@ -57,20 +57,20 @@ describe('logging in', () => {
   });
 
   it.each([
-    ['no username', { password: 'admin' }, 'username', 'NotNull'],
-    ['null as username', { username: null, password: 'admin' }, 'username', 'NotNull'],
+    ['a missing username', { password: 'admin' }, 'username', 'NotNull'],
+    ['null as the username', { username: null, password: 'admin' }, 'username', 'NotNull'],
     ['an empty username', { username: '', password: 'admin' }, 'username', 'NotBlank'],
-    ['a username that is no text', { username: { $ne: '' }, password: 'admin' }, 'username', 'TypeMismatch'],
-    ['no password', { username: 'admin' }, 'password', 'NotNull'],
-    ['null as password', { username: 'admin', password: null }, 'password', 'NotNull'],
-    ['a password that is no text', { username: 'admin', password: 1234 }, 'password', 'TypeMismatch'],
+    ['a username that is not a string', { username: { $ne: '' }, password: 'admin' }, 'username', 'TypeMismatch'],
+    ['a missing password', { username: 'admin' }, 'password', 'NotNull'],
+    ['null as the password', { username: 'admin', password: null }, 'password', 'NotNull'],
+    ['a password that is not a string', { username: 'admin', password: 1234 }, 'password', 'TypeMismatch'],
     [
-      'a rememberMe that is no truth',
+      'a rememberMe that is not a boolean',
       { username: 'admin', password: 'admin', rememberMe: 'yes' },
       'rememberMe',
       'TypeMismatch',
     ],
-  ])('is a bad request with %s', async (_, sent, field, message) => {
+  ])('rejects %s with 400', async (_, sent, field, message) => {
     const { status, body } = await gatehouse.call('POST', '/api/authenticate', { body: sent });
 
     expect(status).toBe(400);
@@ -82,19 +82,19 @@ describe('logging in', () => {
     expect(body.fieldErrors).toEqual([{ objectName: 'user', field, message }]);
   });
 
-  it('knows a password in whichever way its accents are typed', async () => {
+  it('accepts a password in NFC and in NFD, whichever of them was set', async () => {
     await gatehouse.makeUser('composed', { password: 'p\u00E4ssw\u00F6rd' });
     await gatehouse.makeUser('decomposed', { password: 'pa\u0308sswo\u0308rd' });
 
-    const answers = [
+    const responses = [
       await authenticate('composed', 'pa\u0308sswo\u0308rd'),
       await authenticate('decomposed', 'p\u00E4ssw\u00F6rd'),
     ];
 
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  it('works again for who is activated again', async () => {
+  it('accepts a user again after reactivation', async () => {
     await gatehouse.makeUser('returning');
     await setActivated('returning', false);
     const meanwhile = await authenticate('returning', 'returning');
@@ -106,8 +106,8 @@ describe('logging in', () => {
   });
 });
 
-describe('a login that is refused', () => {
-  let usual: string[];
+describe('a rejected login', () => {
+  let usualCalls: string[];
   beforeAll(async () => {
     await gatehouse.makeUser('sleeping');
     await gatehouse.makeUser('invited', { password: undefined });
@@ -115,30 +115,30 @@ describe('a login that is refused', () => {
     await setActivated('sleeping', false);
     calls.length = 0;
     await authenticate('half', 'wrong');
-    usual = [...calls];
+    usualCalls = [...calls];
   });
 
   it.each([
     ['a wrong password', 'admin', 'wrong'],
-    ['a password in other letters', 'admin', 'ADMIN'],
-    ['a password with a blank behind it', 'admin', 'admin '],
+    ['a password in another case', 'admin', 'ADMIN'],
+    ['a password with a trailing space', 'admin', 'admin '],
     ['an empty password', 'admin', ''],
     ['a very long password', 'admin', 'x'.repeat(10_000)],
     ['an unknown login', 'nobody', 'admin'],
     ['an unknown login and an empty password', 'nobody', ''],
-    ['a login in other letters', 'Admin', 'admin'],
-    ['a login with a blank behind it', 'admin ', 'admin'],
+    ['a login in another case', 'Admin', 'admin'],
+    ['a login with a trailing space', 'admin ', 'admin'],
     ['an e-mail address instead of a login', 'admin@example.com', 'admin'],
     ['a login that is too long', 'a'.repeat(51), 'admin'],
-    ['a login that fills a request', 'a'.repeat(10_000), 'admin'],
-    ['a login that nobody can have', '__proto__/\u0000\uD800', 'admin'],
-    ['the login that stands for none', '.', 'admin'],
+    ['a login of 10,000 characters', 'a'.repeat(10_000), 'admin'],
+    ['a login with invalid characters', '__proto__/\u0000\uD800', 'admin'],
+    ['the placeholder for an invalid login', '.', 'admin'],
     ['a deactivated account', 'sleeping', 'sleeping'],
     ['a deactivated account and a wrong password', 'sleeping', 'wrong'],
-    ['an account that never had a password', 'invited', ''],
-    ['an account that never had a password and any password', 'invited', 'invited'],
-    ['half of a surrogate pair where the password has a replacement character', 'half', 'a\uD800bcd'],
-  ])('answers and costs the same as any other: %s', async (_, username, password) => {
+    ['an account without a password and an empty password', 'invited', ''],
+    ['an account without a password and some password', 'invited', 'invited'],
+    ['a lone surrogate where the password has U+FFFD', 'half', 'a\uD800bcd'],
+  ])('has the same response and makes the same AWS calls as any other: %s', async (_, username, password) => {
     calls.length = 0;
 
     const { status, headers, body } = await authenticate(username, password);
@@ -154,21 +154,21 @@ describe('a login that is refused', () => {
     });
     expect(headers['www-authenticate']).toBe('Bearer');
     expect(headers).not.toHaveProperty('authorization');
-    expect(calls).toEqual(usual);
+    expect(calls).toEqual(usualCalls);
   });
 });
 
-describe('the published keys', () => {
+describe('GET /.well-known/jwks.json', () => {
   const publishedKeys = () => gatehouse.call('GET', '/.well-known/jwks.json');
 
-  it('are for everybody to read, and to keep for five minutes', async () => {
+  it('is public and can be cached for five minutes', async () => {
     const { status, headers } = await publishedKeys();
 
     expect(status).toBe(200);
     expect(headers['cache-control']).toBe('public, max-age=300');
   });
 
-  it('verify a token with nothing but a standard library', async () => {
+  it('returns keys that verify a token with only the standard library', async () => {
     const token = await gatehouse.logIn('admin');
     const [header, claims, signature = ''] = token.split('.');
 
@@ -184,12 +184,12 @@ describe('the published keys', () => {
     );
   });
 
-  it('are named by their thumbprint (RFC 7638), and have no private part', async () => {
+  it('identifies each key by its thumbprint (RFC 7638) and reveals no private part', async () => {
     await gatehouse.logIn('admin');
 
     const { body } = await publishedKeys();
 
-    // The other one belongs to the tests.
+    // The second key signs the tokens that the tests mint.
     expect(body.keys).toHaveLength(2);
     for (const { crv, kty, x, y, ...others } of body.keys) {
       const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
@@ -198,8 +198,8 @@ describe('the published keys', () => {
   });
 });
 
-describe('the health of the service', () => {
-  it('is for everybody to ask', async () => {
+describe('GET /api/health', () => {
+  it('is public and not cached', async () => {
     const { status, body, headers } = await gatehouse.call('GET', '/api/health');
 
     expect(status).toBe(200);
