@@ -2,7 +2,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { sequenceKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
-/* A caller who is rejected uses up nothing: no id, no call to KMS, no hash. */
+/* A rejected caller consumes nothing: no id, no KMS call, no hash. */
 
 let kmsCalls = 0;
 const gatehouse = useGatehouse({
@@ -33,26 +33,29 @@ it.each([
   ['POST', '/api/utm-integration-confs', () => ({ integration, confName: 'x', confValue: 'x' })],
   ['PUT', '/api/utm-integration-confs', () => parameter],
   ['POST', '/api/users', () => ({ login: 'x', email: 'x@example.com', password: 'pass' })],
-] as const)('%s %s of a caller without the role', async (method, path, bodyOf) => {
-  const before = await sequences();
-  kmsCalls = 0;
+] as const)(
+  '%s %s rejects a caller without the role before it consumes an id or calls KMS',
+  async (method, path, bodyOf) => {
+    const before = await sequences();
+    kmsCalls = 0;
 
-  const answers = [];
-  for (let n = 0; n < 3; n++) answers.push(await gatehouse.call(method, path, { ...analyst, body: bodyOf() }));
+    const responses = [];
+    for (let n = 0; n < 3; n++) responses.push(await gatehouse.call(method, path, { ...analyst, body: bodyOf() }));
 
-  expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
-  expect([kmsCalls, await sequences()]).toEqual([0, before]);
-});
+    expect(responses.map(({ status }) => status)).toEqual([403, 403, 403]);
+    expect([kmsCalls, await sequences()]).toEqual([0, before]);
+  },
+);
 
-it('PUT and POST of parameters of an integration that does not exist cause no call to KMS', async () => {
+it('POST and PUT of a parameter of a missing integration return 404 without a KMS call', async () => {
   const token = await gatehouse.logIn('admin');
   kmsCalls = 0;
   const body = { integration: { id: 999_999 }, confName: 'x', confValue: 'x' };
 
-  const answers = [
+  const responses = [
     await gatehouse.call('POST', '/api/utm-integration-confs', { token, body }),
     await gatehouse.call('PUT', '/api/utm-integration-confs', { token, body: { ...body, id: 7 } }),
   ];
 
-  expect([answers.map(({ status }) => status), kmsCalls]).toEqual([[404, 404], 0]);
+  expect([responses.map(({ status }) => status), kmsCalls]).toEqual([[404, 404], 0]);
 });

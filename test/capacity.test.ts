@@ -37,26 +37,30 @@ const text = (bytes: number) => S('x'.repeat(bytes));
 
 describe('the size of an item', () => {
   it.each<[string, Item, number]>([
-    ['a string is its name and its text in UTF-8', { näme: S('a€') }, 5 + 4],
-    ['a number is a byte for two significant digits, and one more', { n: { N: '12345' } }, 1 + 3 + 1],
-    ['a number has no leading and trailing zeros', { n: { N: '-0.0012300' } }, 1 + 2 + 1],
-    ['a number has no exponent', { n: { N: '1.5E+10' } }, 1 + 1 + 1],
-    ['zero is one byte', { n: { N: '0' } }, 1 + 1],
-    ['a binary is its raw bytes', { b: { B: Buffer.alloc(5).toString('base64') } }, 1 + 5],
-    ['a boolean is one byte', { t: { BOOL: false } }, 1 + 1],
-    ['a null is one byte', { z: { NULL: true } }, 1 + 1],
-    ['an empty list is three bytes', { l: { L: [] } }, 1 + 3],
-    ['an element of a list is one byte and its value', { l: { L: [S('ab'), { N: '1' }] } }, 1 + 3 + (1 + 2) + (1 + 2)],
-    ['an element of a map is one byte, its name and its value', { m: { M: { ab: S('c') } } }, 1 + 3 + (1 + 2 + 1)],
-    ['a set of strings is its elements', { s: { SS: ['ab', 'c'] } }, 1 + 3],
-    ['a set of numbers is its elements', { s: { NS: ['1', '123'] } }, 1 + 2 + 3],
-    ['a set of binaries is its elements', { s: { BS: ['AAAA', 'AA=='] } }, 1 + 3 + 1],
+    ['a string takes its name and its text in UTF-8', { näme: S('a€') }, 5 + 4],
+    ['a number takes one byte per two significant digits, plus one', { n: { N: '12345' } }, 1 + 3 + 1],
+    ['leading and trailing zeros of a number take nothing', { n: { N: '-0.0012300' } }, 1 + 2 + 1],
+    ['the exponent of a number takes nothing', { n: { N: '1.5E+10' } }, 1 + 1 + 1],
+    ['zero takes one byte', { n: { N: '0' } }, 1 + 1],
+    ['a binary takes its raw bytes', { b: { B: Buffer.alloc(5).toString('base64') } }, 1 + 5],
+    ['a boolean takes one byte', { t: { BOOL: false } }, 1 + 1],
+    ['a null takes one byte', { z: { NULL: true } }, 1 + 1],
+    ['an empty list takes three bytes', { l: { L: [] } }, 1 + 3],
+    [
+      'an element of a list takes one byte and its value',
+      { l: { L: [S('ab'), { N: '1' }] } },
+      1 + 3 + (1 + 2) + (1 + 2),
+    ],
+    ['an element of a map takes one byte, its name and its value', { m: { M: { ab: S('c') } } }, 1 + 3 + (1 + 2 + 1)],
+    ['a set of strings takes its elements', { s: { SS: ['ab', 'c'] } }, 1 + 3],
+    ['a set of numbers takes its elements', { s: { NS: ['1', '123'] } }, 1 + 2 + 3],
+    ['a set of binaries takes its elements', { s: { BS: ['AAAA', 'AA=='] } }, 1 + 3 + 1],
     ['all attributes count, keys included', { pk: S('A'), sk: S('1'), v: S('xyz') }, 3 + 3 + 4],
   ])('%s', (_, item, bytes) => {
     expect(itemBytes(item)).toBe(bytes);
   });
 
-  it('is 0 for an item that does not exist', () => {
+  it('is 0 for a missing item', () => {
     expect(itemBytes(undefined)).toBe(0);
   });
 
@@ -71,7 +75,7 @@ describe('the size of an item', () => {
     ['SET #w = :long', undefined, 6 + 1 + 50],
     ['ADD ids :two', before, size + 4],
     ['ADD #w :two', before, size + 1 + 4],
-  ])('after the Update `%s` is exact', (UpdateExpression, stored, bytes) => {
+  ])('is exact after the update `%s`', (UpdateExpression, stored, bytes) => {
     const update = {
       Key: { pk: S('A'), sk: S('1') },
       UpdateExpression,
@@ -88,7 +92,7 @@ describe('the size of an item', () => {
     ['SET v = if_not_exists(v, :long)', size + 10 + 50],
     ['SET m.x = :long', size + 3 + 50],
     ['DELETE ids :two', size],
-  ])('after the Update `%s` is at most too large', (UpdateExpression, bytes) => {
+  ])('is never underestimated after the update `%s`', (UpdateExpression, bytes) => {
     const update = { Key: { pk: S('A'), sk: S('1') }, UpdateExpression, ExpressionAttributeValues: values };
 
     expect(bytesAfterUpdate(update, before)).toBe(bytes);
@@ -97,28 +101,31 @@ describe('the size of an item', () => {
 
 describe('capacity units', () => {
   it.each([
-    // "DynamoDB read and write operations": 3,500 bytes, 8 KB, 10 KB, and an item that does not exist.
+    // From "DynamoDB read and write operations" in the developer guide: 3,500 bytes, 8 KB, 10 KB and a missing item.
     [3500, 0.5, 1, 2],
     [4 * KB, 0.5, 1, 2],
     [4 * KB + 1, 1, 2, 4],
     [8 * KB, 1, 2, 4],
     [10 * KB, 1.5, 3, 6],
     [0, 0.5, 1, 2],
-  ])('to read %d bytes are %d eventually, %d strongly consistent and %d in a transaction', (bytes, ...units) => {
-    expect([readUnits(bytes, 'eventual'), readUnits(bytes, 'strong'), readUnits(bytes, 'transactional')]).toEqual(
-      units,
-    );
-  });
+  ])(
+    'a read of %d bytes takes %d eventually consistent, %d strongly consistent and %d transactional',
+    (bytes, ...units) => {
+      expect([readUnits(bytes, 'eventual'), readUnits(bytes, 'strong'), readUnits(bytes, 'transactional')]).toEqual(
+        units,
+      );
+    },
+  );
 
   it.each([
-    // The same page: 512 bytes, 1.6 KB, 3.5 KB, and an item that does not exist.
+    // From the same page: 512 bytes, 1.6 KB, 3.5 KB and a missing item.
     [512, 1, 2],
     [1 * KB, 1, 2],
     [1 * KB + 1, 2, 4],
     [1.6 * KB, 2, 4],
     [3.5 * KB, 4, 8],
     [0, 1, 2],
-  ])('to write %d bytes are %d alone and %d in a transaction', (bytes, alone, transactional) => {
+  ])('a write of %d bytes takes %d on its own and %d in a transaction', (bytes, alone, transactional) => {
     expect([writeUnits(bytes, false), writeUnits(bytes, true)]).toEqual([alone, transactional]);
   });
 });
@@ -127,7 +134,7 @@ let clock = 0;
 const now = () => clock;
 
 describe('a token bucket', () => {
-  it('starts with one second of its rate, and keeps no more than its capacity', () => {
+  it('starts with one second of its rate and holds no more than its capacity', () => {
     const bucket = tokenBucket(10, 30, now);
 
     const filling = [0, 1000, 1000, 1000].map((elapsed) => {
@@ -139,7 +146,7 @@ describe('a token bucket', () => {
     expect(bucket.isFull()).toBe(true);
   });
 
-  it('is below zero when more was taken than available, until that has flowed in again', () => {
+  it('goes below zero when more is taken than available, and refills from there', () => {
     const bucket = tokenBucket(10, 10, now);
 
     bucket.take(25);
@@ -152,7 +159,7 @@ describe('a token bucket', () => {
   });
 });
 
-/* From here on the real SDK calls the local AWS endpoint on a real engine, with a clock that only tests move. */
+/* From here on, the real SDK calls the local AWS endpoint with a real engine, and only the tests advance the clock. */
 
 const TableName = 'capacity';
 const region = 'eu-central-1';
@@ -163,7 +170,7 @@ const engine = await startEngine(
   () => undefined,
   () => undefined,
 );
-/** Past the meter. */
+/** Bypasses the meter. */
 const direct = clientOf(engine.url);
 afterAll(async () => {
   direct.destroy();
@@ -184,14 +191,14 @@ await direct.send(
   }),
 );
 
-/** For how long a transaction that is made holds its items. */
+/** How long a committed transaction holds its items. */
 const HOLD_MS = 200;
 
 type Maximum = { Read?: number; Write?: number };
 
 /** The local AWS endpoint, metered for a table with this maximum, or not at all. */
 async function openMetered(maximum: Maximum | undefined) {
-  const front = await startAwsEndpoint({
+  const awsEndpoint = await startAwsEndpoint({
     engineUrl: engine.url,
     kms: () => ({ status: 400, body: {} }),
     identify: () => undefined,
@@ -204,12 +211,12 @@ async function openMetered(maximum: Maximum | undefined) {
     holdTransactions: HOLD_MS,
     capacity: maximum && { region, tableMaximum: () => maximum, now },
   });
-  const client = clientOf(front.url);
+  const client = clientOf(awsEndpoint.url);
   return {
     client,
     close() {
       client.destroy();
-      front.stop();
+      awsEndpoint.stop();
     },
   };
 }
@@ -219,7 +226,7 @@ let close: () => void;
 beforeEach(async () => ({ client, close } = await openMetered({})));
 afterEach(() => close());
 
-/** The same table under a maximum of its own. */
+/** Gives the table this maximum for the rest of the test. */
 async function limitTable(maximum: Maximum): Promise<void> {
   close();
   ({ client, close } = await openMetered(maximum));
@@ -248,7 +255,7 @@ const queryInput = (pk: string) => ({
 });
 const query = (pk: string) => client.send(new QueryCommand(queryInput(pk)));
 
-/** Uses up what a partition key can write now. */
+/** Exhausts the write capacity of a partition key. */
 async function useUpWrites(pk: string): Promise<void> {
   for (const [sk, units] of [
     ['large', 400],
@@ -258,21 +265,21 @@ async function useUpWrites(pk: string): Promise<void> {
     await put(pk, sk, units * KB);
 }
 
-/** Uses up what a partition key can read now. */
+/** Exhausts the read capacity of a partition key. */
 async function useUpReads(pk: string): Promise<void> {
   await store(itemOf(pk, 'large', 400 * KB), itemOf(pk, 'larger', 400 * KB));
   const count = new QueryCommand({ ...queryInput(pk), Select: 'COUNT' });
   await Promise.all(Array.from({ length: 15 }, () => client.send(count)));
 }
 
-const MADE: AwsResponse = { status: 200, body: {} };
+const SUCCEEDED: AwsResponse = { status: 200, body: {} };
 const resource = `arn:aws:dynamodb:${region}:000000000000:table/${TableName}`;
 const HOT_KEY = /^Throughput exceeds the current capacity of your table or index\. .*bp-partition-key-design\.html\.$/;
 const OVER_MAXIMUM = 'Throughput exceeds the maximum OnDemandThroughput configured on table or index';
 const throttledBy = (reason: string) => ({ name: 'ThrottlingException', throttlingReasons: [{ reason, resource }] });
 
 describe('a partition key', () => {
-  it('rejects a write beyond 1,000 units a second with ThrottlingException, and does not make it', async () => {
+  it('rejects a write beyond 1,000 units per second with ThrottlingException and does not apply it', async () => {
     await useUpWrites('W1');
 
     const error = await put('W1', 'small').catch((each) => each);
@@ -287,7 +294,7 @@ describe('a partition key', () => {
   it.each([
     ['UpdateItem', () => new UpdateItemCommand({ TableName, Key: keyOf('W2', 'large'), UpdateExpression: 'REMOVE v' })],
     ['DeleteItem', () => new DeleteItemCommand({ TableName, Key: keyOf('W2', 'large') })],
-  ])('rejects %s beyond 1,000 units a second', async (_, command) => {
+  ])('rejects %s beyond 1,000 units per second', async (_, command) => {
     await useUpWrites('W2');
 
     await expect(client.send(command() as DeleteItemCommand)).rejects.toMatchObject(
@@ -296,7 +303,7 @@ describe('a partition key', () => {
     expect(await isStored('W2', 'large')).toBe(true);
   });
 
-  it('serves a unit more each millisecond', async () => {
+  it('regains one write unit per millisecond', async () => {
     await useUpWrites('W3');
 
     clock += 1;
@@ -305,7 +312,7 @@ describe('a partition key', () => {
     await expect(put('W3', 'small')).rejects.toMatchObject(throttledBy('TableWriteKeyRangeThroughputExceeded'));
   });
 
-  it('serves no more than one second of its rate at once, however long it was idle', async () => {
+  it('serves at most one second of its rate at once, however long it was idle', async () => {
     await put('W4', 'small');
     clock += 3_600_000;
 
@@ -314,14 +321,14 @@ describe('a partition key', () => {
     await expect(put('W4', 'small')).rejects.toMatchObject(throttledBy('TableWriteKeyRangeThroughputExceeded'));
   });
 
-  it('is remembered until it is at rest, however many others are used', async () => {
+  it('is remembered until its capacity is restored, however many other keys are used', async () => {
     const meter = meterCapacity({ region, tableMaximum: () => ({}), now });
     const write = (pk: string, bytes: number) => {
       const input = { TableName, Item: itemOf(pk, '1', bytes) };
       return meter(
         { operation: 'PutItem', input },
-        async () => MADE,
-        async () => MADE,
+        async () => SUCCEEDED,
+        async () => SUCCEEDED,
       );
     };
     await write('W7', 1000 * KB);
@@ -332,7 +339,7 @@ describe('a partition key', () => {
     expect(again.status).toBe(400);
   });
 
-  it('takes no capacity from another one, and its writes none from its reads', async () => {
+  it('shares no capacity with other keys, nor between its reads and its writes', async () => {
     await useUpWrites('W5');
 
     await put('W6', 'small');
@@ -342,7 +349,7 @@ describe('a partition key', () => {
   it.each([
     ['GetItem', () => get('R1', 'large')],
     ['Query', () => query('R1')],
-  ])('rejects a %s beyond 3,000 units a second with ThrottlingException', async (_, read) => {
+  ])('rejects a %s beyond 3,000 units per second with ThrottlingException', async (_, read) => {
     await useUpReads('R1');
 
     const error = await read().catch((each) => each);
@@ -353,7 +360,7 @@ describe('a partition key', () => {
     });
   });
 
-  it('admits a read that costs more than is left, and then none until that has flowed in again', async () => {
+  it('admits a read that costs more than is left, then none until the deficit is refilled', async () => {
     await useUpReads('R2');
     clock += 1;
 
@@ -364,7 +371,7 @@ describe('a partition key', () => {
     await get('R2', 'large');
   });
 
-  it('is charged its share of a Scan, which is rejected where it would go on in it', async () => {
+  it('is charged its share of a Scan and rejects a Scan that would continue in it', async () => {
     const page = () =>
       client.send(
         new ScanCommand({
@@ -384,7 +391,7 @@ describe('a partition key', () => {
 });
 
 describe('the table', () => {
-  it('rejects what exceeds its maximum with ThrottlingException', async () => {
+  it('rejects requests beyond its on-demand maximum with ThrottlingException', async () => {
     await limitTable({ Read: 2, Write: 2 });
     for (const pk of ['M1', 'M2']) await Promise.all([put(pk, '1'), get(pk, '1')]);
 
@@ -399,7 +406,7 @@ describe('the table', () => {
     expect(await isStored('M3', '1')).toBe(false);
   });
 
-  it('serves in a burst what it has not used in the last 300 seconds', async () => {
+  it('serves the unused capacity of the last 300 seconds in a burst', async () => {
     await limitTable({ Write: 1 });
     await put('B1', '1');
     clock += 3_600_000;
@@ -410,24 +417,24 @@ describe('the table', () => {
   });
 });
 
-/** What is left of these units shows what a call has cost: each of the calls that count it costs the least there is. */
+/** The cost of a call is deducted from these units; probes of the lowest possible cost count the rest. */
 const UNITS = { Read: 10, Write: 30 };
-const LEAST = { Read: 0.5, Write: 1 };
+const CHEAPEST_UNITS = { Read: 0.5, Write: 1 };
 async function unitsOf(kind: 'Read' | 'Write', call: () => Promise<unknown>): Promise<number> {
   await limitTable({ [kind]: UNITS[kind] });
   await call().catch((error) => {
     if (!['ConditionalCheckFailedException', 'TransactionCanceledException'].includes(error.name)) throw error;
   });
-  const least = {
+  const cheapest = {
     Read: () => get('nothing', 'here', false),
     Write: () => client.send(new DeleteItemCommand({ TableName, Key: keyOf('nothing', 'here') })),
   };
-  const counting = Array.from({ length: UNITS[kind] / LEAST[kind] }, () => least[kind]());
-  const served = (await Promise.allSettled(counting)).filter(({ status }) => status === 'fulfilled').length;
-  return UNITS[kind] - served * LEAST[kind];
+  const probes = Array.from({ length: UNITS[kind] / CHEAPEST_UNITS[kind] }, () => cheapest[kind]());
+  const served = (await Promise.allSettled(probes)).filter(({ status }) => status === 'fulfilled').length;
+  return UNITS[kind] - served * CHEAPEST_UNITS[kind];
 }
 
-describe('what a call costs', () => {
+describe('the cost of a call', () => {
   const update = (key: { pk: { S: string }; sk: { S: string } }, bytes: number) => ({
     TableName,
     Key: key,
@@ -438,7 +445,7 @@ describe('what a call costs', () => {
   const transact = (...TransactItems: object[]) =>
     client.send(new TransactWriteItemsCommand({ TransactItems: TransactItems as never }));
 
-  // U/5k is stored with 5 KB, U/none is not.
+  // U/5k has 5 KB; U/none does not exist.
   const large = { TableName, Key: keyOf('U', '5k') };
   const none = { TableName, Key: keyOf('U', 'none') };
   beforeEach(async () => {
@@ -449,20 +456,28 @@ describe('what a call costs', () => {
   });
 
   it.each<[string, number, () => Promise<unknown>]>([
-    ['a Put of a new item is what it has', 3, () => put('U', 'none', 3 * KB)],
-    ['a Put over a larger item is what that had', 5, () => put('U', '5k', 3 * KB)],
-    ['a Put over a smaller item is what it has', 7, () => put('U', '5k', 7 * KB)],
-    ['an Update that shrinks is what the item was', 5, () => client.send(new UpdateItemCommand(update(large.Key, 10)))],
-    ['an Update that grows is what the item is', 8, () => client.send(new UpdateItemCommand(update(large.Key, 8000)))],
-    ['a Delete is what the item was', 5, () => client.send(new DeleteItemCommand(large))],
-    ['a Delete of nothing is 1', 1, () => client.send(new DeleteItemCommand(none))],
+    ['a Put of a new item costs its size', 3, () => put('U', 'none', 3 * KB)],
+    ['a Put over a larger item costs the old size', 5, () => put('U', '5k', 3 * KB)],
+    ['a Put over a smaller item costs the new size', 7, () => put('U', '5k', 7 * KB)],
     [
-      'a write whose condition fails is as if it were made',
+      'an Update that shrinks an item costs its old size',
+      5,
+      () => client.send(new UpdateItemCommand(update(large.Key, 10))),
+    ],
+    [
+      'an Update that grows an item costs its new size',
+      8,
+      () => client.send(new UpdateItemCommand(update(large.Key, 8000))),
+    ],
+    ['a Delete costs the size of the item', 5, () => client.send(new DeleteItemCommand(large))],
+    ['a Delete of a missing item costs 1', 1, () => client.send(new DeleteItemCommand(none))],
+    [
+      'a write whose condition fails costs as much as if it succeeded',
       7,
       () => client.send(new PutItemCommand({ TableName, Item: itemOf('U', '5k', 7 * KB), ...failing })),
     ],
     [
-      'a BatchWriteItem is what each of its items is',
+      'a BatchWriteItem costs the sum of its writes',
       1 + 4,
       () =>
         client.send(
@@ -477,7 +492,7 @@ describe('what a call costs', () => {
         ),
     ],
     [
-      'a transaction is twice its writes and checks',
+      'a transaction costs twice the sum of its writes and checks',
       2 * (5 + 1 + 2 + 3),
       () =>
         transact(
@@ -488,26 +503,26 @@ describe('what a call costs', () => {
         ),
     ],
     [
-      'a transaction that is cancelled for a condition is as if it were made',
+      'a transaction that a condition cancels costs as much as if it succeeded',
       2 * (5 + 1),
       () => transact({ Delete: large }, { ConditionCheck: { ...none, ...failing } }),
     ],
-  ])('%s: %d write units', async (_, units, call) => {
+  ])('%s (%d write units)', async (_, units, call) => {
     expect(await unitsOf('Write', call)).toBe(units);
   });
 
   it.each<[string, number, () => Promise<unknown>]>([
-    ['a GetItem is the item', 2, () => get('U', '5k')],
-    ['an eventually consistent GetItem is half the item', 1, () => get('U', '5k', false)],
-    ['a GetItem of nothing is 1', 1, () => get('U', 'none')],
+    ['a GetItem costs the size of the item', 2, () => get('U', '5k')],
+    ['an eventually consistent GetItem costs half the size', 1, () => get('U', '5k', false)],
+    ['a GetItem of a missing item costs 1', 1, () => get('U', 'none')],
     [
-      'a GetItem of one attribute is the whole item',
+      'a GetItem of one attribute costs the size of the whole item',
       2,
       () => client.send(new GetItemCommand({ ...large, ConsistentRead: true, ProjectionExpression: 'sk' })),
     ],
     [
-      // The example of the guide: 1.5 KB and 6.5 KB are 4 KB and 8 KB, and what does not exist is 4 KB more.
-      'a BatchGetItem is what each of its items is',
+      // From the developer guide: 1.5 KB and 6.5 KB round up to 4 KB and 8 KB; a missing item counts as 4 KB.
+      'a BatchGetItem costs the sum of its items, each rounded up',
       1 + 2 + 1,
       () =>
         client.send(
@@ -519,56 +534,61 @@ describe('what a call costs', () => {
         ),
     ],
     [
-      'a TransactGetItems is twice its items',
+      'a TransactGetItems costs twice the sum of its items',
       2 * (2 + 1),
       () => client.send(new TransactGetItemsCommand({ TransactItems: [{ Get: large }, { Get: none }] })),
     ],
-    ['a Query is all of its items together', 4, () => query('U')],
+    ['a Query costs the total size of its items, rounded up once', 4, () => query('U')],
     [
-      'a Query is what its filter leaves out as well',
+      'a Query also costs the items that its filter drops',
       4,
       () => client.send(new QueryCommand({ ...queryInput('U'), FilterExpression: 'attribute_exists(absent)' })),
     ],
-    ['a Query of nothing is 1', 1, () => query('nothing')],
-  ])('%s: %d read units', async (_, units, call) => {
+    ['a Query without results costs 1', 1, () => query('nothing')],
+  ])('%s (%d read units)', async (_, units, call) => {
     expect(await unitsOf('Read', call)).toBe(units);
   });
 
-  it('a transaction that was made is read when it comes again', async () => {
-    const again = new TransactWriteItemsCommand({
+  it('a transaction repeated under the same token costs reads, not writes', async () => {
+    const repeated = new TransactWriteItemsCommand({
       ClientRequestToken: 'again',
       TransactItems: [{ Put: { TableName, Item: itemOf('U', '5k', 5 * KB) } }],
     });
     const twice = async () => {
-      await client.send(again);
-      await client.send(again);
+      await client.send(repeated);
+      await client.send(repeated);
     };
 
     expect(await unitsOf('Write', twice)).toBe(2 * 5);
     expect(await unitsOf('Read', twice)).toBe(2 * 2);
   });
 
-  it('a transaction is written again 10 minutes after it was made', async () => {
+  it('a transaction repeated after 10 minutes costs writes again', async () => {
     const meter = meterCapacity({ region, tableMaximum: () => ({}), now });
-    const make = async () => MADE;
+    const succeed = async () => SUCCEEDED;
     const TransactItems = [{ Put: { TableName, Item: itemOf('Y', '1', 400 * KB) } }];
     const input = { ClientRequestToken: 'again', TransactItems };
-    const transact = () => meter({ operation: 'TransactWriteItems', input }, make, make);
+    const transact = () => meter({ operation: 'TransactWriteItems', input }, succeed, succeed);
     const statuses = [];
 
     for (const elapsed of [0, 599_000, 1000, 0]) {
       clock += elapsed;
       statuses.push((await transact()).status);
       statuses.push(
-        (await meter({ operation: 'PutItem', input: { TableName, Item: itemOf('Y', '2', 300 * KB) } }, make, make))
-          .status,
+        (
+          await meter(
+            { operation: 'PutItem', input: { TableName, Item: itemOf('Y', '2', 300 * KB) } },
+            succeed,
+            succeed,
+          )
+        ).status,
       );
     }
 
     expect(statuses).toEqual([200, 400, 200, 200, 200, 400, 200, 400]);
   });
 
-  it('is told to those that ask, and to no others', async () => {
+  it('is returned only when ReturnConsumedCapacity requests it', async () => {
     const asked = await client.send(new QueryCommand({ ...queryInput('U'), ReturnConsumedCapacity: 'TOTAL' }));
     const others = await query('U');
     const inDetail = await client.send(new QueryCommand({ ...queryInput('U'), ReturnConsumedCapacity: 'INDEXES' }));
@@ -587,7 +607,7 @@ describe('a transaction', () => {
   const reasonsOf = (error: { CancellationReasons?: { Code?: string }[] }) =>
     error.CancellationReasons?.map(({ Code }) => Code);
 
-  it('is cancelled with ThrottlingError for the positions that exceed a limit, and not made', async () => {
+  it('is cancelled with ThrottlingError at the positions that exceed a limit, and not applied', async () => {
     await useUpWrites('T1');
 
     const error = await transact(putting('T2', '1'), putting('T1', '1'), putting('T3', '1')).catch((each) => each);
@@ -604,7 +624,7 @@ describe('a transaction', () => {
     expect(await Promise.all(['T1', 'T2', 'T3'].map((pk) => isStored(pk, '1')))).toEqual([false, false, false]);
   });
 
-  it('is cancelled with ThrottlingError where it exceeds the maximum of the table', async () => {
+  it('is cancelled with ThrottlingError when it exceeds the table maximum', async () => {
     await limitTable({ Write: 5 });
 
     const error = await transact(...['1', '2', '3'].map((sk) => putting(`T4${sk}`, sk))).catch((each) => each);
@@ -613,7 +633,7 @@ describe('a transaction', () => {
     expect(error.CancellationReasons[2].Message).toBe(OVER_MAXIMUM);
   });
 
-  it('takes no capacity when it is throttled', async () => {
+  it('takes no capacity when throttled', async () => {
     const tooMuch = () => transact(putting('T5', '1', 400 * KB), putting('T5', '2', 101 * KB));
     await expect(tooMuch()).rejects.toThrow('[None, ThrottlingError]');
     await expect(tooMuch()).rejects.toThrow('[None, ThrottlingError]');
@@ -621,7 +641,7 @@ describe('a transaction', () => {
     await useUpWrites('T5');
   });
 
-  it('holds no items when it is throttled', async () => {
+  it('holds no items when throttled', async () => {
     await useUpWrites('T6');
     const throttled = transact(putting('T7', '1'), putting('T6', '1')).catch(reasonsOf);
 
@@ -644,7 +664,7 @@ describe('a transaction', () => {
   });
 
   const ninety = Array.from({ length: 90 }, (_, n) => String(n).padStart(2, '0'));
-  // 31 times 16 KB, written twice, are 992 units.
+  // 31 items of 16 KB, charged twice in a transaction, take 992 of the 1,000 units.
   const expected = ninety.map((_, n) => (n < 31 ? 'None' : 'ThrottlingError'));
 
   it('that deletes 90 items of 16 KB under one partition key is always cancelled', async () => {
@@ -687,7 +707,7 @@ describe('a batch', () => {
       }),
     );
 
-  it('returns as UnprocessedKeys what it could not read', async () => {
+  it('returns the keys that it could not read as UnprocessedKeys', async () => {
     await useUpReads('G1');
     await store(itemOf('G2', 'large', 100));
 
@@ -706,7 +726,7 @@ describe('a batch', () => {
     });
   });
 
-  it('returns as UnprocessedItems what it could not write', async () => {
+  it('returns the items that it could not write as UnprocessedItems', async () => {
     await useUpWrites('G4');
 
     const { UnprocessedItems } = await batchPut('G4', 'G5');
@@ -715,7 +735,7 @@ describe('a batch', () => {
     expect([await isStored('G4', '1'), await isStored('G5', '1')]).toEqual([false, true]);
   });
 
-  it('is charged what it could write', async () => {
+  it('is charged only for the items that it wrote', async () => {
     await limitTable({ Write: 2 });
 
     const { UnprocessedItems } = await batchPut('G7', 'G8', 'G9');
@@ -734,17 +754,17 @@ describe('a batch', () => {
   });
 });
 
-describe('a local cloud', () => {
+describe('the local cloud', () => {
   const reason = 'TableWriteMaxOnDemandThroughputExceeded';
 
   it.each([
-    ['throttles nothing unless told to meter', {}, []],
-    ['meters the table of its template, whoever calls, when told to', { meterCapacity: true }, [reason]],
+    ['throttles nothing by default', {}, []],
+    ['meters its table for every caller with meterCapacity', { meterCapacity: true }, [reason]],
   ])('%s', async (_, options, expected) => {
     const gatehouse = await startGatehouse({ ...options, breaksData: true });
     const operator = clientOf(gatehouse.cloud.endpoint);
 
-    // The template allows 2,000 units a second, and the operator has them at once. A busy machine takes seconds for all.
+    // The template allows 2,000 units per second; 30 items of 400 KB take 12,000, too many even for a slow machine.
     const outcomes = await Promise.allSettled(
       Array.from({ length: 30 }, (_, n) => `HOT${n}`).map((pk) =>
         operator.send(new PutItemCommand({ TableName: gatehouse.cloud.tableName, Item: itemOf(pk, '1', 400 * KB) })),

@@ -6,7 +6,7 @@ import type { Table } from '../lib/table/table.ts';
 import type { OnConditionFailed, Write } from '../lib/table/write.ts';
 import { aWhile } from './support/a-while.ts';
 
-/* Load, decide, commit, against a table that answers as it is told. */
+/* Load, decide, commit, against a table with scripted replies. */
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => {
@@ -14,7 +14,7 @@ afterEach(() => {
   setDeadline(Number.POSITIVE_INFINITY);
 });
 
-/** What the table answers to a transaction: nothing (it is made), or an error. */
+/** The reply to a transaction: undefined if it is committed, else an error. */
 type Reply = undefined | Error;
 
 const cancelled = (...codes: string[]): Error =>
@@ -23,79 +23,79 @@ const cancelled = (...codes: string[]): Error =>
     CancellationReasons: codes.map((Code) => ({ Code })),
   });
 const afterAttempts = (attempts: number, error: Error): Error => Object.assign(error, { $metadata: { attempts } });
-const lost = (): Error => Object.assign(new Error('no answer'), { name: 'TimeoutError' });
+const lost = (): Error => Object.assign(new Error('no response'), { name: 'TimeoutError' });
 
-/** A table whose transactions get these replies, the last one for ever after; notes the tokens that it was sent. */
+/** A table whose transactions get these replies, the last one repeatedly; records the tokens that it receives. */
 function tableThatReplies(...replies: Reply[]): { table: Table; tokens: string[] } {
   const tokens: string[] = [];
   const table = {
     async transact(_: readonly Write[], token: string) {
       const reply = replies[Math.min(tokens.length, replies.length - 1)];
       tokens.push(token);
-      // Without end no clock goes on, and no test would fail.
-      if (tokens.length > 2000) throw new Error('The table is asked without end');
+      // Under fake timers an endless loop would hang the test instead of failing it.
+      if (tokens.length > 2000) throw new Error('The change never stops retrying');
       if (reply) throw reply;
     },
   } as Partial<Table> as Table;
   return { table, tokens };
 }
 
-const write = (otherwise?: OnConditionFailed): Write => ({
+const write = (onConditionFailed?: OnConditionFailed): Write => ({
   act: 'Put',
   key: { pk: 'a', sk: 'b' },
-  ...(otherwise && { condition: 'attribute_not_exists(pk)', onConditionFailed: otherwise }),
+  ...(onConditionFailed && { condition: 'attribute_not_exists(pk)', onConditionFailed }),
 });
 
-/** Runs a change of these writes to its end; how often it was loaded, and how it ended. */
-async function run(table: Table, ...meanings: (OnConditionFailed | undefined)[]) {
+/** Runs a change with these writes; returns how often it loaded and its outcome. */
+async function run(table: Table, ...conditions: (OnConditionFailed | undefined)[]) {
   let loads = 0;
   const changed = change(
     table,
     async () => ++loads,
-    (loaded) => ({ writes: meanings.map(write), result: `decided on load ${loaded}` }),
+    (loaded) => ({ writes: conditions.map(write), result: `decided on load ${loaded}` }),
   ).catch((error) => error);
   await vi.runAllTimersAsync();
-  const ended = await changed;
-  return { loads, ended: ended instanceof Error ? `${ended.name}: ${ended.message}` : ended };
+  const outcome = await changed;
+  return { loads, outcome: outcome instanceof Error ? `${outcome.name}: ${outcome.message}` : outcome };
 }
 
 describe('a change', () => {
-  it('is made once, under one token, when nothing comes between', async () => {
+  it('commits once, under one token, when nothing conflicts', async () => {
     const { table, tokens } = tableThatReplies(undefined);
 
-    expect(await run(table, 'login-taken')).toEqual({ loads: 1, ended: 'decided on load 1' });
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
     expect(tokens).toHaveLength(1);
   });
 
-  it('that decides to write nothing sends nothing', async () => {
+  it('sends nothing when it decides to write nothing', async () => {
     const { table, tokens } = tableThatReplies(undefined);
 
-    expect(await run(table)).toEqual({ loads: 1, ended: 'decided on load 1' });
+    expect(await run(table)).toEqual({ loads: 1, outcome: 'decided on load 1' });
     expect(tokens).toEqual([]);
   });
 
-  it('reads a broken condition by its position, the first one first', async () => {
+  it('maps a failed condition to its failure by position, the first one first', async () => {
     const { table } = tableThatReplies(cancelled('None', 'ConditionalCheckFailed', 'ConditionalCheckFailed'));
 
-    const { ended } = await run(table, 'forbidden', 'login-taken', 'email-taken');
+    const { outcome } = await run(table, 'forbidden', 'login-taken', 'email-taken');
 
-    expect(ended).toBe('Failure: login-taken');
+    expect(outcome).toBe('Failure: login-taken');
   });
 
-  it('decides again when what it had read has changed, whatever else is broken', async () => {
+  it('decides again when the data it read has changed, whatever other condition failed', async () => {
     const { table, tokens } = tableThatReplies(
       cancelled('ConditionalCheckFailed', 'ConditionalCheckFailed'),
       undefined,
     );
 
-    expect(await run(table, 'login-taken', 'retry')).toEqual({ loads: 2, ended: 'decided on load 2' });
+    expect(await run(table, 'login-taken', 'retry')).toEqual({ loads: 2, outcome: 'decided on load 2' });
     expect(new Set(tokens).size).toBe(2);
   });
 
-  it('decides again at once the first time that what it had read has changed', async () => {
+  it('decides again immediately the first time the data it read has changed', async () => {
     const started = Date.now();
 
-    // Of 20 random waits one is longer than nothing.
+    // If the waits were random, one of 20 would almost certainly be longer than zero.
     for (let times = 0; times < 20; times++) {
       const { table } = tableThatReplies(cancelled('ConditionalCheckFailed'), undefined);
       await run(table, 'retry');
@@ -104,10 +104,10 @@ describe('a change', () => {
     expect(Date.now() - started).toBe(0);
   });
 
-  it('decides again at once that first time also where the table was busy before', async () => {
+  it('decides again immediately that first time even after a conflict', async () => {
     const waits: number[] = [];
 
-    // Of 20 random waits one is longer than nothing.
+    // If the waits were random, one of 20 would almost certainly be longer than zero.
     for (let round = 0; round < 20; round++) {
       const times: number[] = [];
       const replies = [cancelled('TransactionConflict'), cancelled('ConditionalCheckFailed')];
@@ -124,45 +124,45 @@ describe('a change', () => {
     expect(waits).toEqual(Array(20).fill(0));
   });
 
-  it('backs off when what it has read keeps changing, and gives up after five seconds', async () => {
+  it('backs off when the data it read keeps changing, and gives up after five seconds', async () => {
     const started = Date.now();
     const { table, tokens } = tableThatReplies(cancelled('ConditionalCheckFailed'));
     const { transact } = table;
-    // As long as a transaction takes on a good day, milliseconds.
+    // Milliseconds that a transaction takes at best.
     table.transact = async (writes, token) => {
       await new Promise((resolve) => setTimeout(resolve, 18));
       await transact(writes, token);
     };
 
-    const { ended } = await run(table, 'retry');
+    const { outcome } = await run(table, 'retry');
 
-    expect(ended).toBe('Failure: unavailable');
+    expect(outcome).toBe('Failure: unavailable');
     expect(tokens.length).toBeGreaterThan(10);
     expect(tokens.length).toBeLessThan(60);
     expect(Date.now() - started).toBeLessThan(5500);
   });
 
   it.each(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
-    'that meets %s starts again from the load, under a new token',
+    'starts over from the load under a new token after %s',
     async (code) => {
       const { table, tokens } = tableThatReplies(cancelled('None', code), cancelled(code, 'None'), undefined);
 
-      expect(await run(table, 'login-taken', 'email-taken')).toEqual({ loads: 3, ended: 'decided on load 3' });
+      expect(await run(table, 'login-taken', 'email-taken')).toEqual({ loads: 3, outcome: 'decided on load 3' });
       expect(new Set(tokens).size).toBe(3);
     },
   );
 
-  it('that meets another transaction is no broken rule, even where a condition is broken too', async () => {
+  it('retries after a conflict even if a condition failed as well', async () => {
     const { table } = tableThatReplies(cancelled('ConditionalCheckFailed', 'TransactionConflict'), undefined);
 
-    expect(await run(table, 'login-taken', 'email-taken')).toMatchObject({ loads: 2, ended: 'decided on load 2' });
+    expect(await run(table, 'login-taken', 'email-taken')).toMatchObject({ loads: 2, outcome: 'decided on load 2' });
   });
 
-  it('gives up when the table stays busy: after five seconds, or two before the request must be answered', async () => {
+  it('gives up on a busy table after five seconds, or two seconds before the request deadline', async () => {
     const started = Date.now();
 
     expect(await run(tableThatReplies(cancelled('TransactionConflict')).table, 'retry')).toMatchObject({
-      ended: 'Failure: unavailable',
+      outcome: 'Failure: unavailable',
     });
     const patient = Date.now() - started;
     setDeadline(3000);
@@ -175,72 +175,72 @@ describe('a change', () => {
     expect(hurried).toBeLessThan(1400);
   });
 
-  it('whose answer was lost is sent again under the same token, so that it is made once', async () => {
+  it('sends a transaction again under the same token when its response is lost', async () => {
     const { table, tokens } = tableThatReplies(lost(), undefined);
 
-    expect(await run(table, 'login-taken')).toEqual({ loads: 1, ended: 'decided on load 1' });
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
     expect(tokens[0]).toBe(tokens[1]);
     expect(tokens).toHaveLength(2);
   });
 
   it.each([
-    ['whose answer was lost', [lost(), cancelled('TransactionConflict'), cancelled('ThrottlingError'), undefined]],
-    ['that the SDK has sent more than once', [afterAttempts(2, cancelled('TransactionConflict')), undefined]],
-  ])('%s may have been made when it meets another one: the same token finds out', async (_, replies) => {
+    ['a lost response', [lost(), cancelled('TransactionConflict'), cancelled('ThrottlingError'), undefined]],
+    ['a retry by the SDK', [afterAttempts(2, cancelled('TransactionConflict')), undefined]],
+  ])('keeps its token when a conflict follows %s, because it may have been committed', async (_, replies) => {
     const { table, tokens } = tableThatReplies(...replies);
 
-    expect(await run(table, 'login-taken')).toEqual({ loads: 1, ended: 'decided on load 1' });
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
     expect(tokens).toHaveLength(replies.length);
     expect(new Set(tokens).size).toBe(1);
   });
 
-  it('that may have been made and goes on meeting others is of unknown outcome in the end', async () => {
+  it('fails as unavailable when it may have been committed and conflicts continue', async () => {
     const { table, tokens } = tableThatReplies(lost(), cancelled('TransactionConflict'));
 
-    expect(await run(table, 'login-taken')).toEqual({ loads: 1, ended: 'Failure: unavailable' });
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'Failure: unavailable' });
     expect(new Set(tokens).size).toBe(1);
   });
 
-  it('of which nobody knows the outcome is neither a success nor a refusal', async () => {
+  it('fails as unavailable when its outcome stays unknown', async () => {
     const { table, tokens } = tableThatReplies(lost());
 
-    expect(await run(table, 'login-taken')).toEqual({ loads: 1, ended: 'Failure: unavailable' });
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'Failure: unavailable' });
     expect(new Set(tokens).size).toBe(1);
   });
 
   it.each([
-    ['a condition that no rule has set', cancelled('ConditionalCheckFailed'), undefined],
-    ['a request that DynamoDB cannot read', cancelled('ValidationError'), 'login-taken'],
+    ['a failed condition that no write has set', cancelled('ConditionalCheckFailed'), undefined],
+    ['a request that DynamoDB finds invalid', cancelled('ValidationError'), 'login-taken'],
     ['an error of another kind', new TypeError('cancelled'), 'login-taken'],
     [
-      'a reason that is none of ours beside a broken rule',
+      'an unexpected reason next to a failed condition',
       cancelled('ConditionalCheckFailed', 'ValidationError'),
       'login-taken',
     ],
     [
-      'a reason that is none of ours beside a conflict',
+      'an unexpected reason next to a conflict',
       cancelled('TransactionConflict', 'ItemCollectionSizeLimitExceeded'),
       'login-taken',
     ],
-    ['no reason at all', cancelled(), 'login-taken'],
-  ] as const)('is a defect, and said to be one, after %s', async (_, reply, otherwise) => {
-    const { ended } = await run(tableThatReplies(reply).table, otherwise);
+    ['a cancellation without reasons', cancelled(), 'login-taken'],
+  ] as const)('rethrows the original error after %s', async (_, reply, onConditionFailed) => {
+    const { outcome } = await run(tableThatReplies(reply).table, onConditionFailed);
 
-    expect(ended).toMatch(/^(TransactionCanceledException|TypeError): cancelled$/);
+    expect(outcome).toMatch(/^(TransactionCanceledException|TypeError): cancelled$/);
   });
 
-  it('takes a reason without a code for none', async () => {
+  it('treats a cancellation reason without a code as None', async () => {
     const { table } = tableThatReplies(cancelled(undefined as unknown as string, 'ConditionalCheckFailed'));
 
-    expect((await run(table, 'login-taken', 'email-taken')).ended).toBe('Failure: email-taken');
+    expect((await run(table, 'login-taken', 'email-taken')).outcome).toBe('Failure: email-taken');
   });
 
   it.each([
     ['changed', cancelled('ConditionalCheckFailed')],
     ['busy', cancelled('TransactionConflict')],
-  ])('tells of each further try beforehand: %s', async (_, reply) => {
+  ])('calls onContention before each further attempt when the table is %s', async (_, reply) => {
     const { table, tokens } = tableThatReplies(reply, reply, undefined);
-    const told: number[] = [];
+    const attemptsBefore: number[] = [];
 
     const changed = change(
       table,
@@ -248,82 +248,90 @@ describe('a change', () => {
       () => ({ writes: [write('retry')], result: undefined }),
       async () => {
         await aWhile();
-        told.push(tokens.length);
+        attemptsBefore.push(tokens.length);
       },
     );
     await vi.runAllTimersAsync();
     await changed;
 
-    expect(told).toEqual([1, 2]);
+    expect(attemptsBefore).toEqual([1, 2]);
   });
 
   it.each([
     ['busy', 'TransactionConflict', 0],
-    ['changed once more', 'ConditionalCheckFailed', 1],
-  ])('waits below a bound that doubles from 25 ms to 400 ms where the table is %s', async (_, code, first) => {
-    const longest: number[] = [];
+    ['changed again', 'ConditionalCheckFailed', 1],
+  ])(
+    'waits a random time below a bound that doubles from 25 to 400 ms when the table is %s',
+    async (_, code, first) => {
+      const longest: number[] = [];
 
-    for (let round = 0; round < 60; round++) {
-      const times: number[] = [];
-      const table = {
-        async transact() {
-          times.push(Date.now());
-          throw cancelled(code);
-        },
-      } as Partial<Table> as Table;
-      await run(table, 'retry');
-      const waits = times.slice(1).map((time, index) => time - (times[index] as number));
-      for (const [index, wait] of waits.slice(first, first + 7).entries()) {
-        longest[index] = Math.max(longest[index] ?? 0, wait);
+      for (let round = 0; round < 60; round++) {
+        const times: number[] = [];
+        const table = {
+          async transact() {
+            times.push(Date.now());
+            throw cancelled(code);
+          },
+        } as Partial<Table> as Table;
+        await run(table, 'retry');
+        const waits = times.slice(1).map((time, index) => time - (times[index] as number));
+        for (const [index, wait] of waits.slice(first, first + 7).entries()) {
+          longest[index] = Math.max(longest[index] ?? 0, wait);
+        }
       }
-    }
 
-    const bounds = [25, 50, 100, 200, 400, 400, 400];
-    expect(longest).toHaveLength(bounds.length);
-    for (const [index, bound] of bounds.entries()) {
-      expect(longest[index]).toBeLessThan(bound);
-      expect(longest[index]).toBeGreaterThan(0.7 * bound);
-    }
-  });
+      const bounds = [25, 50, 100, 200, 400, 400, 400];
+      expect(longest).toHaveLength(bounds.length);
+      for (const [index, bound] of bounds.entries()) {
+        expect(longest[index]).toBeLessThan(bound);
+        expect(longest[index]).toBeGreaterThan(0.7 * bound);
+      }
+    },
+  );
 });
 
 describe('a transaction', () => {
-  /** The outcome of one transaction, how long it took (milliseconds), and the tokens that were sent. */
+  /** Commits one transaction; returns its outcome, its duration, and the numbers of tries and of distinct tokens. */
   async function send(...replies: Reply[]) {
     const started = Date.now();
     const { table, tokens } = tableThatReplies(...replies);
     const committed = commit(table, [write('login-taken')]).catch((error) => `${error.name}: ${error.message}`);
     await vi.runAllTimersAsync();
-    return { outcome: await committed, took: Date.now() - started, tries: tokens.length, tokens: new Set(tokens).size };
+    return {
+      outcome: await committed,
+      tookMs: Date.now() - started,
+      tries: tokens.length,
+      tokens: new Set(tokens).size,
+    };
   }
   const conflict = (attempts = 1) => afterAttempts(attempts, cancelled('TransactionConflict'));
 
   it.each<[string, Reply[], string]>([
     ['is committed', [undefined], 'committed'],
-    ['meets another one', [conflict()], 'busy'],
-    ['loses its answer and is committed', [lost(), undefined], 'committed'],
-    ['loses its answer and breaks a rule', [lost(), cancelled('ConditionalCheckFailed')], 'Failure: login-taken'],
-    ['loses two answers', [lost(), lost()], 'Failure: unavailable'],
-    ['loses an answer before and after meeting another one', [lost(), conflict(), lost()], 'Failure: unavailable'],
-    ['is in doubt once and for all', [conflict(2), conflict(), conflict(), undefined], 'committed'],
-  ])('that %s is sent under one token until that is known', async (_, replies, outcome) => {
+    ['meets a conflict', [conflict()], 'busy'],
+    ['loses its response and is committed', [lost(), undefined], 'committed'],
+    ['loses its response and fails a condition', [lost(), cancelled('ConditionalCheckFailed')], 'Failure: login-taken'],
+    ['loses two responses', [lost(), lost()], 'Failure: unavailable'],
+    ['loses a response before and after a conflict', [lost(), conflict(), lost()], 'Failure: unavailable'],
+    ['may have been committed before its conflicts', [conflict(2), conflict(), conflict(), undefined], 'committed'],
+  ])('that %s is sent under one token until its outcome is known', async (_, replies, outcome) => {
     expect(await send(...replies)).toMatchObject({ outcome, tries: replies.length, tokens: 1 });
   });
 
-  it('is sent again at once when its answer is lost', async () => {
-    expect((await send(lost(), undefined)).took).toBe(0);
+  it('is sent again immediately when its response is lost', async () => {
+    expect((await send(lost(), undefined)).tookMs).toBe(0);
   });
 
-  it('in doubt that goes on meeting others gives up after five seconds', async () => {
-    const { outcome, took, tries } = await send(lost(), conflict());
+  it('gives up after five seconds when its outcome is unknown and conflicts continue', async () => {
+    const { outcome, tookMs, tries } = await send(lost(), conflict());
 
     expect(outcome).toBe('Failure: unavailable');
-    expect(took).toBeGreaterThanOrEqual(5000);
-    expect(took).toBeLessThan(5400);
+    expect(tookMs).toBeGreaterThanOrEqual(5000);
+    expect(tookMs).toBeLessThan(5400);
     expect(tries).toBeGreaterThan(10);
   });
 
-  it('has a token of its own', async () => {
+  it('has its own token', async () => {
     const { table, tokens } = tableThatReplies(undefined);
 
     await commit(table, [write()]);
@@ -333,8 +341,8 @@ describe('a transaction', () => {
   });
 });
 
-describe('a change that an outage may prevent', () => {
-  it('fails as any other, but for the outage', async () => {
+describe('unlessUnavailable', () => {
+  it('swallows the failure unavailable and no other error', async () => {
     const failing = (error: unknown) => unlessUnavailable(Promise.reject(error));
 
     await expect(unlessUnavailable(Promise.resolve('done'))).resolves.toBeUndefined();
