@@ -12,7 +12,7 @@ interface Suppressed {
   readonly violatingConstructs: { constructPath: string }[];
 }
 
-it('the stack of production, with all that it can have, breaks no rule of AWS Solutions but one that it says why', () => {
+it('the production stack with all options passes AWS Solutions, with a reason for each suppression', () => {
   const changes = { dailyVerification: {}, signingKeys: ['SigningKey2', 'SigningKey'] };
   const folder = assemblyOf('prod', changes);
   synthesizeHere('prod', changes, (app) => Validations.of(app).addPlugins(new AwsSolutionsChecks(app)));
@@ -24,8 +24,8 @@ it('the stack of production, with all that it can have, breaks no rule of AWS So
   expect([...new Set(suppressed.map(({ ruleName }) => ruleName))]).toEqual(['AwsSolutions-APIG4']);
   for (const { contract, handler } of routes) {
     const path = `Gatehouse-prod/Entrance/${handler}/Resource`;
-    const why = suppressed.filter(({ violatingConstructs: [where] }) => where?.constructPath === path);
-    expect(why.map(({ reason }) => reason)).toEqual([
+    const suppressions = suppressed.filter(({ violatingConstructs: [first] }) => first?.constructPath === path);
+    expect(suppressions.map(({ reason }) => reason)).toEqual([
       expect.stringMatching(
         contract.access === 'public' ? /^Public by its contract/ : /^The function verifies the token/,
       ),

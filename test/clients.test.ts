@@ -9,15 +9,15 @@ const PARAMETERS = '/api/utm-integration-confs';
 const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
 
 let token: string;
-/** What there is, as it was read, for requests that send it back. */
+/** Entities as they were read, for requests that send them back. */
 // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
-let there: { user: any; doomed: any; account: any; integration: any; parameter: any };
+let existing: { user: any; doomed: any; account: any; integration: any; parameter: any };
 
 beforeAll(async () => {
   token = await gatehouse.logIn('admin');
   const post = async (path: string, body: unknown) => (await gatehouse.call('POST', path, { token, body })).body;
   const integration = await post(INTEGRATIONS, INTEGRATION);
-  there = {
+  existing = {
     user: await gatehouse.makeUser('listed'),
     doomed: await gatehouse.makeUser('doomed'),
     account: (await gatehouse.call('GET', '/api/account', { token })).body,
@@ -26,7 +26,7 @@ beforeAll(async () => {
   };
 });
 
-describe('requests of JHipster clients', () => {
+describe('a JHipster client', () => {
   const form = { firstName: 'Ada', lastName: '', activated: true, langKey: 'en', authorities: ['ROLE_USER'] };
   const jhipster8 = {
     id: '',
@@ -41,50 +41,51 @@ describe('requests of JHipster clients', () => {
 
   // biome-ignore format: a table is read by its columns
   it.each<[string, string, string, () => unknown, object]>([
-    ['the user list', 'GET', '/api/users?page=0&size=20&sort=lastModifiedDate,desc', () => undefined, ok],
-    ['a form for a new user', 'GET', '/api/users/authorities', () => undefined, ok],
-    ['a new user', 'POST', '/api/users', () => ({ ...form, login: 'six', email: 'six@example.com' }), created],
-    ['a new user (JHipster 8)', 'POST', '/api/users', () => ({ ...jhipster8, ...form, login: 'eight', email: 'eight@example.com' }), created],
-    ['a new user of a test', 'POST', '/api/users', () => ({ login: 'spec', email: 'spec@example.com' }), created],
-    ['an edited user', 'PUT', '/api/users', () => ({ ...form, id: there.user.id, login: 'listed', email: 'listed@example.com' }), ok],
-    ['a toggled user', 'PUT', '/api/users', () => ({ ...there.user, activated: false }), { ...ok, body: { activated: false } }],
-    ['an edited user (JHipster 8)', 'PUT', '/api/users', () => ({ ...jhipster8, ...there.user, password: '' }), ok],
-    ['a deleted user', 'DELETE', '/api/users/doomed', () => undefined, { ...ok, text: '' }],
-    ['the settings', 'POST', '/api/account', () => ({ ...there.account, firstName: 'Grace', authorities: [], login: 'root' }), { ...ok, text: '' }],
-    ['the password', 'POST', '/api/account/change-password', () => ({ currentPassword: 'admin', newPassword: 'admin' }), { ...ok, text: '' }],
-    ['the integration list', 'GET', `${INTEGRATIONS}?page=0&size=20&sort=id,asc&cacheBuster=1700000000000`, () => undefined, ok],
-    ['a pick list', 'GET', `${INTEGRATIONS}?cacheBuster=1700000000000`, () => undefined, ok],
-    ['a new integration', 'POST', INTEGRATIONS, () => ({ active: true, ...INTEGRATION, description: '' }), { ...created, body: { module: null } }],
-    ['an edited integration', 'PUT', INTEGRATIONS, () => ({ ...there.integration, module: null, name: 'bleach now for' }), ok],
-    ['a new parameter', 'POST', PARAMETERS, () => ({ confName: 'bleach now for', confValue: 'x', confDescription: '', integration: { id: String(there.integration.id) } }),
+    ['list users', 'GET', '/api/users?page=0&size=20&sort=lastModifiedDate,desc', () => undefined, ok],
+    ['open the form for a new user', 'GET', '/api/users/authorities', () => undefined, ok],
+    ['create a user', 'POST', '/api/users', () => ({ ...form, login: 'six', email: 'six@example.com' }), created],
+    ['create a user (JHipster 8)', 'POST', '/api/users', () => ({ ...jhipster8, ...form, login: 'eight', email: 'eight@example.com' }), created],
+    ['create a user from an e2e test', 'POST', '/api/users', () => ({ login: 'spec', email: 'spec@example.com' }), created],
+    ['edit a user', 'PUT', '/api/users', () => ({ ...form, id: existing.user.id, login: 'listed', email: 'listed@example.com' }), ok],
+    ['toggle a user', 'PUT', '/api/users', () => ({ ...existing.user, activated: false }), { ...ok, body: { activated: false } }],
+    ['edit a user (JHipster 8)', 'PUT', '/api/users', () => ({ ...jhipster8, ...existing.user, password: '' }), ok],
+    ['delete a user', 'DELETE', '/api/users/doomed', () => undefined, { ...ok, text: '' }],
+    ['save the settings', 'POST', '/api/account', () => ({ ...existing.account, firstName: 'Grace', authorities: [], login: 'root' }), { ...ok, text: '' }],
+    ['change the password', 'POST', '/api/account/change-password', () => ({ currentPassword: 'admin', newPassword: 'admin' }), { ...ok, text: '' }],
+    ['list integrations', 'GET', `${INTEGRATIONS}?page=0&size=20&sort=id,asc&cacheBuster=1700000000000`, () => undefined, ok],
+    ['fill a pick list', 'GET', `${INTEGRATIONS}?cacheBuster=1700000000000`, () => undefined, ok],
+    ['create an integration', 'POST', INTEGRATIONS, () => ({ active: true, ...INTEGRATION, description: '' }), { ...created, body: { module: null } }],
+    ['edit an integration', 'PUT', INTEGRATIONS, () => ({ ...existing.integration, module: null, name: 'bleach now for' }), ok],
+    ['create a parameter', 'POST', PARAMETERS, () => ({ confName: 'bleach now for', confValue: 'x', confDescription: '', integration: { id: String(existing.integration.id) } }),
       { ...created, body: { integration: { name: 'bleach now for' } } }],
-    ['an edited parameter', 'PUT', PARAMETERS, () => ({ ...there.parameter, integration: { id: there.integration.id } }),
+    ['edit a parameter', 'PUT', PARAMETERS, () => ({ ...existing.parameter, integration: { id: existing.integration.id } }),
       { ...ok, body: { integration: { module: { needsRestart: true } } } }],
-    ['an edited parameter (JHipster 8)', 'PUT', PARAMETERS, () => ({ ...there.parameter, integration: there.integration }), ok],
-    ['a deleted parameter', 'DELETE', `${PARAMETERS}/:parameter`, () => undefined, { ...ok, text: '' }],
-    ['a deleted integration', 'DELETE', `${INTEGRATIONS}/:integration`, () => undefined, { ...ok, text: '' }],
-  ])('%s: %s %s', async (_, method, path, body, expected) => {
+    ['edit a parameter (JHipster 8)', 'PUT', PARAMETERS, () => ({ ...existing.parameter, integration: existing.integration }), ok],
+    ['delete a parameter', 'DELETE', `${PARAMETERS}/:parameter`, () => undefined, { ...ok, text: '' }],
+    ['delete an integration', 'DELETE', `${INTEGRATIONS}/:integration`, () => undefined, { ...ok, text: '' }],
+  ])('can %s: %s %s', async (_, method, path, body, expected) => {
     const headers = { Accept: 'application/json, text/plain, */*', 'Content-Type': 'application/json;charset=UTF-8' };
-    const withIds = path.replace(/:(integration|parameter)$/, (_, what: 'integration' | 'parameter') => there[what].id);
+    const idOf = (_: string, kind: 'integration' | 'parameter') => existing[kind].id;
+    const withIds = path.replace(/:(integration|parameter)$/, idOf);
 
-    const answer = await gatehouse.call(method, withIds, { token, body: body(), headers });
+    const response = await gatehouse.call(method, withIds, { token, body: body(), headers });
 
-    expect(answer).toMatchObject(expected);
+    expect(response).toMatchObject(expected);
   });
 
-  it('find the token in a header as well as in the body, without a role that the account has not', async () => {
+  it('finds the token in the header and in the body, and only the roles of the account', async () => {
     const body = { username: 'user', password: 'user', rememberMe: false };
     const headers = { 'Content-Type': 'application/json;charset=UTF-8' };
 
-    const answer = await gatehouse.call('POST', '/api/authenticate', { body, headers });
-    const account = await gatehouse.call('GET', '/api/account', { token: answer.body.id_token });
+    const response = await gatehouse.call('POST', '/api/authenticate', { body, headers });
+    const account = await gatehouse.call('GET', '/api/account', { token: response.body.id_token });
 
-    expect(answer.headers.authorization).toBe(`Bearer ${answer.body.id_token}`);
+    expect(response.headers.authorization).toBe(`Bearer ${response.body.id_token}`);
     expect(account.body).toMatchObject({ login: 'user', activated: true, authorities: ['ROLE_USER'], langKey: 'en' });
   });
 });
 
-it('fields that nobody knows are ignored, and not kept', async () => {
+it('unknown fields are ignored and not stored', async () => {
   const unknown = {
     createdBy: '',
     version: 9,
@@ -106,8 +107,8 @@ it('fields that nobody knows are ignored, and not kept', async () => {
   expect(item).not.toHaveProperty('nested');
 });
 
-describe('the path', () => {
-  it('is decoded once', async () => {
+describe('the path of a request', () => {
+  it('is percent-decoded once', async () => {
     const once = await gatehouse.call('GET', '/api/users/%61dmin', { token });
     const twice = await gatehouse.call('GET', '/api/users/%2561dmin', { token });
 
@@ -115,7 +116,7 @@ describe('the path', () => {
     expect(twice).toMatchObject({ status: 404, body: { path: '/api/users/%61dmin' } });
   });
 
-  it('carries every login that there can be, as Location spells it', async () => {
+  it('can contain every valid login as the Location header spells it', async () => {
     const login = 'a!$&*+=^_`{|}~.@-Z';
     const body = { login, email: 'odd@example.com' };
 

@@ -8,7 +8,7 @@ import { INTACT_ITEMS } from './support/intact-items.ts';
 import { type Answer, type Input, replyFrom, scriptedAws } from './support/scripted-aws.ts';
 import { type WholeTableInMemory, wholeTableInMemory } from './support/whole-table-in-memory.ts';
 
-/* How the operator's commands end, each a process of its own, on a table that answers as a test says: code and every line. */
+/* Exit codes and complete output of the operator's commands, each run as a process on a scripted table. */
 
 const ROOT = join(import.meta.dirname, '..');
 const { AWS_ENDPOINT_URL_DYNAMODB: _, ...ENVIRONMENT } = process.env;
@@ -18,12 +18,9 @@ afterAll(() => {
   for (const stop of stops) stop();
 });
 
-/** A table behind AWS on loopback, that may answer a call otherwise. */
-async function serve(
-  table: WholeTableInMemory,
-  instead: (operation: string, input: Input) => Answer | undefined = () => undefined,
-) {
-  const aws = await scriptedAws((operation, input) => instead(operation, input) ?? replyFrom(table, operation, input));
+/** Serves a table as AWS on loopback; an override replaces the response to a call. */
+async function serve(table: WholeTableInMemory, override: Override = () => undefined) {
+  const aws = await scriptedAws((operation, input) => override(operation, input) ?? replyFrom(table, operation, input));
   stops.push(aws.stop);
   return aws;
 }
@@ -42,22 +39,22 @@ async function run(script: string, options: readonly string[], environment: obje
   return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };
 }
 
-type Instead = (operation: string, input: Input) => Answer | undefined;
-const instead =
-  (operation: string, answer: Answer): Instead =>
+type Override = (operation: string, input: Input) => Answer | undefined;
+const overrideOf =
+  (operation: string, response: Answer): Override =>
   (called) =>
-    called === operation ? answer : undefined;
+    called === operation ? response : undefined;
 
 const cancelled = (...codes: string[]) => ({
   error: 'TransactionCanceledException',
   CancellationReasons: codes.map((Code) => ({ Code })),
 });
-/** An outage that the SDK does not wait for. */
-const LOST = { error: 'TransactionConflictException' };
+/** Stands for an outage: the SDK does not retry it, so no test has to wait. */
+const OUTAGE = { error: 'TransactionConflictException' };
 
 describe.concurrent('npm run verify', () => {
   const USAGE = 'npm run verify -- [--table NAME] [--repair]';
-  const BEGUN = ['Verifying Gate'];
+  const STARTED = ['Verifying Gate'];
   const SUMMARY = '18 items, 3 users, 1 integrations, 2 parameters:';
   const MISSING = [
     'login-guard-missing: User 3 has a login whose guard LOGIN#alice / GUARD does not exist.',
@@ -68,25 +65,25 @@ describe.concurrent('npm run verify', () => {
     '  cannot be repaired: its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',
   ];
 
-  async function verify(options: readonly string[], change: (table: WholeTableInMemory) => void, answer?: Instead) {
+  async function verify(options: readonly string[], change: (table: WholeTableInMemory) => void, override?: Override) {
     const table = wholeTableInMemory(INTACT_ITEMS);
     change(table);
-    const { environment, calls } = await serve(table, answer);
+    const { environment, calls } = await serve(table, override);
     return { ...(await run('verify', ['--table', 'Gate', ...options], environment)), calls };
   }
 
-  it('ends with 1 where something is found that nothing mends, also with --repair', async () => {
+  it('exits with 1 when a finding cannot be repaired, even with --repair', async () => {
     const ghost = await verify(['--repair'], (table) => table.put({ pk: 'GHOST', sk: 'x' }, {}));
 
     expect(ghost).toEqual({
       code: 1,
-      stdout: [...BEGUN, ...GHOST, '19 items, 3 users, 1 integrations, 2 parameters: 1 finding'],
+      stdout: [...STARTED, ...GHOST, '19 items, 3 users, 1 integrations, 2 parameters: 1 finding'],
       stderr: [],
       calls: ['Scan', 'GetItem', 'GetItem', 'GetItem'],
     });
   });
 
-  it('ends with 1 where something is left after a repair, and shows both verifications', async () => {
+  it('exits with 1 when findings remain after a repair, and prints both verifications', async () => {
     const both = await verify(['--repair'], (table) => {
       table.put({ pk: 'GHOST', sk: 'x' }, {});
       table.remove(loginGuardKey('alice'));
@@ -94,7 +91,7 @@ describe.concurrent('npm run verify', () => {
 
     expect([both.code, both.stderr]).toEqual([1, []]);
     expect(both.stdout).toEqual([
-      ...BEGUN,
+      ...STARTED,
       ...GHOST,
       ...MISSING,
       '18 items, 3 users, 1 integrations, 2 parameters: 2 findings',
@@ -105,44 +102,44 @@ describe.concurrent('npm run verify', () => {
     ]);
   });
 
-  it('ends with 0 where all is mended, and repairs nothing unless it is told to', async () => {
+  it('exits with 0 when everything is repaired, and repairs nothing without --repair', async () => {
     const lose = (table: WholeTableInMemory) => table.remove(loginGuardKey('alice'));
-    const [told, untold] = await Promise.all([verify(['--repair'], lose), verify([], lose)]);
+    const [repaired, verified] = await Promise.all([verify(['--repair'], lose), verify([], lose)]);
 
-    expect([told.code, told.stdout.at(-1)]).toEqual([0, `${SUMMARY} no findings`]);
-    expect([untold.code, untold.stdout]).toEqual([
+    expect([repaired.code, repaired.stdout.at(-1)]).toEqual([0, `${SUMMARY} no findings`]);
+    expect([verified.code, verified.stdout]).toEqual([
       1,
-      [...BEGUN, ...MISSING, '17 items, 3 users, 1 integrations, 2 parameters: 1 finding'],
+      [...STARTED, ...MISSING, '17 items, 3 users, 1 integrations, 2 parameters: 1 finding'],
     ]);
-    expect(untold.calls).not.toContain('TransactWriteItems');
+    expect(verified.calls).not.toContain('TransactWriteItems');
   });
 
-  it('ends with 2 where something could not be told, and with 1 where something else is found', async () => {
+  it('exits with 2 when a total stays undecided, and with 1 when there are findings too', async () => {
     let changes = 0;
-    const moving: Instead = (operation, { Key }) =>
+    const changing: Override = (operation, { Key }) =>
       operation === 'GetItem' && Key.pk.S === 'TOTAL'
         ? { Item: { pk: { S: 'TOTAL' }, sk: { S: 'USER' }, n: { N: '9' }, changes: { N: String(++changes) } } }
         : undefined;
     const wrongTotal = (table: WholeTableInMemory) => table.put(totalKey('USER'), { n: 9 });
     const [undecided, both] = await Promise.all([
-      verify([], wrongTotal, moving),
+      verify([], wrongTotal, changing),
       verify(
         [],
         (table) => {
           wrongTotal(table);
           table.put({ pk: 'GHOST', sk: 'x' }, {});
         },
-        moving,
+        changing,
       ),
     ]);
 
     const UNDECIDED =
       'Undecided: TOTAL / USER could not be verified: it kept changing. Verify again at a quieter time.';
-    expect([undecided.code, undecided.stdout]).toEqual([2, [...BEGUN, UNDECIDED, `${SUMMARY} no findings`]]);
+    expect([undecided.code, undecided.stdout]).toEqual([2, [...STARTED, UNDECIDED, `${SUMMARY} no findings`]]);
     expect([both.code, both.stdout.slice(1, -1)]).toEqual([1, [...GHOST, UNDECIDED]]);
   });
 
-  it('says every 10,000 items how many it has read', async () => {
+  it('reports its progress every 10,000 items', async () => {
     const keys = [9999, 2, 9998, 1].map((count, page) => ({
       Items: Array.from({ length: count }, (_, index) => ({
         pk: { S: `RESET#${page}-${index}` },
@@ -163,34 +160,38 @@ describe.concurrent('npm run verify', () => {
     expect(stderr).toEqual(['10001 items read', '20000 items read']);
   });
 
-  it.each<[string, Instead, string]>([
-    ['another table', instead('Scan', { Items: [{ id: { S: 'x' } }] }), 'Gate is not a Gatehouse table.'],
+  it.each<[string, Override, string]>([
     [
-      'a table that does not exist',
-      instead('Scan', { error: 'ResourceNotFoundException', message: 'Requested resource not found' }),
+      'a table of another application',
+      overrideOf('Scan', { Items: [{ id: { S: 'x' } }] }),
+      'Gate is not a Gatehouse table.',
+    ],
+    [
+      'a missing table',
+      overrideOf('Scan', { error: 'ResourceNotFoundException', message: 'Requested resource not found' }),
       'There is no table Gate in this account and region.',
     ],
     [
-      'a connection that breaks',
-      instead('Scan', 'cut'),
+      'a broken connection',
+      overrideOf('Scan', 'cut'),
       'The table cannot be reached: the service may have been stopped.',
     ],
     [
-      'what is not allowed',
-      instead('Scan', { error: 'AccessDeniedException', message: 'not authorized to scan' }),
+      'a missing permission',
+      overrideOf('Scan', { error: 'AccessDeniedException', message: 'not authorized to scan' }),
       'The table could not be verified: not authorized to scan',
     ],
-  ])('ends with 2 and a sentence on %s', async (_, answer, sentence) => {
-    const { code, stdout, stderr } = await verify([], () => undefined, answer);
+  ])('exits with 2 and one sentence for %s', async (_, override, sentence) => {
+    const { code, stdout, stderr } = await verify([], () => undefined, override);
 
-    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: BEGUN, stderr: [sentence] });
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: STARTED, stderr: [sentence] });
   });
 
-  it('ends with 2 where it cannot be known whether a repair was made', async () => {
+  it('exits with 2 when the outcome of a repair is unknown', async () => {
     const { code, stdout, stderr } = await verify(
       ['--repair'],
       (table) => table.remove(loginGuardKey('alice')),
-      instead('TransactWriteItems', LOST),
+      overrideOf('TransactWriteItems', OUTAGE),
     );
 
     expect(code).toBe(2);
@@ -210,12 +211,12 @@ describe.concurrent('npm run verify', () => {
         'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
       ],
     ],
-  ] as [string[], string[]][])('ends with 2 and no more than a sentence for the options %j', async (options, says) => {
-    expect(await run('verify', options)).toEqual({ code: 2, stdout: [], stderr: says });
+  ] as [string[], string[]][])('exits with 2 and a short message for the options %j', async (options, messages) => {
+    expect(await run('verify', options)).toEqual({ code: 2, stdout: [], stderr: messages });
   });
 });
 
-it.each(['verify', 'adopt'])('npm run %s ends with 2 when it is interrupted or terminated', async (script) => {
+it.each(['verify', 'adopt'])('npm run %s exits with 2 on SIGINT and on SIGTERM', async (script) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const { environment, calls } = await serve(wholeTableInMemory([]), () => 'never');
     const child = spawn(process.execPath, [`infra/${script}.ts`, '--table', 'Gate'], {
@@ -237,13 +238,17 @@ describe.concurrent('npm run adopt', () => {
   const USAGE = 'npm run adopt -- [--table NAME] [--skip IDS]';
   const reset = (name: string) => ({ pk: `RESET#${name}`, sk: 'RESET', userId: 1, expires: 1 });
 
-  async function adopt(options: readonly string[], items: Parameters<typeof wholeTableInMemory>[0], answer?: Instead) {
+  async function adopt(
+    options: readonly string[],
+    items: Parameters<typeof wholeTableInMemory>[0],
+    override?: Override,
+  ) {
     const table = wholeTableInMemory(items);
-    const { environment } = await serve(table, answer);
+    const { environment } = await serve(table, override);
     return { ...(await run('adopt', ['--table', 'Gate', ...options], environment)), table };
   }
 
-  it('says what it has done', async () => {
+  it('prints every change that it made', async () => {
     const { code, stdout, stderr, table } = await adopt([], [...INTACT_ITEMS, reset('a'), reset('b')]);
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
@@ -258,7 +263,7 @@ describe.concurrent('npm run adopt', () => {
     expect(table.items.filter(({ pk }) => pk.startsWith('RESET#'))).toEqual([]);
   });
 
-  it('skips as many ids as it is told, and counts one reset key as one', async () => {
+  it('skips the given number of ids, and prints a single reset key in the singular', async () => {
     const { code, stdout } = await adopt(['--skip', '999999999'], [...INTACT_ITEMS, reset('a')]);
 
     expect(code).toBe(0);
@@ -266,20 +271,20 @@ describe.concurrent('npm run adopt', () => {
     expect(stdout[4]).toBe('Deleted 1 reset key: users who still need one must request another');
   });
 
-  it.each<[string, Instead | undefined, string]>([
-    ['another table', undefined, 'Gate has no administrator roster. Nothing was changed.'],
+  it.each<[string, Override | undefined, string]>([
+    ['a table of another application', undefined, 'Gate has no administrator roster. Nothing was changed.'],
     [
-      'what is not allowed',
-      instead('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
+      'a missing permission',
+      overrideOf('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
       'The table was not adopted; run the command again. not authorized',
     ],
     [
-      'a table that does not answer',
-      (operation, input) => (operation === 'TransactWriteItems' ? LOST : input.Key && { Item: { n: { N: '1' } } }),
+      'an unavailable table',
+      (operation, input) => (operation === 'TransactWriteItems' ? OUTAGE : input.Key && { Item: { n: { N: '1' } } }),
       'The table was not adopted; run the command again. unavailable',
     ],
-  ])('ends with 2 and a sentence on %s', async (_, answer, sentence) => {
-    const { code, stdout, stderr } = await adopt([], [], answer);
+  ])('exits with 2 and one sentence for %s', async (_, override, sentence) => {
+    const { code, stdout, stderr } = await adopt([], [], override);
 
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: ['Adopting Gate'], stderr: [sentence] });
   });
@@ -296,35 +301,35 @@ describe.concurrent('npm run adopt', () => {
         'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
       ],
     ],
-  ] as [string[], string[]][])('ends with 2 and no more than a sentence for the options %j', async (options, says) => {
-    expect(await run('adopt', options)).toEqual({ code: 2, stdout: [], stderr: says });
+  ] as [string[], string[]][])('exits with 2 and a short message for the options %j', async (options, messages) => {
+    expect(await run('adopt', options)).toEqual({ code: 2, stdout: [], stderr: messages });
   });
 });
 
 describe.concurrent('npm run first-admin', () => {
   const USAGE = 'npm run first-admin -- --table NAME --login LOGIN --email ADDRESS';
-  const PERSON = ['--login', 'root', '--email', 'root@example.com'];
+  const ADMINISTRATOR = ['--login', 'root', '--email', 'root@example.com'];
 
   async function firstAdmin(
     table: WholeTableInMemory,
-    answer: Instead = () => undefined,
+    override: Override = () => undefined,
     tags = [{ Key: 'gatehouse:pepper-key', Value: 'pepper-1' }],
   ) {
     const inputs: Record<string, Input[]> = {};
     const { environment } = await serve(table, (operation, input) => {
       inputs[operation] = [...(inputs[operation] ?? []), input];
-      const answered = answer(operation, input);
-      if (answered) return answered;
+      const overridden = override(operation, input);
+      if (overridden) return overridden;
       if (operation === 'DescribeTable') return { Table: { TableArn: 'arn:of-gate' } };
       if (operation === 'ListTagsOfResource') return { Tags: [{ Key: 'other', Value: 'x' }, ...tags] };
       if (operation === 'GenerateMac') return { Mac: Buffer.alloc(32).toString('base64') };
       if (operation === 'UpdateItem') return { Attributes: { n: { N: '8' } } };
       return undefined;
     });
-    return { ...(await run('first-admin', ['--table', 'Gate', ...PERSON], environment)), inputs };
+    return { ...(await run('first-admin', ['--table', 'Gate', ...ADMINISTRATOR], environment)), inputs };
   }
 
-  it('shows the password once, of an account that administers', async () => {
+  it('prints the password of the new administrator once', async () => {
     const { code, stdout, stderr, inputs } = await firstAdmin(wholeTableInMemory([]));
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
@@ -338,7 +343,7 @@ describe.concurrent('npm run first-admin', () => {
     expect(inputs.GenerateMac?.[0]?.KeyId).toBe('pepper-1');
   });
 
-  it.each<[string, Instead, { Key: string; Value: string }[], string]>([
+  it.each<[string, Override, { Key: string; Value: string }[], string]>([
     [
       'a table without the tag',
       () => undefined,
@@ -346,14 +351,14 @@ describe.concurrent('npm run first-admin', () => {
       'Gate is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.',
     ],
     [
-      'a table of which somebody administers',
-      instead('GetItem', { Item: { ids: { NS: ['1'] } } }),
+      'a table that has an administrator',
+      overrideOf('GetItem', { Item: { ids: { NS: ['1'] } } }),
       [{ Key: 'gatehouse:pepper-key', Value: 'k' }],
       'Gate already has an administrator. Nothing was changed.',
     ],
     [
-      'a table that does not exist',
-      instead('DescribeTable', { error: 'ResourceNotFoundException', message: 'no such table' }),
+      'a missing table',
+      overrideOf('DescribeTable', { error: 'ResourceNotFoundException', message: 'no such table' }),
       [],
       'ResourceNotFoundException: no such table',
     ],
@@ -370,14 +375,14 @@ describe.concurrent('npm run first-admin', () => {
       [{ Key: 'gatehouse:pepper-key', Value: 'k' }],
       'The account was not created: login-taken.',
     ],
-  ])('ends with 1 and a sentence on %s', async (_, answer, tags, sentence) => {
-    const { code, stdout, stderr } = await firstAdmin(wholeTableInMemory([]), answer, tags);
+  ])('exits with 1 and one sentence for %s', async (_, override, tags, sentence) => {
+    const { code, stdout, stderr } = await firstAdmin(wholeTableInMemory([]), override, tags);
 
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: [], stderr: [sentence] });
   });
 
-  it('shows the password also where it cannot be known whether the account was made', async () => {
-    const { code, stdout, stderr } = await firstAdmin(wholeTableInMemory([]), instead('TransactWriteItems', LOST));
+  it('prints the password even when the outcome is unknown', async () => {
+    const { code, stdout, stderr } = await firstAdmin(wholeTableInMemory([]), overrideOf('TransactWriteItems', OUTAGE));
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
     expect(stderr).toEqual([
@@ -394,10 +399,13 @@ describe.concurrent('npm run first-admin', () => {
       [/^--login: Pattern$/, /^--email: Email$/],
     ],
     [['--nonsense'], [/^Unknown option '--nonsense'$/]],
-  ] as [string[], RegExp[]][])('ends with 1 and what is wrong with the options %j', async (options, says) => {
-    const { code, stdout, stderr } = await run('first-admin', options);
+  ] as [string[], RegExp[]][])(
+    'exits with 1 and one line for each problem with the options %j',
+    async (options, messages) => {
+      const { code, stdout, stderr } = await run('first-admin', options);
 
-    expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
-    expect(stderr).toEqual([...says.map((sentence) => expect.stringMatching(sentence)), USAGE]);
-  });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
+      expect(stderr).toEqual([...messages.map((sentence) => expect.stringMatching(sentence)), USAGE]);
+    },
+  );
 });

@@ -5,7 +5,7 @@ import { set } from '../lib/table/write.ts';
 import { barrier } from './support/barrier.ts';
 import { type Received, useGatehouse } from './support/gatehouse.ts';
 
-/* Conditional changes: an ETag says which version a client has seen, If-Match that it must still be that one. */
+/* Conditional requests (RFC 9110, section 13): with If-Match a change succeeds only on the version that was read. */
 
 const gate = barrier();
 const gatehouse = useGatehouse({ intercept: gate.intercept });
@@ -55,7 +55,7 @@ const KINDS: Record<string, Kind> = {
 };
 
 describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, changed }) => {
-  it('has an ETag that every answer tells, and that moves with each change', async () => {
+  it('has an ETag in every response, and another one after each change', async () => {
     const created = await make();
     const read = await send('GET', pathOf(created.body));
     const updated = await send('PUT', collection, changed(created.body, 'changed'));
@@ -67,7 +67,7 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
     expect(readAgain.headers.etag).toBe(updated.headers.etag);
   });
 
-  it('is changed under If-Match only while it is as it was read', async () => {
+  it('is changed and deleted only under its current ETag; another If-Match is rejected with 412', async () => {
     const { body, headers } = await make();
 
     const first = await send('PUT', collection, changed(body, 'first'), headers.etag);
@@ -91,15 +91,15 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
     ['"1"', 412],
     ['""', 412],
     ['nonsense', 412],
-  ])('answers If-Match: %s with %i', async (ifMatch, status) => {
+  ])('responds to If-Match: %s with %i', async (ifMatch, status) => {
     const { body, headers } = await make();
 
-    const answer = await send('PUT', collection, changed(body, 'x'), ifMatch.replace('ETAG', String(headers.etag)));
+    const response = await send('PUT', collection, changed(body, 'x'), ifMatch.replace('ETAG', String(headers.etag)));
 
-    expect(answer.status).toBe(status);
+    expect(response.status).toBe(status);
   });
 
-  it('never has the ETag of another one that has changed as often', async () => {
+  it('never shares an ETag with another entity that has changed as often', async () => {
     const [one, other] = [await make(), await make()];
 
     const updated = await send('PUT', collection, changed(other.body, 'x'), one.headers.etag);
@@ -108,7 +108,7 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
     expect([updated.status, deleted.status]).toEqual([412, 412]);
   });
 
-  it('lets one of two succeed who change it under the same ETag at the same moment', async () => {
+  it('lets one of two simultaneous changes under the same ETag succeed', async () => {
     for (const inTurn of [true, false]) {
       const { body, headers } = await make();
 
@@ -116,24 +116,24 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
       const both = ['one', 'other'].map((text) =>
         send('PUT', collection, changed(body, text), headers.etag).finally(gate.lift),
       );
-      const answers = await Promise.all(both);
+      const responses = await Promise.all(both);
 
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 412]);
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 412]);
     }
   });
 
-  it('without If-Match lets both succeed, and ends as one of them whole', async () => {
+  it('lets two simultaneous changes without If-Match succeed, and stores one of them whole', async () => {
     const { body } = await make();
 
     gate.raise(2, true);
     const both = ['one', 'other'].map((text) => send('PUT', collection, changed(body, text)).finally(gate.lift));
-    const answers = await Promise.all(both);
+    const responses = await Promise.all(both);
     const { body: now } = await send('GET', pathOf(body));
 
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-    // The module counts both changes; the rest is what the last one asked for.
-    const whole = answers.map(({ body: answered }) => ({
-      ...answered,
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    // The module counts both changes; everything else is from the last one.
+    const whole = responses.map(({ body: responseBody }) => ({
+      ...responseBody,
       integration: undefined,
       lastModifiedDate: undefined,
     }));
@@ -141,7 +141,7 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
   });
 });
 
-it('the ETag of a user does not move with the password', async () => {
+it('the ETag of a user does not change with the password', async () => {
   const user = await gatehouse.makeUser('stable');
   const before = await send('GET', '/api/users/stable');
   const body = { currentPassword: 'stable', newPassword: 'another' };
@@ -152,7 +152,7 @@ it('the ETag of a user does not move with the password', async () => {
   expect(after.status).toBe(200);
 });
 
-it('what is refused comes before what has changed: 403, 404, then 412', async () => {
+it('an unauthorized caller gets 403 and a missing entity 404, whatever If-Match says', async () => {
   const { body, headers } = await makeIntegration();
   await gatehouse.makeUser('nobody');
   const nobody = await gatehouse.logIn('nobody');
@@ -166,7 +166,7 @@ it('what is refused comes before what has changed: 403, 404, then 412', async ()
   expect(headers.etag).toBeTruthy();
 });
 
-it('rejects the deletion of a user who was created again under the login that If-Match was read from with 412', async () => {
+it('a deletion with the ETag of an earlier user of the same login is rejected with 412', async () => {
   const fields = { login: 'phoenix', email: 'phoenix@example.com' };
   const { headers } = await send('POST', '/api/users', fields);
   await send('DELETE', '/api/users/phoenix');
@@ -178,7 +178,7 @@ it('rejects the deletion of a user who was created again under the login that If
   expect((await send('GET', '/api/users/phoenix')).status).toBe(200);
 });
 
-it('still takes the plain number of a version that an earlier release has stored, and replaces it', async () => {
+it('the plain version number of an earlier release is accepted as an ETag, and replaced by the update', async () => {
   const user = await gatehouse.makeUser('early');
   await commit(gatehouse.table, [
     set(entityKey('USER', user.id), { version: 4 }, { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' }),
