@@ -7,9 +7,9 @@ import { readSettings } from '../infra/settings.ts';
 import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
 import { assemblyOf, synthesizeHere } from './support/stack.ts';
 
-/* Mail where the settings name a configuration set of SES, on the synthesized stack and by its policies. */
+/* Mail with an SES configuration set in the settings, sent by the synthesized stack under its own policies. */
 
-/** The names of configuration sets that mails were sent with. */
+/** The configuration set of each mail that was sent. */
 const sentWith: unknown[] = [];
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-configuration-set-'));
 let assembly: string;
@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The same stack, whose policies do not allow the configuration set. */
+/** Copies the stack with policies that do not allow the configuration set. */
 function withoutPermission(): string {
   const copy = join(folder, 'copy');
   cpSync(assembly, copy, { recursive: true });
@@ -43,25 +43,25 @@ function withoutPermission(): string {
   return copy;
 }
 
-const askForPassword = () =>
+const requestReset = () =>
   gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'admin@example.com' } });
 
 describe('a mail', () => {
-  it('is sent with the configuration set of the settings', async () => {
-    await askForPassword();
+  it('is sent with the configuration set from the settings', async () => {
+    await requestReset();
     await gatehouse.makeUser('invited', { password: undefined });
 
     expect(sentWith).toEqual(['events', 'events']);
     expect(gatehouse.cloud.deniedCalls).toEqual([]);
   });
 
-  it('is refused where the policy does not allow the configuration set', async () => {
+  it('is denied by IAM when the policy does not allow the configuration set', async () => {
     await gatehouse.cloud.redeploy(withoutPermission());
 
-    await askForPassword();
+    await requestReset();
 
-    const [refused] = gatehouse.cloud.deniedCalls;
-    expect(refused).toContain('POST /api/account/reset-password/init is not authorized to perform ses:SendEmail on');
-    expect(refused).toContain('configuration-set/events');
+    const [denied] = gatehouse.cloud.deniedCalls;
+    expect(denied).toContain('POST /api/account/reset-password/init is not authorized to perform ses:SendEmail on');
+    expect(denied).toContain('configuration-set/events');
   });
 });

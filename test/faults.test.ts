@@ -4,7 +4,7 @@ import type { AwsCall } from '../infra/local/calls/aws-call.ts';
 import { entityKey } from '../lib/table/keys.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
-/* The faults themselves: what they do to a call, and to which. What the service makes of them is in docs/faults.md. */
+/* What each fault does, and to which calls. How the service responds to it is in docs/faults.md. */
 
 const faults = openFaults();
 const made: string[] = [];
@@ -16,7 +16,7 @@ const gatehouse = useGatehouse({
     }),
 });
 
-/** Renames admin's own account under these rules; the status, and how often the transaction was made. */
+/** Renames the admin account under these rules; returns the status and how often the transaction reached the table. */
 async function rename(firstName: string, ...rules: Rule[]) {
   const token = await gatehouse.logIn('admin');
   faults.inject(rules);
@@ -45,23 +45,23 @@ describe('a fault', () => {
     ['half', { status: 200, transactions: 2, done: true }],
     ['late', { status: 200, transactions: 2, done: true }],
     ['kill', { status: 500, transactions: 1, done: true }],
-  ] as const)('%s strikes the one call that it names', async (fault, outcome) => {
+  ] as const)('%s affects only the call that its rule names', async (fault, outcome) => {
     expect(await rename(`By ${fault}`, { ...first, fault })).toEqual(outcome);
   });
 
-  it('slow holds a call up before it is made', async () => {
+  it('slow delays a call before it is made', async () => {
     const result = await rename('By slow', { ...first, fault: 'slow', milliseconds: 300 });
 
     expect(result).toEqual({ status: 200, transactions: 1, done: true });
   });
 
-  it('that names no call strikes them all', async () => {
+  it('affects every call when its rule names none', async () => {
     const result = await rename('Never', { function: 'POST /api/account', fault: 'error-before' });
 
     expect(result).toEqual({ status: 503, transactions: 0, done: false });
   });
 
-  it('leaves whoever is no function alone', async () => {
+  it('does not affect callers other than functions', async () => {
     faults.inject([{ fault: 'error-before' }]);
 
     const item = await gatehouse.table.get(entityKey('USER', 1));
@@ -71,7 +71,7 @@ describe('a fault', () => {
   });
 });
 
-describe('a rule', () => {
+describe('a fault rule', () => {
   const read: AwsCall = {
     service: 'DynamoDB',
     operation: 'GetItem',
@@ -79,11 +79,11 @@ describe('a rule', () => {
     functionName: 'PUT /api/users',
     kill: () => undefined,
   };
-  const strikes = async (rule: Partial<Rule>) => {
+  const matches = async (rule: Partial<Rule>) => {
     const some = openFaults();
     some.inject([{ fault: 'error-before', ...rule }]);
-    const answer = await some.intercept(read, async () => ({ status: 200, body: {} }));
-    return answer.status === 500;
+    const response = await some.intercept(read, async () => ({ status: 200, body: {} }));
+    return response.status === 500;
   };
 
   it.each([
@@ -99,17 +99,17 @@ describe('a rule', () => {
     [{ nth: 1 }, true],
     [{ nth: 2 }, false],
     [{ function: 'PUT /api/users', operation: 'Query' }, false],
-  ] as const)('%j: %s', async (rule, struck) => {
-    expect(await strikes(rule)).toBe(struck);
+  ] as const)('%j matches the call: %s', async (rule, expected) => {
+    expect(await matches(rule)).toBe(expected);
   });
 
-  it('reads have no conflicts', async () => {
+  it('does not cause conflicts on reads', async () => {
     const some = openFaults();
     some.inject([{ fault: 'conflict' }]);
 
-    const answer = await some.intercept(read, async () => ({ status: 200, body: 'read' }));
+    const response = await some.intercept(read, async () => ({ status: 200, body: 'read' }));
 
-    expect(answer.body).toBe('read');
+    expect(response.body).toBe('read');
   });
 
   it.each([
@@ -117,11 +117,11 @@ describe('a rule', () => {
     [[{ fault: 'lost', nht: 2 }], /0\.nht/],
     [[{ fault: 'lost', nth: 0 }], /0\.nth/],
     [{ fault: 'lost' }, /Array/],
-  ])('%j is none', (rules, sentence) => {
+  ])('is rejected when it is invalid: %j', (rules, sentence) => {
     expect(() => openFaults().inject(rules as unknown[])).toThrow(sentence);
   });
 
-  it('can name every fault', () => {
+  it('accepts every fault', () => {
     expect(() => openFaults().inject(FAULTS.map((fault) => ({ fault })))).not.toThrow();
   });
 });

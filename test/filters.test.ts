@@ -33,7 +33,7 @@ async function find(path: string, field: string, query: string): Promise<unknown
   return body.map((entity: Record<string, unknown>) => entity[field]);
 }
 
-describe('a filter finds what it should and nothing else', () => {
+describe('a filter', () => {
   it.each([
     ['name.equals=Firewall', ['fw, north']],
     ['name.equals=firewall', []],
@@ -59,7 +59,7 @@ describe('a filter finds what it should and nothing else', () => {
     ['id.in=1,4', ['office', 'scan']],
     ['name.contains=office&active.equals=true', ['office']],
     ['module.equals=x&nonsense.contains=y&name.sounds=z&cacheBuster=1', ['office', 'alerts', 'fw, north', 'scan']],
-  ])('integrations: %s', async (query, expected) => {
+  ])('selects and counts the matching integrations: %s', async (query, expected) => {
     expect(await find('/api/utm-integrations', 'shortName', query)).toEqual(expected);
 
     const count = await gatehouse.call('GET', `/api/utm-integrations/count?${query}`, { token });
@@ -78,7 +78,7 @@ describe('a filter finds what it should and nothing else', () => {
     ['createdDate.lessThan=2020-01-01T10:00', []],
     ['firstName.equals=%20Anna', []],
     ['passwordHash.contains=argon', ['admin', 'user', 'anna', 'bert', 'carl']],
-  ])('users: %s', async (query, expected) => {
+  ])('selects the matching users: %s', async (query, expected) => {
     expect(await find('/api/users', 'login', query)).toEqual(expected);
   });
 
@@ -99,14 +99,14 @@ describe('a filter finds what it should and nothing else', () => {
     `/api/users?sort=login&cursor=${Buffer.from('after 1').toString('base64url')}`,
     `/api/users?login.contains=a&cursor=${Buffer.from('after 1').toString('base64url')}`,
     '/api/users?cursor=elsewhere',
-  ])('refuses a value that it cannot read: %s', async (path) => {
+  ])('is rejected with 400 when its value is invalid: %s', async (path) => {
     const { status, body } = await gatehouse.call('GET', path, { token });
 
     expect([status, body.message]).toEqual([400, 'error.validation']);
     expect(body.fieldErrors).toHaveLength(1);
   });
 
-  it('goes together with paging, sorting and the links', async () => {
+  it('combines with paging, sorting and links', async () => {
     const path = '/api/utm-integrations?name.contains=o&sort=name,desc&size=1&page=1';
 
     const { body, headers } = await gatehouse.call('GET', path, { token });
@@ -120,7 +120,7 @@ describe('a filter finds what it should and nothing else', () => {
   });
 });
 
-describe('parameters', () => {
+describe('the list of parameters', () => {
   beforeAll(async () => {
     for (const [id, confName] of [
       [1, 'url'],
@@ -144,29 +144,29 @@ describe('parameters', () => {
     ['integrationId.greaterThan=1', ['url', 'key']],
     ['confName.equals=url', ['url', 'url']],
     ['confValue.contains=nothing', ['url', 'url', 'key']],
-  ])('are found by %s, and counted', async (query, expected) => {
+  ])('is filtered and counted by %s', async (query, expected) => {
     expect(await find('/api/utm-integration-confs', 'confName', query)).toEqual(expected);
 
     const count = await gatehouse.call('GET', `/api/utm-integration-confs/count?${query}`, { token });
     expect(count.body).toBe(expected.length);
   });
 
-  it('are not sorted by their values: an order would tell what nobody may read', async () => {
+  it('rejects sorting by value with 400, because the order would reveal secret values', async () => {
     const { status } = await gatehouse.call('GET', '/api/utm-integration-confs?sort=confValue,asc', { token });
 
     expect(status).toBe(400);
   });
 });
 
-describe('following the links', () => {
-  /** The address in the link of this relation. */
-  const linked = (link: string | undefined, relation: string) =>
+describe('paging by links', () => {
+  /** The target of the link with this relation type (RFC 8288). */
+  const targetOf = (link: string | undefined, relation: string) =>
     link
       ?.split(',')
       .find((part) => part.includes(`rel="${relation}"`))
       ?.match(/<(.*)>/)?.[1];
 
-  it.each(['asc', 'desc'])('visits every user once while others come and go (id,%s)', async (direction) => {
+  it.each(['asc', 'desc'])('visits every user once while others are created and deleted (id,%s)', async (direction) => {
     const stable = await Promise.all(
       Array.from({ length: 12 }, (_, n) => gatehouse.makeUser(`stable-${direction}-${n}`)),
     );
@@ -178,7 +178,7 @@ describe('following the links', () => {
     for (let n = 0; path; n++) {
       const { body, headers } = await gatehouse.call('GET', path, { token });
       seen.push(...body.map(({ id }: { id: number }) => id));
-      path = linked(headers.link, 'next');
+      path = targetOf(headers.link, 'next');
       if (doomed[n]) await gatehouse.call('DELETE', `/api/users/${doomed[n]}`, { token });
       if (n < 3) await gatehouse.makeUser(`latecomer-${direction}-${n}`);
     }
@@ -188,14 +188,14 @@ describe('following the links', () => {
   });
 });
 
-describe('a pair of filters that are each other’s opposite', () => {
+describe('complementary operators', () => {
   const PAIRS = [
     ['equals', 'notEquals'],
     ['in', 'notIn'],
     ['contains', 'doesNotContain'],
   ] as const;
 
-  it.each(PAIRS)('%s and %s divide all entities', (one, other) => {
+  it.each(PAIRS)('%s selects exactly the entities that %s does not', (one, other) => {
     fc.assert(
       fc.property(fc.option(fc.string(), { nil: undefined }), fc.string(), (value, operand) => {
         const holds = (operator: Filter['operator']) =>

@@ -13,7 +13,7 @@ import { itemsOf } from './support/items.ts';
 
 const gatehouse = useGatehouse({ breaksData: true });
 
-/** `npm run first-admin`, with an operator's credentials. */
+/** Runs `npm run first-admin` with an operator's credentials. */
 async function firstAdmin(...options: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const { endpoint, region } = gatehouse.cloud;
   const env = {
@@ -32,8 +32,8 @@ async function firstAdmin(...options: string[]): Promise<{ code: number; stdout:
     .catch((error) => error);
 }
 
-/** A table without administrators; what is left of the roster names nobody. */
-async function forgetAdministrators(): Promise<void> {
+/** Empties the roster of administrators, but keeps its item. */
+async function emptyRoster(): Promise<void> {
   const { endpoint, region, tableName } = gatehouse.cloud;
   const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
   await client.send(
@@ -46,8 +46,8 @@ async function forgetAdministrators(): Promise<void> {
 }
 
 describe('the first administrator of a table', () => {
-  it('can log in with the password that is shown', async () => {
-    await forgetAdministrators();
+  it('can log in with the printed password', async () => {
+    await emptyRoster();
 
     const { code, stdout, stderr } = await firstAdmin(
       ...['--table', gatehouse.cloud.tableName, '--login', 'root', '--email', 'root@example.com'],
@@ -65,18 +65,18 @@ describe('the first administrator of a table', () => {
     expect(entries.filter((entry) => entry.target === target).map((entry) => 'expires' in entry)).toEqual([false]);
   });
 
-  it('is the first of two who both saw that there is none, and the other one leaves nothing behind but an id', async () => {
-    await forgetAdministrators();
+  it('is created once by two concurrent commands, and the second one leaves only an unused id', async () => {
+    await emptyRoster();
     const before = await itemsOf(gatehouse.cloud);
-    // Nobody commits before both have seen that nobody administers.
-    let bothHaveRead: () => void = () => undefined;
+    // Neither commits before both have read the empty roster.
+    let releaseBoth: () => void = () => undefined;
     const barrier = new Promise<void>((resolve) => {
-      bothHaveRead = resolve;
+      releaseBoth = resolve;
     });
     let hashing = 0;
     const passwords: Passwords = {
       async hash() {
-        if (++hashing === 2) bothHaveRead();
+        if (++hashing === 2) releaseBoth();
         await barrier;
         return 'a hash';
       },
@@ -86,7 +86,7 @@ describe('the first administrator of a table', () => {
 
     const person = (login: string) => ({ login, email: `${login}@example.com`, password: 'pass' });
     const first = createFirstAdministrator(gatehouse.table, passwords, person('twin-1'));
-    // The other one commits after the first: at the same time the table would only be busy.
+    // The second commits after the first: simultaneous transactions would only conflict.
     const late: Table = {
       ...gatehouse.table,
       async transact(...transaction) {
@@ -95,16 +95,16 @@ describe('the first administrator of a table', () => {
       },
     };
 
-    const [winner, other] = await Promise.all([first, createFirstAdministrator(late, passwords, person('twin-2'))]);
+    const [winner, loser] = await Promise.all([first, createFirstAdministrator(late, passwords, person('twin-2'))]);
 
     const after = await itemsOf(gatehouse.cloud);
     const added = [...after].filter(([name]) => !before.has(name)).map(([, { pk }]) => pk);
-    expect(other).toBeUndefined();
+    expect(loser).toBeUndefined();
     expect((await gatehouse.table.get(rosterKey))?.ids).toEqual(new Set([winner?.id]));
     expect(added.sort()).toEqual(['AUDIT#PERMANENT', `EMAIL#${winner?.email}`, `LOGIN#${winner?.login}`, 'USER']);
   });
 
-  it('is refused where somebody administers already, and uses up no id', async () => {
+  it('is not created when there is an administrator, and consumes no id', async () => {
     const before = await gatehouse.table.get(sequenceKey('USER'));
 
     const { code, stdout, stderr } = await firstAdmin(

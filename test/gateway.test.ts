@@ -19,7 +19,7 @@ let invoked: string[];
 let errors: string[];
 let gateway: Awaited<ReturnType<typeof startGateway>>;
 
-/** The function's answer: the event that it got. */
+/** A function that returns its event. */
 const echo: Invoke = async (_, event) => ({
   statusCode: 200,
   headers: { 'Content-Type': 'application/json' },
@@ -45,14 +45,14 @@ beforeEach(() => {
   [invoked, errors] = [[], []];
 });
 
-interface Answer {
+interface RawResponse {
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly text: string;
 }
 
-/** Raw headers are sent as they stand, name by name. */
-function ask(method: string, path: string, headers: string[] = [], body?: string | Buffer): Promise<Answer> {
+/** Sends the headers unchanged, as alternating names and values. */
+function send(method: string, path: string, headers: string[] = [], body?: string | Buffer): Promise<RawResponse> {
   const { hostname, port } = new URL(gateway.url);
   return new Promise((resolve, reject) => {
     const length = body === undefined ? [] : ['Content-Length', String(Buffer.byteLength(body))];
@@ -71,14 +71,14 @@ function ask(method: string, path: string, headers: string[] = [], body?: string
   });
 }
 
-async function eventOf(...request: Parameters<typeof ask>): Promise<APIGatewayProxyEventV2> {
-  const { status, text } = await ask(...request);
+async function eventOf(...request: Parameters<typeof send>): Promise<APIGatewayProxyEventV2> {
+  const { status, text } = await send(...request);
   expect(status, text).toBe(200);
   return JSON.parse(text);
 }
 
-describe('the event of a function', () => {
-  it('is payload 2.0', async () => {
+describe('the event for a function', () => {
+  it('has payload format version 2.0', async () => {
     const path = '/things/a%2Fb%20c/parts/%2541?q=%20x&empty&plus=a+b';
     const event = await eventOf('GET', path, ['User-Agent', 'tester/1']);
 
@@ -99,15 +99,15 @@ describe('the event of a function', () => {
     });
   });
 
-  it('has an id of its own, which the answer carries too', async () => {
-    const answers = [await ask('GET', '/things/1'), await ask('GET', '/things/1')];
+  it('has a unique request id, which the response carries too', async () => {
+    const responses = [await send('GET', '/things/1'), await send('GET', '/things/1')];
 
-    const ids = answers.map(({ text }) => JSON.parse(text).requestContext.requestId);
-    expect(answers.map(({ headers }) => headers['apigw-requestid'])).toEqual(ids);
+    const ids = responses.map(({ text }) => JSON.parse(text).requestContext.requestId);
+    expect(responses.map(({ headers }) => headers['apigw-requestid'])).toEqual(ids);
     expect(ids[0]).not.toBe(ids[1]);
   });
 
-  it('has repeated headers and query values joined by commas, header names in small letters', async () => {
+  it('joins repeated headers and query values with commas and has header names in lower case', async () => {
     const headers = ['X-Some', 'a', 'x-sOME', 'b', 'Authorization', 'Bearer 1', 'Authorization', 'Bearer 2'];
 
     const event = await eventOf('GET', '/things/1?tag=a&tag=b%2Cc&Tag=d&tag=', headers);
@@ -116,7 +116,7 @@ describe('the event of a function', () => {
     expect(event.queryStringParameters).toEqual({ tag: 'a,b,c,', Tag: 'd' });
   });
 
-  it('has the cookies apart from the headers', async () => {
+  it('lists cookies separately from the headers', async () => {
     const event = await eventOf('GET', '/things/1', ['Cookie', 'a=1; b=2;c=x=y']);
 
     expect(event.cookies).toEqual(['a=1', 'b=2', 'c=x=y']);
@@ -132,7 +132,7 @@ describe('the event of a function', () => {
     ['application/x-www-form-urlencoded', true],
     ['multipart/form-data; boundary=x', true],
     ['image/png', true],
-  ])('has a body of %s in base64: %j', async (type, isBase64Encoded) => {
+  ])('encodes a body of %s in base64: %j', async (type, isBase64Encoded) => {
     const body = Buffer.from('{"a":"é"}');
 
     const event = await eventOf('POST', '/things', ['Content-Type', type], body);
@@ -141,7 +141,7 @@ describe('the event of a function', () => {
     expect(event.body).toBe(body.toString(isBase64Encoded ? 'base64' : 'utf8'));
   });
 
-  it('has no body, query, parameters and cookies where there are none', async () => {
+  it('omits body, query, parameters and cookies when there are none', async () => {
     const event = await eventOf('POST', '/things');
 
     const absent = ['body', 'queryStringParameters', 'pathParameters', 'cookies'];
@@ -157,7 +157,7 @@ describe('a request', () => {
     ['GET', '/things/%73pecial', 'get-thing'],
     ['DELETE', '/things/special', 'delete-thing'],
     ['GET', '/things/1/parts/2?x=/things/special', 'get-part'],
-  ])('%s %s is for %s', async (method, path, name) => {
+  ])('%s %s invokes %s', async (method, path, name) => {
     await eventOf(method, path);
 
     expect(invoked).toEqual([name]);
@@ -172,8 +172,8 @@ describe('a request', () => {
     ['PATCH', '/things/1'],
     ['HEAD', '/things/1'],
     ['OPTIONS', '/things/1'],
-  ])('%s %s finds nothing', async (method, path) => {
-    const { status, text, headers } = await ask(method, path);
+  ])('%s %s returns 404 and invokes no function', async (method, path) => {
+    const { status, text, headers } = await send(method, path);
 
     expect(status).toBe(404);
     expect(text).toBe(method === 'HEAD' ? '' : '{"message":"Not Found"}');
@@ -182,21 +182,21 @@ describe('a request', () => {
   });
 
   it.each([
-    ['a broken escape', 400, 'Bad Request', () => ask('GET', '/things/%E0%A4%A')],
+    ['an invalid percent-encoding', 400, 'Bad Request', () => send('GET', '/things/%E0%A4%A')],
     [
-      'too long a head',
+      'a header section over the limit',
       431,
       'Request Header Fields Too Large',
-      () => ask('GET', '/things/1', ['X-A', 'a'.repeat(10_240)]),
+      () => send('GET', '/things/1', ['X-A', 'a'.repeat(10_240)]),
     ],
     [
-      'too large a body',
+      'a body over the limit',
       413,
       'Request Entity Too Large',
-      () => ask('POST', '/things', [], Buffer.alloc(10 * 1024 * 1024 + 1)),
+      () => send('POST', '/things', [], Buffer.alloc(10 * 1024 * 1024 + 1)),
     ],
-  ])('with %s comes to no function', async (_, expected, message, send) => {
-    const { status, text } = await send();
+  ])('with %s is rejected with %i and invokes no function', async (_, expected, message, call) => {
+    const { status, text } = await call();
 
     expect(status).toBe(expected);
     expect(JSON.parse(text)).toEqual({ message });
@@ -204,8 +204,8 @@ describe('a request', () => {
   });
 });
 
-describe('an answer', () => {
-  it('is what the function says, in bytes where it says so', async () => {
+describe('the response of a function', () => {
+  it('is passed on, with its body decoded when isBase64Encoded is set', async () => {
     invoke = async () => ({
       isBase64Encoded: true,
       statusCode: 201,
@@ -213,19 +213,19 @@ describe('an answer', () => {
       body: Buffer.from('made').toString('base64'),
     });
 
-    const { status, headers, text } = await ask('POST', '/things');
+    const { status, headers, text } = await send('POST', '/things');
 
     expect(status).toBe(201);
     expect(headers).toMatchObject({ location: '/things/7', 'x-own': 'yes' });
     expect(text).toBe('made');
   });
 
-  it('of a function that fails says nothing of it', async () => {
+  it('is a bare 500 when it fails, and only the log has the error', async () => {
     invoke = async () => {
       throw new Error('a secret of the function');
     };
 
-    const { status, text } = await ask('GET', '/things/1');
+    const { status, text } = await send('GET', '/things/1');
 
     expect(status).toBe(500);
     expect(text).toBe('{"message":"Internal Server Error"}');
@@ -233,7 +233,7 @@ describe('an answer', () => {
   });
 });
 
-describe('pages of other origins', () => {
+describe('CORS', () => {
   const cors: Cors = {
     AllowOrigins: ['https://console.example'],
     AllowMethods: ['GET', 'PUT'],
@@ -241,16 +241,17 @@ describe('pages of other origins', () => {
     ExposeHeaders: ['X-Total-Count', 'Link'],
   };
   const preflight = (origin: string) => ['Origin', origin, 'Access-Control-Request-Method', 'PUT'];
-  const corsHeaders = ({ headers }: Answer) => Object.keys(headers).filter((name) => name.startsWith('access-control'));
+  const corsHeaders = ({ headers }: RawResponse) =>
+    Object.keys(headers).filter((name) => name.startsWith('access-control'));
 
-  it('may ask before they call, and read what is exposed, where the API lists them', async () => {
+  it('allows preflights and exposed headers for an allowed origin', async () => {
     api = { routes: ROUTES, cors };
 
-    const asked = await ask('OPTIONS', '/things/1', preflight('https://console.example'));
-    const called = await ask('GET', '/things/1', ['Origin', 'https://console.example']);
+    const preflighted = await send('OPTIONS', '/things/1', preflight('https://console.example'));
+    const called = await send('GET', '/things/1', ['Origin', 'https://console.example']);
 
-    expect(asked).toMatchObject({ status: 204, text: '' });
-    expect(asked.headers).toMatchObject({
+    expect(preflighted).toMatchObject({ status: 204, text: '' });
+    expect(preflighted.headers).toMatchObject({
       'access-control-allow-origin': 'https://console.example',
       'access-control-allow-methods': 'GET,PUT',
       'access-control-allow-headers': 'authorization,content-type',
@@ -264,35 +265,35 @@ describe('pages of other origins', () => {
     expect(invoked).toEqual(['get-thing']);
   });
 
-  it('may read refusals of the gateway and of functions too', async () => {
+  it('lets an allowed origin read errors of the gateway and of functions', async () => {
     api = { routes: ROUTES, cors };
     invoke = async () => {
       throw new Error();
     };
 
-    const answers = [
-      await ask('GET', '/nothing', ['Origin', 'https://console.example']),
-      await ask('GET', '/things/1', ['Origin', 'https://console.example']),
+    const responses = [
+      await send('GET', '/nothing', ['Origin', 'https://console.example']),
+      await send('GET', '/things/1', ['Origin', 'https://console.example']),
     ];
 
-    expect(answers.map(({ status }) => status)).toEqual([404, 500]);
-    for (const { headers } of answers) expect(headers).toHaveProperty('access-control-allow-origin');
+    expect(responses.map(({ status }) => status)).toEqual([404, 500]);
+    for (const { headers } of responses) expect(headers).toHaveProperty('access-control-allow-origin');
   });
 
-  it('may nothing where the API lists others, or none', async () => {
+  it('sends no CORS headers to another origin or without a configuration', async () => {
     api = { routes: ROUTES, cors };
-    const strange = [
-      await ask('OPTIONS', '/things/1', preflight('https://evil.example')),
-      await ask('GET', '/things/1', ['Origin', 'https://evil.example']),
-      await ask('GET', '/things/1'),
+    const foreign = [
+      await send('OPTIONS', '/things/1', preflight('https://evil.example')),
+      await send('GET', '/things/1', ['Origin', 'https://evil.example']),
+      await send('GET', '/things/1'),
     ];
     api = { routes: ROUTES, cors: undefined };
     const none = [
-      await ask('OPTIONS', '/things/1', preflight('https://console.example')),
-      await ask('GET', '/things/1', ['Origin', 'https://console.example']),
+      await send('OPTIONS', '/things/1', preflight('https://console.example')),
+      await send('GET', '/things/1', ['Origin', 'https://console.example']),
     ];
 
-    expect([...strange, ...none].flatMap(corsHeaders)).toEqual([]);
+    expect([...foreign, ...none].flatMap(corsHeaders)).toEqual([]);
     expect(none.map(({ status }) => status)).toEqual([404, 200]);
   });
 });
