@@ -2,27 +2,27 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { useGatehouse } from './support/gatehouse.ts';
 
 const gatehouse = useGatehouse();
-const HALF = 'half\uD800';
+const LONE_SURROGATE = 'half\uD800';
 
 let token: string;
-let self: Record<string, unknown>;
+let callerUser: Record<string, unknown>;
 let integration: Record<string, unknown>;
 let parameter: Record<string, unknown>;
 
 beforeAll(async () => {
   token = await gatehouse.logIn('admin');
-  self = (await gatehouse.call('GET', '/api/account', { token })).body;
+  callerUser = (await gatehouse.call('GET', '/api/account', { token })).body;
   const body = { name: 'Gate', shortName: 'gate', integrationType: 'API' };
   integration = (await gatehouse.call('POST', '/api/utm-integrations', { token, body })).body;
   const confs = { confName: 'Key', confValue: 'value', integration };
   parameter = (await gatehouse.call('POST', '/api/utm-integration-confs', { token, body: confs })).body;
 });
 
-/** Every row that stores text, what it takes, and the fields with text in it. */
+/** Every route that stores text, a valid body for it, and the text fields of the body. */
 const STORING: [string, () => Record<string, unknown>, string[]][] = [
   ['POST /api/users', () => ({ login: 'new', email: 'new@b.c' }), ['login', 'email', 'password', 'langKey']],
-  ['PUT /api/users', () => self, ['login', 'email', 'firstName', 'lastName', 'imageUrl', 'langKey']],
-  ['POST /api/account', () => self, ['email', 'firstName', 'lastName', 'imageUrl', 'langKey']],
+  ['PUT /api/users', () => callerUser, ['login', 'email', 'firstName', 'lastName', 'imageUrl', 'langKey']],
+  ['POST /api/account', () => callerUser, ['email', 'firstName', 'lastName', 'imageUrl', 'langKey']],
   ['POST /api/account/change-password', () => ({ currentPassword: 'admin' }), ['newPassword']],
   ['POST /api/account/reset-password/finish', () => ({ key: 'key' }), ['newPassword']],
   ['POST /api/utm-integrations', () => ({ ...integration, id: '' }), ['name', 'shortName', 'description']],
@@ -30,13 +30,13 @@ const STORING: [string, () => Record<string, unknown>, string[]][] = [
   ['POST /api/utm-integration-confs', () => ({ ...parameter, id: '' }), ['confName', 'confValue', 'confDescription']],
   ['PUT /api/utm-integration-confs', () => parameter, ['confName', 'confValue', 'confDescription']],
 ];
-const FIELDS = STORING.flatMap(([on, body, fields]) => fields.map((field) => [on, field, body] as const));
+const FIELDS = STORING.flatMap(([route, body, fields]) => fields.map((field) => [route, field, body] as const));
 
-describe('half of a surrogate pair, which would be stored as something else', () => {
-  it.each(FIELDS)('is refused by %s in %s, by name', async (on, field, bodyOf) => {
-    const [method = '', path = ''] = on.split(' ');
-    // As the field is short, so is what is sent.
-    const value = field === 'langKey' ? 'd\uD800' : field === 'email' ? 'a\uD800@b.c' : HALF;
+describe('a lone surrogate, which UTF-8 would replace', () => {
+  it.each(FIELDS)('is rejected by %s in the field %s', async (route, field, bodyOf) => {
+    const [method = '', path = ''] = route.split(' ');
+    // Short enough for the length limit and the pattern of the field.
+    const value = field === 'langKey' ? 'd\uD800' : field === 'email' ? 'a\uD800@b.c' : LONE_SURROGATE;
 
     const { status, body } = await gatehouse.call(method, path, { token, body: { ...bodyOf(), [field]: value } });
 
@@ -45,10 +45,10 @@ describe('half of a surrogate pair, which would be stored as something else', ()
   });
 });
 
-describe('a number that is none of ours', () => {
+describe('an invalid number', () => {
   const IDS = ['9007199254740992', '9007199254740993', '1e400', '-1', '-0', '0', '1.5', '1e21', '[]', '{}', 'true'];
 
-  it.each(IDS)('is refused as an id in a body: %s', async (id) => {
+  it.each(IDS)('is rejected with 400 as an id in a body: %s', async (id) => {
     for (const path of ['/api/users', '/api/utm-integrations', '/api/utm-integration-confs']) {
       const { status, body } = await gatehouse.call('PUT', path, { token, body: `{"id":${id}}` });
 
@@ -58,7 +58,7 @@ describe('a number that is none of ours', () => {
   });
 
   it.each(['9007199254740992', '1e400', '-1', '1.5', '"1"', 'null', '[1]'])(
-    'is refused as a count of changes: %s',
+    'is rejected with 400 as a count of changes: %s',
     async (changes) => {
       const path = `/api/utm-integrations/${integration.id}/module/restarted`;
 
@@ -79,7 +79,7 @@ describe('a line break', () => {
     `/api/utm-integrations/${encodeURIComponent(BREAK)}`,
   ];
 
-  it.each(paths)('gets into no header: %s', async (path) => {
+  it.each(paths)('does not reach a response header: %s', async (path) => {
     const { status, headers } = await gatehouse.call('GET', path, { token });
 
     expect([200, 404]).toContain(status);
@@ -87,13 +87,16 @@ describe('a line break', () => {
     expect(JSON.stringify(headers)).not.toMatch(/X-Injected: yes|\\r|\\n/);
   });
 
-  it.each(['POST /api/users', 'PUT /api/users'])('is no part of a login, which is named in headers: %s', async (on) => {
-    const [method = '', path = ''] = on.split(' ');
-    const sent = { login: `x${BREAK}`, email: 'x@example.com', id: method === 'PUT' ? self.id : undefined };
+  it.each(['POST /api/users', 'PUT /api/users'])(
+    'is rejected in a login, which response headers contain: %s',
+    async (route) => {
+      const [method = '', path = ''] = route.split(' ');
+      const sent = { login: `x${BREAK}`, email: 'x@example.com', id: method === 'PUT' ? callerUser.id : undefined };
 
-    const { status, body } = await gatehouse.call(method, path, { token, body: sent });
+      const { status, body } = await gatehouse.call(method, path, { token, body: sent });
 
-    expect(status).toBe(400);
-    expect(body.fieldErrors).toEqual([{ objectName: 'user', field: 'login', message: 'Pattern' }]);
-  });
+      expect(status).toBe(400);
+      expect(body.fieldErrors).toEqual([{ objectName: 'user', field: 'login', message: 'Pattern' }]);
+    },
+  );
 });

@@ -44,7 +44,7 @@ async function addParameter(integrationId: number) {
 }
 
 describe('creating an integration', () => {
-  it('answers with its id, active, without a module, and where it is', async () => {
+  it('returns it with an id and a Location, active and without a module', async () => {
     const before = await total();
 
     const { status, body, headers } = await post(FIELDS);
@@ -60,14 +60,14 @@ describe('creating an integration', () => {
     expect(await total()).toBe(before + 1);
   });
 
-  it.each(['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'])('knows the type %s', async (type) => {
+  it.each(['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'])('accepts the type %s', async (type) => {
     const { status, body } = await post({ ...FIELDS, integrationType: type, active: false });
 
     expect(status).toBe(201);
     expect(body).toMatchObject({ integrationType: type, active: false });
   });
 
-  it.each([[{ id: 1 }], [{ id: '1' }]])('refuses an id of the client: %j', async (id) => {
+  it.each([[{ id: 1 }], [{ id: '1' }]])('rejects an id in the body with 400: %j', async (id) => {
     const { status, body, headers } = await post({ ...FIELDS, ...id });
 
     expect(status).toBe(400);
@@ -78,7 +78,7 @@ describe('creating an integration', () => {
     });
   });
 
-  it.each([[{ id: null }], [{ id: '' }]])('takes %j as no id', async (id) => {
+  it.each([[{ id: null }], [{ id: '' }]])('treats %j as no id', async (id) => {
     const { status } = await post({ ...FIELDS, ...id });
 
     expect(status).toBe(201);
@@ -87,24 +87,24 @@ describe('creating an integration', () => {
 
 describe('the fields of an integration', () => {
   it.each<[string, Record<string, unknown>, string]>([
-    ['no name', { name: undefined }, 'NotNull'],
-    ['null as a name', { name: null }, 'NotNull'],
+    ['a missing name', { name: undefined }, 'NotNull'],
+    ['null as the name', { name: null }, 'NotNull'],
     ['an empty name', { name: '' }, 'NotBlank'],
-    ['a name of blanks', { name: ' \t' }, 'NotBlank'],
-    ['a name of 256 letters', { name: 'x'.repeat(256) }, 'Size'],
-    ['a number as a name', { name: 7 }, 'TypeMismatch'],
-    ['half a character as a name', { name: '\ud800' }, 'Pattern'],
-    ['no short name', { shortName: undefined }, 'NotNull'],
+    ['a name of white space', { name: ' \t' }, 'NotBlank'],
+    ['a name of 256 characters', { name: 'x'.repeat(256) }, 'Size'],
+    ['a number as the name', { name: 7 }, 'TypeMismatch'],
+    ['a lone surrogate in the name', { name: '\ud800' }, 'Pattern'],
+    ['a missing short name', { shortName: undefined }, 'NotNull'],
     ['an empty short name', { shortName: '' }, 'NotBlank'],
     ['a short name of 256 code units', { shortName: '😀'.repeat(128) }, 'Size'],
-    ['a description of 1001 letters', { description: 'x'.repeat(1001) }, 'Size'],
-    ['a number as a description', { description: 7 }, 'TypeMismatch'],
-    ['no type', { integrationType: undefined }, 'NotNull'],
-    ['a type in small letters', { integrationType: 'collector' }, 'Pattern'],
-    ['another type', { integrationType: 'OTHER' }, 'Pattern'],
+    ['a description of 1001 characters', { description: 'x'.repeat(1001) }, 'Size'],
+    ['a number as the description', { description: 7 }, 'TypeMismatch'],
+    ['a missing type', { integrationType: undefined }, 'NotNull'],
+    ['a type in lower case', { integrationType: 'collector' }, 'Pattern'],
+    ['an unknown type', { integrationType: 'OTHER' }, 'Pattern'],
     ['an empty type', { integrationType: '' }, 'Pattern'],
-    ['a text as active', { active: 'true' }, 'TypeMismatch'],
-  ])('refuse %s on create and on update', async (_, wrong, message) => {
+    ['a string as active', { active: 'true' }, 'TypeMismatch'],
+  ])('reject %s with 400 on create and on update', async (_, wrong, message) => {
     const before = await make();
     const fieldErrors = [{ objectName: 'utmIntegration', field: Object.keys(wrong)[0], message }];
 
@@ -116,7 +116,7 @@ describe('the fields of an integration', () => {
     expect((await get(before.id)).body).toEqual(before);
   });
 
-  it('say all that is wrong at once', async () => {
+  it('report all errors in one response', async () => {
     const { body } = await post({ name: '', description: 'x'.repeat(1001) });
 
     const wrong = Object.fromEntries(
@@ -126,15 +126,15 @@ describe('the fields of an integration', () => {
   });
 
   it.each<[string, Record<string, unknown>]>([
-    ['a name of one letter', { name: 'x' }],
-    ['a name of 255 letters', { name: 'x'.repeat(255) }],
+    ['a name of one character', { name: 'x' }],
+    ['a name of 255 characters', { name: 'x'.repeat(255) }],
     ['a name of 255 code units', { name: `${'😀'.repeat(127)}x` }],
-    ['blanks in a name', { name: 'management frankly' }],
-    ['a short name of 255 letters', { shortName: 'x'.repeat(255) }],
-    ['blanks in a short name', { shortName: 'bleach now for' }],
-    ['a description of 1000 letters', { description: 'x'.repeat(1000) }],
-    ['lines, quotes and marks in a description', { description: 'two\nlines, "quoted" \u0000 <b>' }],
-  ])('accept %s and give it back as it is', async (_, fields) => {
+    ['spaces in the name', { name: 'management frankly' }],
+    ['a short name of 255 characters', { shortName: 'x'.repeat(255) }],
+    ['spaces in the short name', { shortName: 'bleach now for' }],
+    ['a description of 1000 characters', { description: 'x'.repeat(1000) }],
+    ['line breaks, quotes and markup in the description', { description: 'two\nlines, "quoted" \u0000 <b>' }],
+  ])('accept %s and return it unchanged', async (_, fields) => {
     const { id } = await make();
 
     const created = await make(fields);
@@ -147,7 +147,7 @@ describe('the fields of an integration', () => {
 });
 
 describe('updating an integration', () => {
-  it('answers with what it is now', async () => {
+  it('returns the updated integration', async () => {
     const before = await make();
     const wanted = {
       name: 'Gate logs',
@@ -168,7 +168,7 @@ describe('updating an integration', () => {
     expect((await get(before.id)).body).toEqual(body);
   });
 
-  it('turns it off and on', async () => {
+  it('deactivates and reactivates it', async () => {
     const integration = await make();
 
     const off = await put({ ...integration, active: false });
@@ -177,7 +177,7 @@ describe('updating an integration', () => {
     expect([off.body, on.body]).toEqual([{ ...integration, active: false }, integration]);
   });
 
-  it('demands to be told whether it is active', async () => {
+  it('requires the field active', async () => {
     const integration = await make({ active: false });
 
     const { status, body } = await put({ ...integration, active: undefined });
@@ -190,7 +190,7 @@ describe('updating an integration', () => {
     [{}, 'All mailboxes'],
     [{ description: null }, null],
     [{ description: '' }, null],
-  ])('takes %j so that the description is %j', async (change, expected) => {
+  ])('with %j results in the description %j', async (change, expected) => {
     const { id } = await make({ description: 'All mailboxes' });
 
     const { body } = await put({ ...FIELDS, id, active: true, ...change });
@@ -199,7 +199,7 @@ describe('updating an integration', () => {
     expect((await get(id)).body.description).toBe(expected);
   });
 
-  it.each([{}, { id: null }, { id: '' }])('demands an id: %j is none', async (id) => {
+  it.each([{}, { id: null }, { id: '' }])('requires an id and rejects %j with 400', async (id) => {
     const { status, body, headers } = await put({ ...FIELDS, active: true, ...id });
 
     expect(status).toBe(400);
@@ -207,14 +207,17 @@ describe('updating an integration', () => {
     expect(headers['x-gatehouseapp-error']).toBe('error.idnull');
   });
 
-  it.each(['01', '1e3', '+1', ' 1', 'abc', 0, -1, 1.5, true, {}, 2 ** 53])('refuses %j as an id', async (id) => {
-    const { status, body } = await put({ ...FIELDS, active: true, id });
+  it.each(['01', '1e3', '+1', ' 1', 'abc', 0, -1, 1.5, true, {}, 2 ** 53])(
+    'rejects %j as an id with 400',
+    async (id) => {
+      const { status, body } = await put({ ...FIELDS, active: true, id });
 
-    expect(status).toBe(400);
-    expect(body.fieldErrors).toEqual([{ objectName: 'utmIntegration', field: 'id', message: 'TypeMismatch' }]);
-  });
+      expect(status).toBe(400);
+      expect(body.fieldErrors).toEqual([{ objectName: 'utmIntegration', field: 'id', message: 'TypeMismatch' }]);
+    },
+  );
 
-  it('takes the decimal string of an id', async () => {
+  it('accepts an id as a decimal string', async () => {
     const { id } = await make();
 
     const { status, body } = await put({ ...FIELDS, name: 'By text', active: true, id: String(id) });
@@ -223,7 +226,7 @@ describe('updating an integration', () => {
     expect(body).toMatchObject({ id, name: 'By text' });
   });
 
-  it('creates nothing under an unknown id', async () => {
+  it('rejects an unknown id with 404 and creates nothing', async () => {
     const before = await total();
 
     const { status, body } = await put({ ...FIELDS, active: true, id: 777_777 });
@@ -236,7 +239,7 @@ describe('updating an integration', () => {
 });
 
 it.each([{ needsRestart: true, changes: 7 }, { needsRestart: false }, 'text'])(
-  'a module in the body is ignored: %j',
+  'ignores a module in the body of an integration: %j',
   async (module) => {
     const created = await make({ module });
     const updated = await put({ ...created, module });
@@ -247,7 +250,7 @@ it.each([{ needsRestart: true, changes: 7 }, { needsRestart: false }, 'text'])(
 );
 
 describe('deleting an integration', () => {
-  it('answers without a body, and it is gone', async () => {
+  it('returns an empty body and removes it', async () => {
     const { id } = await make();
     const before = await total();
 
@@ -264,7 +267,7 @@ describe('deleting an integration', () => {
     expect((await remove(id)).status).toBe(404);
   });
 
-  it('removes its parameters in the same transaction, and no others', async () => {
+  it('removes its parameters, and no others, in the same transaction', async () => {
     const [doomed, next] = [await make(), await make()];
     const parameters = [await addParameter(doomed.id), await addParameter(doomed.id)];
     const other = await addParameter(next.id);
@@ -282,14 +285,15 @@ describe('deleting an integration', () => {
   });
 
   it.each(['0#', '+#', '#e0', '#.0', '%20#', '#%20', '-#', '0', 'abc', '9007199254740993', '777777'])(
-    'finds nothing under %s, and neither does reading',
+    'rejects the id %s with 404, as reading does',
     async (spelling) => {
       const integration = await make();
       const id = spelling.replace('#', integration.id);
 
-      const answers = [await remove(id), await get(id)];
+      const responses = [await remove(id), await get(id)];
 
-      for (const answer of answers) expect(answer).toMatchObject({ status: 404, body: { message: 'error.http.404' } });
+      for (const response of responses)
+        expect(response).toMatchObject({ status: 404, body: { message: 'error.http.404' } });
       expect((await get(integration.id)).body).toEqual(integration);
     },
   );

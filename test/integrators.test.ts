@@ -14,7 +14,7 @@ beforeAll(async () => {
   [user, admin] = await Promise.all([gatehouse.logIn('user'), gatehouse.logIn('admin')]);
 });
 
-/** All that can be done with an integration and a parameter of it, by what it is and how it was answered. */
+/** Tries every operation on an integration and one of its parameters; returns the status of each. */
 async function tryAll(token: string): Promise<Record<string, number>> {
   const [integrations, parameters] = LISTS;
   const { body: integration } = await gatehouse.call('POST', integrations, { token: user, body: INTEGRATION });
@@ -48,18 +48,18 @@ const ALL = {
   'delete a parameter': 200,
   'delete an integration': 200,
 };
-const ONLY_INTEGRATIONS_TO_SEE = {
-  ...Object.fromEntries(Object.keys(ALL).map((what) => [what, 403])),
+const READ_INTEGRATIONS_ONLY = {
+  ...Object.fromEntries(Object.keys(ALL).map((operation) => [operation, 403])),
   'list integrations': 200,
   'read an integration': 200,
 };
 
-/** Everything there is, as the API shows it. */
+/** All integrations and parameters as the API returns them. */
 const everything = () =>
   Promise.all(LISTS.map(async (path) => (await gatehouse.call('GET', `${path}?size=100`, { token: user })).body));
 
 describe('integrations and their parameters', () => {
-  it.each(['ROLE_ADMIN', 'ROLE_USER'])('are open to who holds %s alone', async (role) => {
+  it.each(['ROLE_ADMIN', 'ROLE_USER'])('are accessible with the role %s alone', async (role) => {
     await gatehouse.makeUser(role, { authorities: [role] });
     const token = await gatehouse.logIn(role);
 
@@ -67,13 +67,13 @@ describe('integrations and their parameters', () => {
   });
 
   it.each([[['ROLE_ANALYST']], [[]]])(
-    'are closed to who holds %j, but for seeing integrations',
+    'are inaccessible with the roles %j, except for reading integrations',
     async (authorities) => {
       const login = `holds-${authorities.length}`;
       await gatehouse.makeUser(login, { authorities });
       const token = await gatehouse.logIn(login);
 
-      expect(await tryAll(token)).toEqual(ONLY_INTEGRATIONS_TO_SEE);
+      expect(await tryAll(token)).toEqual(READ_INTEGRATIONS_ONLY);
     },
   );
 
@@ -81,7 +81,7 @@ describe('integrations and their parameters', () => {
     ['demoted', { authorities: ['ROLE_ANALYST'] }],
     ['deactivated', { activated: false }],
     ['deleted', undefined],
-  ])('are closed at once to who was %s, whatever the token says', async (login, change) => {
+  ])('are inaccessible right after the caller was %s, whatever roles the token has', async (login, change) => {
     const { id, email } = await gatehouse.makeUser(login, { authorities: ['ROLE_USER'] });
     const token = await gatehouse.logIn(login);
     const { status } = change
@@ -89,10 +89,10 @@ describe('integrations and their parameters', () => {
       : await gatehouse.call('DELETE', `/api/users/${login}`, { token: admin });
 
     expect(status).toBe(200);
-    expect(await tryAll(token)).toEqual(ONLY_INTEGRATIONS_TO_SEE);
+    expect(await tryAll(token)).toEqual(READ_INTEGRATIONS_ONLY);
   });
 
-  it('are open at once to who was promoted', async () => {
+  it('are accessible right after the caller was promoted', async () => {
     const { id, login, email } = await gatehouse.makeUser('rising', { authorities: ['ROLE_ANALYST'] });
     const token = await gatehouse.logIn(login);
     const body = { id, login, email, authorities: ['ROLE_USER'] };
@@ -101,7 +101,7 @@ describe('integrations and their parameters', () => {
     expect(await tryAll(token)).toEqual(ALL);
   });
 
-  it('stay as they are when a change was forbidden', async () => {
+  it('are unchanged after changes that are rejected with 403', async () => {
     await gatehouse.makeUser('onlooker', { authorities: ['ROLE_ANALYST'] });
     const token = await gatehouse.logIn('onlooker');
     const { body: integration } = await gatehouse.call('POST', LISTS[0], { token: user, body: INTEGRATION });
@@ -119,12 +119,12 @@ describe('integrations and their parameters', () => {
     expect(await everything()).toEqual(before);
   });
 
-  it('do not show to who may not touch them which there are', async () => {
+  it('do not reveal their existence to an unauthorized caller: unknown ids return 403, not 404', async () => {
     await gatehouse.makeUser('curious', { authorities: ['ROLE_ANALYST'] });
     const token = await gatehouse.logIn('curious');
     const unknown = { ...PARAMETER, id: 777_777_000_001, integration: { id: 777_777 } };
 
-    const answers = [
+    const responses = [
       await gatehouse.call('PUT', LISTS[0], { token, body: { ...INTEGRATION, id: 777_777, active: true } }),
       await gatehouse.call('DELETE', `${LISTS[0]}/777777`, { token }),
       await gatehouse.call('POST', LISTS[1], { token, body: { ...unknown, id: null } }),
@@ -133,6 +133,6 @@ describe('integrations and their parameters', () => {
       await gatehouse.call('GET', `${LISTS[1]}/777777000001`, { token }),
     ];
 
-    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403, 403]);
+    expect(responses.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403, 403]);
   });
 });

@@ -6,26 +6,26 @@ import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
 import { decode } from './support/mint.ts';
 import { assemblyOf, synthesizeHere } from './support/stack.ts';
 
-/* One key of tokens takes over from another, in the steps of docs/operating.md. */
-describe('one key of tokens takes over from another', () => {
+/* The steps are those of docs/operating.md. */
+describe('a rotation of the signing key', () => {
   let gatehouse: Gatehouse;
-  /** The keys that the login has asked KMS for, and one that KMS gives to nobody any more. */
-  const asked: unknown[] = [];
-  let outOfUse: unknown;
+  /** The key ids of all GetPublicKey calls, and the key that is disabled in KMS. */
+  const requestedKeys: unknown[] = [];
+  let disabledKey: unknown;
   beforeAll(async () => {
     gatehouse = await startGatehouse({
       async intercept({ operation, input }, make) {
-        if (operation === 'GetPublicKey') asked.push(input.KeyId);
-        const refused = operation === 'GetPublicKey' && input.KeyId === outOfUse;
-        return refused ? { status: 400, body: { __type: 'DisabledException', message: 'It is disabled' } } : make();
+        if (operation === 'GetPublicKey') requestedKeys.push(input.KeyId);
+        const disabled = operation === 'GetPublicKey' && input.KeyId === disabledKey;
+        return disabled ? { status: 400, body: { __type: 'DisabledException', message: 'It is disabled' } } : make();
       },
     });
     first = await gatehouse.logIn('admin');
   });
   afterAll(async () => {
-    // A login that is just starting as it was deployed before asks for a key whose right has gone: that, and no more.
-    const refused = gatehouse.cloud.deniedCalls.splice(0);
-    expect(refused.filter((call) => !call.endsWith(`kms:GetPublicKey on ${outOfUse}`))).toEqual([]);
+    // An instance of the former deployment may still request the key after its permission is removed, but nothing else.
+    const denied = gatehouse.cloud.deniedCalls.splice(0);
+    expect(denied.filter((call) => !call.endsWith(`kms:GetPublicKey on ${disabledKey}`))).toEqual([]);
     await gatehouse.stop();
   });
 
@@ -35,13 +35,13 @@ describe('one key of tokens takes over from another', () => {
     return body.keys.map(({ kid }: { kid: string }) => kid);
   };
   const use = async (token: string) => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['/api/account', '/api/users'].map((path) => gatehouse.call('GET', path, { token })),
     );
-    return answers.map(({ status }) => status);
+    return responses.map(({ status }) => status);
   };
 
-  /** Deploys with these keys, while clients go on logging in and using what tokens they have: none may be refused. */
+  /** Deploys these keys while a client keeps logging in and using its tokens: no request may be rejected. */
   async function deploy(signingKeys: string[], tokens: string[] = []): Promise<void> {
     synthesizeHere('dev', { signingKeys });
     let deployed = false;
@@ -60,7 +60,7 @@ describe('one key of tokens takes over from another', () => {
   let first: string;
   let second: string;
 
-  it('as soon as both are named, both are published, and the old one signs', async () => {
+  it('publishes both keys once both are configured, while the old one still signs', async () => {
     await deploy(['SigningKey', 'SigningKey2'], [first]);
 
     const token = await gatehouse.logIn('admin');
@@ -68,7 +68,7 @@ describe('one key of tokens takes over from another', () => {
     expect(await published()).toHaveLength(2);
   }, 60_000);
 
-  it('when the new one is named first it signs, and tokens of the old one go on', async () => {
+  it('signs with the new key once it is configured first, and accepts tokens of the old one', async () => {
     await deploy(['SigningKey2', 'SigningKey'], [first]);
 
     second = await gatehouse.logIn('admin');
@@ -77,17 +77,17 @@ describe('one key of tokens takes over from another', () => {
     expect(await use(first)).toEqual([200, 200]);
   }, 60_000);
 
-  it('the old one may be switched off, or the right to it be gone before its name: nobody is kept from logging in', async () => {
-    outOfUse = asked[0];
-    const before = asked.length;
+  it('does not prevent logins when the old key is disabled while it is still configured', async () => {
+    disabledKey = requestedKeys[0];
+    const before = requestedKeys.length;
 
     gatehouse.cloud.recycle();
 
     expect(kidOf(await gatehouse.logIn('admin'))).toBe(kidOf(second));
-    expect(asked.slice(before)).toContain(outOfUse);
+    expect(requestedKeys.slice(before)).toContain(disabledKey);
   });
 
-  it('when only the new one is named, tokens of the old one go on until its item is gone, and it stays gone', async () => {
+  it('accepts tokens of the old key until its item is deleted, and does not restore the item', async () => {
     await deploy(['SigningKey2'], [first, second]);
     const gone = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     await commit(gatehouse.table, [remove(signingKeyKey(kidOf(first)), gone)]);
