@@ -22,19 +22,19 @@ const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKe
 
 const calls: AwsCall[] = [];
 let conflicts = 0;
-/** Happens once, after the next read of a verification. */
-let meanwhile: (() => Promise<unknown>) | undefined;
+/** Runs once, after the next read of a verification. */
+let afterNextRead: (() => Promise<unknown>) | undefined;
 const READS = new Set(['GetItem', 'TransactGetItems', 'Query']);
 const gatehouse = useGatehouse({
   breaksData: true,
   async intercept(call, make) {
     if (call.functionName === undefined) calls.push(call);
-    if (meanwhile && READS.has(call.operation) && call.functionName === undefined) {
-      const happen = meanwhile;
-      meanwhile = undefined;
-      const answer = await make();
-      await happen();
-      return answer;
+    if (afterNextRead && READS.has(call.operation) && call.functionName === undefined) {
+      const interfere = afterNextRead;
+      afterNextRead = undefined;
+      const response = await make();
+      await interfere();
+      return response;
     }
     if (call.operation !== 'TransactGetItems' || conflicts === 0) return make();
     conflicts--;
@@ -48,7 +48,7 @@ let whole: TableScanner;
 let intact: Item[];
 let admin: string;
 
-/** Pages of two, as of a long table, make a scan see many moments. */
+/** Items per page of a scan; pages of two make a short scan span many changes, like that of a long table. */
 let pageSize = 100;
 
 const USER = 2;
@@ -79,7 +79,7 @@ beforeAll(async () => {
   intact = await everything();
 });
 afterEach(async () => {
-  meanwhile = undefined;
+  afterNextRead = undefined;
   const kept = new Set(intact.map(({ pk, sk }) => `${pk} ${sk}`));
   const added = (await everything()).filter(({ pk, sk }) => !kept.has(`${pk} ${sk}`));
   await write([
@@ -109,14 +109,14 @@ async function write(requests: Request[]): Promise<void> {
   }
 }
 
-/** What somebody's hand does to the table: an item that gets other attributes, or that goes. */
-type Harm = readonly [key: keys.Key, attributes: Record<string, unknown> | 'goes'];
+/** Damage to one item: it gets other attributes or is deleted. */
+type Damage = readonly [key: keys.Key, attributes: Record<string, unknown> | 'deleted'];
 
-async function harm(...harms: readonly Harm[]): Promise<void> {
+async function applyDamage(...damages: readonly Damage[]): Promise<void> {
   const itemAt = (key: keys.Key) => intact.find(({ pk, sk }) => pk === key.pk && sk === key.sk);
   await write(
-    harms.map(([key, attributes]) =>
-      attributes === 'goes'
+    damages.map(([key, attributes]) =>
+      attributes === 'deleted'
         ? { DeleteRequest: { Key: key } }
         : { PutRequest: { Item: { ...itemAt(key), ...attributes, ...key } } },
     ),
@@ -126,10 +126,10 @@ async function harm(...harms: readonly Harm[]): Promise<void> {
 const verify = async (): Promise<readonly Finding[]> => (await verifyTable(whole)).findings;
 const kindsOf = (findings: readonly Finding[]): FindingKind[] => [...new Set(findings.map(({ kind }) => kind))];
 
-/** For each kind of finding: what makes it, and whether it can be repaired. */
-const SEEDS: Record<FindingKind, { harms: readonly (readonly Harm[])[]; repairable: boolean }> = {
+/** For each kind of finding, the ways of damage that cause it and whether it can be repaired. */
+const SEEDS: Record<FindingKind, { ways: readonly (readonly Damage[])[]; repairable: boolean }> = {
   'unknown-item': {
-    harms: [
+    ways: [
       [[{ pk: 'GHOST', sk: 'x' }, {}]],
       [[{ pk: 'SEQUENCE', sk: 'CONF' }, { n: 1 }]],
       [[{ pk: 'LOGIN#alice', sk: 'Guard' }, { id: ALICE }]],
@@ -137,7 +137,7 @@ const SEEDS: Record<FindingKind, { harms: readonly (readonly Harm[])[]; repairab
     repairable: false,
   },
   'damaged-item': {
-    harms: [
+    ways: [
       [[entityKey('USER', ALICE), { email: undefined }]],
       [[entityKey('USER', ALICE), { authorities: 'ROLE_ADMIN' }]],
       [[entityKey('INTEGRATION', GATE), { parameterCount: undefined }]],
@@ -148,57 +148,57 @@ const SEEDS: Record<FindingKind, { harms: readonly (readonly Harm[])[]; repairab
     repairable: false,
   },
   'wrong-id': {
-    harms: [[[entityKey('USER', ALICE), { id: USER }]], [[entityKey('CONF', PARAMETER), { id: PARAMETER + 1 }]]],
+    ways: [[[entityKey('USER', ALICE), { id: USER }]], [[entityKey('CONF', PARAMETER), { id: PARAMETER + 1 }]]],
     repairable: false,
   },
   'wrong-signing-key': {
-    harms: [[[signingKeyKey('forged'), { jwk: { kid: 'forged', kty: 'EC', crv: 'P-256', x: 'x', y: 'y' } }]]],
+    ways: [[[signingKeyKey('forged'), { jwk: { kid: 'forged', kty: 'EC', crv: 'P-256', x: 'x', y: 'y' } }]]],
     repairable: false,
   },
-  'login-guard-missing': { harms: [[[loginGuardKey('alice'), 'goes']]], repairable: true },
+  'login-guard-missing': { ways: [[[loginGuardKey('alice'), 'deleted']]], repairable: true },
   'login-guard-wrong': {
-    harms: [[[loginGuardKey('alice'), { id: USER }]], [[loginGuardKey('alice'), { id: 999 }]]],
+    ways: [[[loginGuardKey('alice'), { id: USER }]], [[loginGuardKey('alice'), { id: 999 }]]],
     repairable: true,
   },
   'login-guard-orphan': {
-    harms: [[[loginGuardKey('former'), { id: 999 }]], [[loginGuardKey('former'), { id: ALICE }]]],
+    ways: [[[loginGuardKey('former'), { id: 999 }]], [[loginGuardKey('former'), { id: ALICE }]]],
     repairable: true,
   },
   'login-shared': {
-    harms: [
+    ways: [
       [
         [entityKey('USER', ALICE), { login: 'user' }],
-        [loginGuardKey('alice'), 'goes'],
+        [loginGuardKey('alice'), 'deleted'],
       ],
     ],
     repairable: false,
   },
-  'email-guard-missing': { harms: [[[emailGuardKey('älice@example.com'), 'goes']]], repairable: true },
-  'email-guard-wrong': { harms: [[[emailGuardKey('älice@example.com'), { id: USER }]]], repairable: true },
+  'email-guard-missing': { ways: [[[emailGuardKey('älice@example.com'), 'deleted']]], repairable: true },
+  'email-guard-wrong': { ways: [[[emailGuardKey('älice@example.com'), { id: USER }]]], repairable: true },
   'email-guard-orphan': {
-    // The address as it is written is not the key.
-    harms: [[[emailGuardKey('Älice@Example.com'), { id: ALICE }]]],
+    // The guard is keyed by the normalized address, not by the address as written.
+    ways: [[[emailGuardKey('Älice@Example.com'), { id: ALICE }]]],
     repairable: true,
   },
   'email-shared': {
-    harms: [
+    ways: [
       [
         [entityKey('USER', ALICE), { email: 'USER@example.com' }],
-        [emailGuardKey('älice@example.com'), 'goes'],
+        [emailGuardKey('älice@example.com'), 'deleted'],
       ],
     ],
     repairable: false,
   },
   'not-on-roster': {
-    harms: [[[entityKey('USER', ALICE), { authorities: ['ROLE_ADMIN'] }]], [[rosterKey, 'goes']]],
+    ways: [[[entityKey('USER', ALICE), { authorities: ['ROLE_ADMIN'] }]], [[rosterKey, 'deleted']]],
     repairable: true,
   },
   'wrongly-on-roster': {
-    harms: [[[rosterKey, { ids: new Set([1, USER]) }]], [[rosterKey, { ids: new Set([1, 999]) }]]],
+    ways: [[[rosterKey, { ids: new Set([1, USER]) }]], [[rosterKey, { ids: new Set([1, 999]) }]]],
     repairable: true,
   },
   'nobody-administers': {
-    harms: [
+    ways: [
       [
         [entityKey('USER', 1), { activated: false }],
         [rosterKey, { ids: undefined }],
@@ -207,31 +207,31 @@ const SEEDS: Record<FindingKind, { harms: readonly (readonly Harm[])[]; repairab
     repairable: false,
   },
   'wrong-total': {
-    harms: [
+    ways: [
       [[totalKey('USER'), { n: 2 }]],
       [[totalKey('INTEGRATION'), { n: 2 }]],
       [[totalKey('CONF'), { n: 0 }]],
-      [[totalKey('CONF'), 'goes']],
-      // As versions that did not count changes have left it.
+      [[totalKey('CONF'), 'deleted']],
+      // As versions that did not count changes stored it.
       [[totalKey('USER'), { n: 2, changes: undefined }]],
     ],
     repairable: true,
   },
   'sequence-behind': {
-    harms: [[[sequenceKey('USER'), { n: 2 }]], [[sequenceKey('INTEGRATION'), 'goes']]],
+    ways: [[[sequenceKey('USER'), { n: 2 }]], [[sequenceKey('INTEGRATION'), 'deleted']]],
     repairable: true,
   },
   'parameter-without-integration': {
-    harms: [
+    ways: [
       [
-        [entityKey('INTEGRATION', GATE), 'goes'],
+        [entityKey('INTEGRATION', GATE), 'deleted'],
         [totalKey('INTEGRATION'), { n: 0 }],
       ],
     ],
     repairable: false,
   },
   'wrong-parameter-counters': {
-    harms: [
+    ways: [
       [[entityKey('INTEGRATION', GATE), { parameterCount: 3 }]],
       [[entityKey('INTEGRATION', GATE), { parametersEver: 1 }]],
       [[entityKey('INTEGRATION', GATE), { parameterBytes: 1 }]],
@@ -241,15 +241,15 @@ const SEEDS: Record<FindingKind, { harms: readonly (readonly Harm[])[]; repairab
   },
 };
 
-const CASES = Object.entries(SEEDS).flatMap(([kind, { harms, repairable }]) =>
-  harms.map((each, index) => ({ kind: kind as FindingKind, harms: each, repairable, way: index + 1 })),
+const CASES = Object.entries(SEEDS).flatMap(([kind, { ways, repairable }]) =>
+  ways.map((damages, index) => ({ kind: kind as FindingKind, damages, repairable, way: index + 1 })),
 );
 
-describe('a table that somebody has harmed', () => {
+describe('a damaged table', () => {
   it.each(CASES.filter(({ repairable }) => repairable))(
-    '$kind, way $way, is found and repaired',
-    async ({ kind, harms }) => {
-      await harm(...harms);
+    'has its finding $kind (way $way) reported and repaired',
+    async ({ kind, damages }) => {
+      await applyDamage(...damages);
 
       const found = await verify();
       await repairTable(gatehouse.table, found, () => undefined);
@@ -260,9 +260,9 @@ describe('a table that somebody has harmed', () => {
   );
 
   it.each(CASES.filter(({ repairable }) => !repairable))(
-    '$kind, way $way, is found, and left to the operator',
-    async ({ kind, harms }) => {
-      await harm(...harms);
+    'has its finding $kind (way $way) reported and left to the operator',
+    async ({ kind, damages }) => {
+      await applyDamage(...damages);
       const before = await everything();
 
       const found = await verify();
@@ -274,8 +274,8 @@ describe('a table that somebody has harmed', () => {
     },
   );
 
-  it('says which item, what was expected and what was found', async () => {
-    await harm([loginGuardKey('alice'), { id: USER }]);
+  it('has its finding reported with the item, the expected and the actual value', async () => {
+    await applyDamage([loginGuardKey('alice'), { id: USER }]);
 
     expect((await verify()).map(({ says }) => says)).toEqual([
       'LOGIN#alice / GUARD names user 2, but should name user 3, whose login it guards.',
@@ -284,16 +284,16 @@ describe('a table that somebody has harmed', () => {
 });
 
 describe('a repair', () => {
-  it('lets the last one on the roster go only for one who administers', async () => {
-    await harm([rosterKey, { ids: new Set([999]) }]);
+  it('replaces the last entry of the roster only with an actual administrator', async () => {
+    await applyDamage([rosterKey, { ids: new Set([999]) }]);
 
     await repairTable(gatehouse.table, await verify(), () => undefined);
 
     expect((await gatehouse.table.get(rosterKey))?.ids).toEqual(new Set([1]));
   });
 
-  it('leaves a roster without anybody where nobody administers, so that first-admin can help', async () => {
-    await harm([rosterKey, { ids: new Set([1]) }], [entityKey('USER', 1), { activated: false }]);
+  it('leaves the roster empty when there is no administrator, so that first-admin can create one', async () => {
+    await applyDamage([rosterKey, { ids: new Set([1]) }], [entityKey('USER', 1), { activated: false }]);
 
     const found = await verify();
     await repairTable(gatehouse.table, found, () => undefined);
@@ -304,7 +304,7 @@ describe('a repair', () => {
   });
 
   it.each([
-    ['a guard', [loginGuardKey('alice'), 'goes'], [entityKey('USER', ALICE), { login: 'elsewhere', version: 9 }]],
+    ['a guard', [loginGuardKey('alice'), 'deleted'], [entityKey('USER', ALICE), { login: 'elsewhere', version: 9 }]],
     [
       'the roster',
       [rosterKey, { ids: new Set([1, USER]) }],
@@ -312,29 +312,32 @@ describe('a repair', () => {
     ],
     ['a total', [totalKey('USER'), { n: 2 }], [totalKey('USER'), { n: 7 }]],
     ['a total that changed and changed back', [totalKey('USER'), { n: 2 }], [totalKey('USER'), { n: 2, changes: 99 }]],
-    ['a total that was absent', [totalKey('CONF'), 'goes'], [totalKey('CONF'), { n: 0 }]],
+    ['a total that was absent', [totalKey('CONF'), 'deleted'], [totalKey('CONF'), { n: 0 }]],
     [
       'a counter',
       [entityKey('INTEGRATION', GATE), { parameterCount: 3 }],
       [entityKey('INTEGRATION', GATE), { revision: 99 }],
     ],
     ['a sequence', [sequenceKey('USER'), { n: 2 }], [sequenceKey('USER'), { n: 50 }]],
-  ] satisfies [string, Harm, Harm][])('of %s is not made when its reason is gone', async (_, damage, change) => {
-    await harm(damage);
-    const found = await verify();
-    await harm(change);
-    const before = await everything();
+  ] satisfies [string, Damage, Damage][])(
+    'of %s is skipped when its finding no longer holds',
+    async (_, damage, change) => {
+      await applyDamage(damage);
+      const found = await verify();
+      await applyDamage(change);
+      const before = await everything();
 
-    await repairTable(gatehouse.table, found, () => undefined);
+      await repairTable(gatehouse.table, found, () => undefined);
 
-    expect(found).toHaveLength(1);
-    expect(await everything()).toEqual(before);
-  });
+      expect(found).toHaveLength(1);
+      expect(await everything()).toEqual(before);
+    },
+  );
 });
 
 describe('a verification', () => {
-  it('only reads, and never a password, a value or a whole item', async () => {
-    await harm([rosterKey, 'goes'], [loginGuardKey('alice'), 'goes'], [totalKey('CONF'), { n: 0 }]);
+  it('only reads, and never a password, a parameter value or a whole item', async () => {
+    await applyDamage([rosterKey, 'deleted'], [loginGuardKey('alice'), 'deleted'], [totalKey('CONF'), { n: 0 }]);
     calls.length = 0;
 
     await verify();
@@ -354,53 +357,53 @@ describe('a verification', () => {
     }
   });
 
-  it('waits for the transactions that it meets', async () => {
-    await harm([loginGuardKey('alice'), 'goes']);
+  it('retries after conflicts with transactions', async () => {
+    await applyDamage([loginGuardKey('alice'), 'deleted']);
     conflicts = 3;
 
     expect(kindsOf(await verify())).toEqual(['login-guard-missing']);
     expect(conflicts).toBe(0);
   });
 
-  it('reads a guard and its user at one moment', async () => {
+  it('reads a guard and its user in one snapshot', async () => {
     const seen = await survey(whole, () => undefined);
     seen.guards.delete(loginGuardKey('alice').pk);
     const { body: user } = await gatehouse.call('GET', '/api/users/alice', { token: admin });
     const body = { ...user, login: 'alice-renamed' };
-    meanwhile = () => gatehouse.call('PUT', '/api/users', { token: admin, body });
+    afterNextRead = () => gatehouse.call('PUT', '/api/users', { token: admin, body });
 
     expect(await verifyGuards(whole, seen)).toEqual([]);
-    expect(meanwhile).toBeUndefined();
+    expect(afterNextRead).toBeUndefined();
   });
 
-  it('counts parameters anew when one comes while it counts', async () => {
+  it('counts parameters again when one is created during the count', async () => {
     const seen = await survey(whole, () => undefined);
     seen.parameters.set(GATE, { count: 1, highest: 1, bytes: 0 });
     const body = { integration: { id: GATE }, confName: 'late', confValue: 'secret' };
     const create = () => gatehouse.call('POST', '/api/utm-integration-confs', { token: admin, body });
-    // The first read is of the integration, the second counts.
-    meanwhile = async () => {
-      meanwhile = create;
+    // The first read is of the integration; the second one is the count.
+    afterNextRead = async () => {
+      afterNextRead = create;
     };
 
     expect(await verifyParameters(whole, seen)).toEqual({ findings: [] });
-    expect(meanwhile).toBeUndefined();
+    expect(afterNextRead).toBeUndefined();
   });
 
-  it('calls a total undecided that never stands still', async () => {
+  it('reports a total that keeps changing as undecided', async () => {
     const seen = await survey(whole, () => undefined);
     seen.totals.USER = 99;
     let reads = 0;
-    // The total is another after the count than before it, and that in the same way each time.
+    // The total differs before and after each count, by the same values every time.
     const move = async () => {
       reads++;
-      if (reads % 3 !== 1) await harm([totalKey('USER'), { n: reads % 3 === 2 ? 4 : 3 }]);
-      meanwhile = move;
+      if (reads % 3 !== 1) await applyDamage([totalKey('USER'), { n: reads % 3 === 2 ? 4 : 3 }]);
+      afterNextRead = move;
     };
-    meanwhile = move;
+    afterNextRead = move;
 
     const verdict = await verifyTotal(whole, seen, 'USER');
-    meanwhile = undefined;
+    afterNextRead = undefined;
 
     expect(verdict).toEqual({ findings: [], undecided: expect.stringContaining('TOTAL / USER') });
   });
@@ -411,44 +414,44 @@ describe('a verification', () => {
     const create = async (): Promise<number> => (await gatehouse.call('POST', path, { token: admin, body })).body.id;
     const remove = (id: number) => gatehouse.call('DELETE', `${path}/${id}`, { token: admin });
 
-    /** During each of the next counts one integration is deleted before its query, and another one created after it. */
-    async function exchangeDuring(counts: number): Promise<void> {
+    /** Deletes one integration before the query of each of the next counts, and creates another one after it. */
+    async function replaceDuring(counts: number): Promise<void> {
       let id = await create();
       let reads = 0;
-      const exchange = async () => {
+      const replace = async () => {
         reads++;
         if (reads % 3 === 1) await remove(id);
         if (reads % 3 === 2) id = await create();
-        if (reads < 3 * counts) meanwhile = exchange;
+        if (reads < 3 * counts) afterNextRead = replace;
       };
-      meanwhile = exchange;
+      afterNextRead = replace;
     }
 
-    it('finds nothing when one is deleted and another created during the count', async () => {
+    it('finds nothing when an entity is deleted and another one created during the count', async () => {
       const seen = await survey(whole, () => undefined);
       seen.totals.INTEGRATION = 99;
-      await exchangeDuring(5);
+      await replaceDuring(5);
 
       const verdict = await verifyTotal(whole, seen, 'INTEGRATION');
 
       expect(verdict).toEqual({ findings: [] });
-      expect(meanwhile).toBeUndefined();
+      expect(afterNextRead).toBeUndefined();
     });
 
-    it('is undecided when one is deleted and another created during every count', async () => {
+    it('is undecided when an entity is deleted and another one created during every count', async () => {
       const seen = await survey(whole, () => undefined);
       seen.totals.INTEGRATION = 99;
-      await exchangeDuring(20);
+      await replaceDuring(20);
 
       const verdict = await verifyTotal(whole, seen, 'INTEGRATION');
 
       expect(verdict).toEqual({ findings: [], undecided: expect.stringContaining('TOTAL / INTEGRATION') });
     });
 
-    it('finds a wrong one, and repairs it, also while others create and delete', async () => {
-      await harm([totalKey('INTEGRATION'), { n: 6 }]);
+    it('finds and repairs a wrong total even while entities are created and deleted', async () => {
+      await applyDamage([totalKey('INTEGRATION'), { n: 6 }]);
       const seen = await survey(whole, () => undefined);
-      await exchangeDuring(5);
+      await replaceDuring(5);
 
       const { findings } = await verifyTotal(whole, seen, 'INTEGRATION');
       await repairTable(gatehouse.table, findings, () => undefined);
@@ -458,7 +461,7 @@ describe('a verification', () => {
       expect(await verify()).toEqual([]);
     });
 
-    /** A table whose total stands still, and whose queries see so many items, one after the other. */
+    /** A table whose total stays at 3 and whose successive queries return these numbers of items, then 3. */
     function tableThatCounts(...counts: number[]): TableScanner {
       const total = { ...totalKey('INTEGRATION'), n: 3, changes: 7 };
       return {
@@ -470,19 +473,22 @@ describe('a verification', () => {
     }
 
     it.each([
-      ['a wrong count that is not seen again', [4], 0],
+      ['a wrong count that is not repeated', [4], 0],
       ['wrong counts that differ', [4, 5, 4, 2], 0],
       ['the same wrong count twice in a row', [4, 5, 5], 1],
-    ])('counts again after a wrong count: %s', async (_, counts, findings) => {
-      const seen = await survey(whole, () => undefined);
-      seen.totals.INTEGRATION = 99;
+    ])(
+      'finds a wrong total only when two counts in a row return the same wrong number: %s',
+      async (_, counts, findings) => {
+        const seen = await survey(whole, () => undefined);
+        seen.totals.INTEGRATION = 99;
 
-      const verdict = await verifyTotal(tableThatCounts(...counts), seen, 'INTEGRATION');
+        const verdict = await verifyTotal(tableThatCounts(...counts), seen, 'INTEGRATION');
 
-      expect(verdict.findings).toHaveLength(findings);
-    });
+        expect(verdict.findings).toHaveLength(findings);
+      },
+    );
 
-    it('relies on every creation and deletion to count as one change of its kind', async () => {
+    it('can rely on every creation and deletion to count as one change of its kind', async () => {
       const changesOf = async () => {
         const items = await Promise.all(
           (['USER', 'INTEGRATION', 'CONF'] as const).map((kind) => gatehouse.table.get(totalKey(kind))),
@@ -511,7 +517,7 @@ describe('a verification', () => {
     });
   });
 
-  it('finds nothing in a table that a busy service is changing', { timeout: 30_000 }, async () => {
+  it('finds nothing in an intact table under concurrent changes', { timeout: 30_000 }, async () => {
     let over = false;
     let changes = 0;
     const busy = [users(0), users(1), integrations(0), integrations(1)];
@@ -530,13 +536,13 @@ describe('a verification', () => {
     expect(changes).toBeGreaterThanOrEqual(30);
 
     async function send(method: string, path: string, body?: object): Promise<{ id: number }> {
-      const answer = await gatehouse.call(method, path, { token: admin, body });
-      expect(answer.status, answer.text).toBeLessThan(300);
+      const response = await gatehouse.call(method, path, { token: admin, body });
+      expect(response.status, response.text).toBeLessThan(300);
       changes++;
-      return answer.body;
+      return response.body;
     }
 
-    /** Somebody comes, is renamed, moves, is promoted, is deactivated and goes. */
+    /** Creates, renames, moves, promotes, deactivates and deletes one user after the other. */
     async function users(worker: number): Promise<void> {
       for (let round = 0; !over; round++) {
         const login = `busy-${worker}-${round}`;
@@ -583,14 +589,14 @@ describe('the daily verification', () => {
       .catch((error) => error);
   }
 
-  it('logs how much it has read', async () => {
+  it('logs how many items it has verified', async () => {
     const { code, stdout } = await runDaily();
 
     expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, verified: intact.length, findings: 0, undecided: 0 });
   });
 
-  it('fails when the table is not intact, and logs kinds and numbers only', async () => {
-    await harm([loginGuardKey('alice'), 'goes'], [emailGuardKey('someone@example.com'), { id: ALICE }]);
+  it('fails on findings, and logs only their kinds and numbers', async () => {
+    await applyDamage([loginGuardKey('alice'), 'deleted'], [emailGuardKey('someone@example.com'), { id: ALICE }]);
 
     const { code, stdout, stderr } = await runDaily();
 
