@@ -196,7 +196,6 @@ const HOLD_MS = 200;
 
 type Maximum = { Read?: number; Write?: number };
 
-/** The local AWS endpoint, metered for a table with this maximum, or not at all. */
 async function openMetered(maximum: Maximum | undefined) {
   const awsEndpoint = await startAwsEndpoint({
     engineUrl: engine.url,
@@ -255,8 +254,7 @@ const queryInput = (pk: string) => ({
 });
 const query = (pk: string) => client.send(new QueryCommand(queryInput(pk)));
 
-/** Exhausts the write capacity of a partition key. */
-async function useUpWrites(pk: string): Promise<void> {
+async function exhaustWrites(pk: string): Promise<void> {
   for (const [sk, units] of [
     ['large', 400],
     ['larger', 400],
@@ -265,8 +263,7 @@ async function useUpWrites(pk: string): Promise<void> {
     await put(pk, sk, units * KB);
 }
 
-/** Exhausts the read capacity of a partition key. */
-async function useUpReads(pk: string): Promise<void> {
+async function exhaustReads(pk: string): Promise<void> {
   await store(itemOf(pk, 'large', 400 * KB), itemOf(pk, 'larger', 400 * KB));
   const count = new QueryCommand({ ...queryInput(pk), Select: 'COUNT' });
   await Promise.all(Array.from({ length: 15 }, () => client.send(count)));
@@ -280,7 +277,7 @@ const throttledBy = (reason: string) => ({ name: 'ThrottlingException', throttli
 
 describe('a partition key', () => {
   it('rejects a write beyond 1,000 units per second with ThrottlingException and does not apply it', async () => {
-    await useUpWrites('W1');
+    await exhaustWrites('W1');
 
     const error = await put('W1', 'small').catch((each) => each);
 
@@ -295,7 +292,7 @@ describe('a partition key', () => {
     ['UpdateItem', () => new UpdateItemCommand({ TableName, Key: keyOf('W2', 'large'), UpdateExpression: 'REMOVE v' })],
     ['DeleteItem', () => new DeleteItemCommand({ TableName, Key: keyOf('W2', 'large') })],
   ])('rejects %s beyond 1,000 units per second', async (_, command) => {
-    await useUpWrites('W2');
+    await exhaustWrites('W2');
 
     await expect(client.send(command() as DeleteItemCommand)).rejects.toMatchObject(
       throttledBy('TableWriteKeyRangeThroughputExceeded'),
@@ -304,7 +301,7 @@ describe('a partition key', () => {
   });
 
   it('regains one write unit per millisecond', async () => {
-    await useUpWrites('W3');
+    await exhaustWrites('W3');
 
     clock += 1;
     await put('W3', 'small');
@@ -316,7 +313,7 @@ describe('a partition key', () => {
     await put('W4', 'small');
     clock += 3_600_000;
 
-    await useUpWrites('W4');
+    await exhaustWrites('W4');
 
     await expect(put('W4', 'small')).rejects.toMatchObject(throttledBy('TableWriteKeyRangeThroughputExceeded'));
   });
@@ -340,7 +337,7 @@ describe('a partition key', () => {
   });
 
   it('shares no capacity with other keys, nor between its reads and its writes', async () => {
-    await useUpWrites('W5');
+    await exhaustWrites('W5');
 
     await put('W6', 'small');
     await get('W5', 'small');
@@ -350,7 +347,7 @@ describe('a partition key', () => {
     ['GetItem', () => get('R1', 'large')],
     ['Query', () => query('R1')],
   ])('rejects a %s beyond 3,000 units per second with ThrottlingException', async (_, read) => {
-    await useUpReads('R1');
+    await exhaustReads('R1');
 
     const error = await read().catch((each) => each);
 
@@ -361,7 +358,7 @@ describe('a partition key', () => {
   });
 
   it('admits a read that costs more than is left, then none until the deficit is refilled', async () => {
-    await useUpReads('R2');
+    await exhaustReads('R2');
     clock += 1;
 
     await get('R2', 'large');
@@ -608,7 +605,7 @@ describe('a transaction', () => {
     error.CancellationReasons?.map(({ Code }) => Code);
 
   it('is cancelled with ThrottlingError at the positions that exceed a limit, and not applied', async () => {
-    await useUpWrites('T1');
+    await exhaustWrites('T1');
 
     const error = await transact(putting('T2', '1'), putting('T1', '1'), putting('T3', '1')).catch((each) => each);
 
@@ -638,11 +635,11 @@ describe('a transaction', () => {
     await expect(tooMuch()).rejects.toThrow('[None, ThrottlingError]');
     await expect(tooMuch()).rejects.toThrow('[None, ThrottlingError]');
 
-    await useUpWrites('T5');
+    await exhaustWrites('T5');
   });
 
   it('holds no items when throttled', async () => {
-    await useUpWrites('T6');
+    await exhaustWrites('T6');
     const throttled = transact(putting('T7', '1'), putting('T6', '1')).catch(reasonsOf);
 
     await wait(HOLD_MS / 4);
@@ -652,7 +649,7 @@ describe('a transaction', () => {
   });
 
   it('of reads is cancelled with ThrottlingError in the same way', async () => {
-    await useUpReads('T8');
+    await exhaustReads('T8');
     const read = new TransactGetItemsCommand({
       TransactItems: ['T9', 'T8'].map((pk) => ({ Get: { TableName, Key: keyOf(pk, 'large') } })),
     });
@@ -708,7 +705,7 @@ describe('a batch', () => {
     );
 
   it('returns the keys that it could not read as UnprocessedKeys', async () => {
-    await useUpReads('G1');
+    await exhaustReads('G1');
     await store(itemOf('G2', 'large', 100));
 
     const { Responses, UnprocessedKeys } = await batchGet('G1', 'G2');
@@ -718,7 +715,7 @@ describe('a batch', () => {
   });
 
   it('is rejected with ProvisionedThroughputExceededException when it could read nothing', async () => {
-    await useUpReads('G3');
+    await exhaustReads('G3');
 
     await expect(batchGet('G3')).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
@@ -727,7 +724,7 @@ describe('a batch', () => {
   });
 
   it('returns the items that it could not write as UnprocessedItems', async () => {
-    await useUpWrites('G4');
+    await exhaustWrites('G4');
 
     const { UnprocessedItems } = await batchPut('G4', 'G5');
 
@@ -745,7 +742,7 @@ describe('a batch', () => {
   });
 
   it('is rejected with ProvisionedThroughputExceededException when it could write nothing', async () => {
-    await useUpWrites('G6');
+    await exhaustWrites('G6');
 
     await expect(batchPut('G6')).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',

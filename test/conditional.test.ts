@@ -155,10 +155,14 @@ it('the ETag of a user does not change with the password', async () => {
 it('an unauthorized caller gets 403 and a missing entity 404, whatever If-Match says', async () => {
   const { body, headers } = await makeIntegration();
   await gatehouse.makeUser('nobody');
-  const nobody = await gatehouse.logIn('nobody');
+  const unauthorized = await gatehouse.logIn('nobody');
   const condition = { 'If-Match': '"999"' };
 
-  const forbidden = await gatehouse.call('PUT', '/api/utm-integrations', { token: nobody, body, headers: condition });
+  const forbidden = await gatehouse.call('PUT', '/api/utm-integrations', {
+    token: unauthorized,
+    body,
+    headers: condition,
+  });
   const unknown = await send('PUT', '/api/utm-integrations', { ...body, id: 999_999 }, '"999"');
   const changed = await send('PUT', '/api/utm-integrations', body, '"999"');
 

@@ -9,8 +9,7 @@ import { assemblyOf, synthesizeHere } from './support/stack.ts';
 
 /* Mail with an SES configuration set in the settings, sent by the synthesized stack under its own policies. */
 
-/** The configuration set of each mail that was sent. */
-const sentWith: unknown[] = [];
+const configurationSetsSent: unknown[] = [];
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-configuration-set-'));
 let assembly: string;
 let gatehouse: Gatehouse;
@@ -24,7 +23,7 @@ beforeAll(async () => {
   gatehouse = await startGatehouse({
     assembly,
     intercept(call, make) {
-      if (call.service === 'SES') sentWith.push(call.input.ConfigurationSetName);
+      if (call.service === 'SES') configurationSetsSent.push(call.input.ConfigurationSetName);
       return make();
     },
   });
@@ -51,7 +50,7 @@ describe('a mail', () => {
     await requestReset();
     await gatehouse.makeUser('invited', { password: undefined });
 
-    expect(sentWith).toEqual(['events', 'events']);
+    expect(configurationSetsSent).toEqual(['events', 'events']);
     expect(gatehouse.cloud.deniedCalls).toEqual([]);
   });
 

@@ -13,8 +13,7 @@ import { itemsOf } from './support/items.ts';
 
 const gatehouse = useGatehouse({ breaksData: true });
 
-/** Runs `npm run first-admin` with an operator's credentials. */
-async function firstAdmin(...options: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+async function runFirstAdmin(...options: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const { endpoint, region } = gatehouse.cloud;
   const env = {
     ...process.env,
@@ -49,7 +48,7 @@ describe('the first administrator of a table', () => {
   it('can log in with the printed password', async () => {
     await emptyRoster();
 
-    const { code, stdout, stderr } = await firstAdmin(
+    const { code, stdout, stderr } = await runFirstAdmin(
       ...['--table', gatehouse.cloud.tableName, '--login', 'root', '--email', 'root@example.com'],
     );
     const password = /^Password: (\S{20})$/m.exec(stdout)?.[1];
@@ -107,7 +106,7 @@ describe('the first administrator of a table', () => {
   it('is not created when there is an administrator, and consumes no id', async () => {
     const before = await gatehouse.table.get(sequenceKey('USER'));
 
-    const { code, stdout, stderr } = await firstAdmin(
+    const { code, stdout, stderr } = await runFirstAdmin(
       ...['--table', gatehouse.cloud.tableName, '--login', 'second', '--email', 'second@example.com'],
     );
 

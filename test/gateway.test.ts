@@ -19,7 +19,6 @@ let invoked: string[];
 let errors: string[];
 let gateway: Awaited<ReturnType<typeof startGateway>>;
 
-/** A function that returns its event. */
 const echo: Invoke = async (_, event) => ({
   statusCode: 200,
   headers: { 'Content-Type': 'application/json' },

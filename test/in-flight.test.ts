@@ -10,8 +10,7 @@ const item = (pk: string) => ({ TableName: 'house', Key: { pk: { S: pk }, sk: { 
 const put = (pk: string) => ({ TableName: 'house', Item: { pk: { S: pk }, sk: { S: '1' }, n: { N: '7' } } });
 const transaction = (token: string, ...actions: object[]) => ({ ClientRequestToken: token, TransactItems: actions });
 
-/** The error that the SDK would throw. */
-function errorOf({ status, body }: AwsResponse) {
+function sdkErrorOf({ status, body }: AwsResponse) {
   const { __type, CancellationReasons } = body as { __type?: string; CancellationReasons?: { Code: string }[] };
   return { status, name: __type?.split('#')[1], codes: CancellationReasons?.map(({ Code }) => Code) };
 }
@@ -44,7 +43,7 @@ describe('while a transaction is in progress', () => {
         return OK;
       });
 
-      expect(errorOf(response)).toEqual({
+      expect(sdkErrorOf(response)).toEqual({
         status: 400,
         name: 'TransactionCanceledException',
         codes: ['None', 'TransactionConflict', 'None'],
@@ -69,13 +68,13 @@ describe('while a transaction is in progress', () => {
   ])('a single %s on one of its items fails with TransactionConflictException', async (operation, input) => {
     const response = await pass(operation, input, succeed);
 
-    expect(errorOf(response)).toMatchObject({ status: 400, name: 'TransactionConflictException' });
+    expect(sdkErrorOf(response)).toMatchObject({ status: 400, name: 'TransactionConflictException' });
   });
 
   it('a repeated request token fails with TransactionInProgressException', async () => {
     const response = await pass('TransactWriteItems', transaction('first', { Update: item('B') }), succeed);
 
-    expect(errorOf(response)).toMatchObject({ status: 400, name: 'TransactionInProgressException' });
+    expect(sdkErrorOf(response)).toMatchObject({ status: 400, name: 'TransactionInProgressException' });
   });
 
   it.each([
@@ -112,6 +111,6 @@ it('a transaction holds its items for the configured time', async () => {
   const outcome = await first;
   const afterwards = await pass('UpdateItem', item('A'), succeed);
 
-  expect(errorOf(meanwhile).name).toBe('TransactionConflictException');
+  expect(sdkErrorOf(meanwhile).name).toBe('TransactionConflictException');
   expect([outcome, afterwards]).toEqual([OK, OK]);
 });

@@ -54,8 +54,7 @@ const READ_INTEGRATIONS_ONLY = {
   'read an integration': 200,
 };
 
-/** All integrations and parameters as the API returns them. */
-const everything = () =>
+const readAll = () =>
   Promise.all(LISTS.map(async (path) => (await gatehouse.call('GET', `${path}?size=100`, { token: user })).body));
 
 describe('integrations and their parameters', () => {
@@ -107,7 +106,7 @@ describe('integrations and their parameters', () => {
     const { body: integration } = await gatehouse.call('POST', LISTS[0], { token: user, body: INTEGRATION });
     const own = { ...PARAMETER, integration };
     const { body: parameter } = await gatehouse.call('POST', LISTS[1], { token: user, body: own });
-    const before = await everything();
+    const before = await readAll();
 
     await gatehouse.call('POST', LISTS[0], { token, body: INTEGRATION });
     await gatehouse.call('PUT', LISTS[0], { token, body: { ...integration, active: false } });
@@ -116,7 +115,7 @@ describe('integrations and their parameters', () => {
     await gatehouse.call('PUT', LISTS[1], { token, body: { ...parameter, confValue: 'changed' } });
     await gatehouse.call('DELETE', `${LISTS[1]}/${parameter.id}`, { token });
 
-    expect(await everything()).toEqual(before);
+    expect(await readAll()).toEqual(before);
   });
 
   it('do not reveal their existence to an unauthorized caller: unknown ids return 403, not 404', async () => {
