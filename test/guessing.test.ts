@@ -35,7 +35,7 @@ const intercept: Interceptor = (call, make) => {
   if (functionName && operation === 'UpdateItem' && updateDelayMs > 0) {
     return wait(updateDelayMs).then(() => faults.intercept(call, make));
   }
-  if (by) calls.push(isHash(operation, input) ? 'hash' : operation);
+  if (functionName) calls.push(isHash(operation, input) ? 'hash' : operation);
   if (faultTakeBackOnly && !JSON.stringify(input).includes('if_not_exists(#n')) return make();
   return faults.intercept(call, make);
 };
