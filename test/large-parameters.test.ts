@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
 import { LONG } from './support/long.ts';
 
-/* The parameters of an integration go with it in one transaction, which DynamoDB must be able to make. */
+/* An integration is deleted with all its parameters in one transaction, which must stay within DynamoDB's limits. */
 
-const LIMIT = 192 * 1024;
+const LIMIT_BYTES = 192 * 1024;
 
 let gatehouse: Gatehouse;
 let token: string;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => gatehouse.stop());
 
 const call = (method: string, path: string, body?: unknown) => gatehouse.call(method, path, { token, body });
-const stored = async (id: number) => (await call('GET', `/api/utm-integrations/${id}`)).status;
+const statusOf = async (id: number) => (await call('GET', `/api/utm-integrations/${id}`)).status;
 
 async function makeIntegration(): Promise<{ id: number }> {
   const body = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
@@ -31,36 +31,36 @@ const create = (integration: object, confName: string, bytes: number, confDescri
     confDescription,
   });
 
-/** As many parameters of so many bytes as can be attached, and the answer to the one that cannot. */
+/** Adds parameters of this size until one is rejected. */
 async function fill(integration: object, bytes: number) {
   for (let count = 0; ; count++) {
-    const answer = await create(integration, 'name', bytes);
-    if (answer.status !== 201) return { count, answer };
+    const response = await create(integration, 'name', bytes);
+    if (response.status !== 201) return { count, rejection: response };
   }
 }
 
 describe('the parameters of an integration', () => {
   type Case = [name: string, bytes: number, count: number, message: string];
   it.each<Case>([
-    // As many as there can be: 90 small ones are in parameters.test.ts.
-    ...(LONG ? [['as many', LIMIT / 90 - 4, 90, 'error.toomanyparameters'] as Case] : []),
-    ['as large', 16_384, 11, 'error.parameterstoolarge'],
-  ])('can be listed and deleted with it: %s as can be', { timeout: 120_000 }, async (_, bytes, count, message) => {
+    // parameters.test.ts covers 90 small ones.
+    ...(LONG ? [['the largest number of them', LIMIT_BYTES / 90 - 4, 90, 'error.toomanyparameters'] as Case] : []),
+    ['the largest of them', 16_384, 11, 'error.parameterstoolarge'],
+  ])('can be listed, and are deleted with it: %s', { timeout: 120_000 }, async (_, bytes, count, message) => {
     const integration = await makeIntegration();
 
     const filled = await fill(integration, Math.floor(bytes));
     const list = await call('GET', `/api/utm-integration-confs?integrationId.equals=${integration.id}&size=100`);
     const deleted = await call('DELETE', `/api/utm-integrations/${integration.id}`);
 
-    expect([filled.count, filled.answer.status, filled.answer.body.message]).toEqual([count, 400, message]);
+    expect([filled.count, filled.rejection.status, filled.rejection.body.message]).toEqual([count, 400, message]);
     expect([list.status, list.body.length]).toEqual([200, count]);
-    expect([deleted.status, await stored(integration.id)]).toEqual([200, 404]);
+    expect([deleted.status, await statusOf(integration.id)]).toEqual([200, 404]);
   });
 
-  it('count by the bytes of their names, values and descriptions, to the last one', async () => {
+  it('are limited by the total bytes of their names, values and descriptions', async () => {
     const integration = await makeIntegration();
     for (let n = 0; n < 11; n++) await create(integration, 'name', 16_384);
-    const left = LIMIT - 11 * (16_384 + 4);
+    const left = LIMIT_BYTES - 11 * (16_384 + 4);
 
     const tooLarge = await create(integration, 'é', left - 2 - 1, 'de');
     const fits = await create(integration, 'é', left - 2 - 2, 'de');
@@ -70,13 +70,13 @@ describe('the parameters of an integration', () => {
     expect(oneMore.headers['x-gatehouseapp-error']).toBe('error.parameterstoolarge');
   });
 
-  it('make room when one of them goes or becomes smaller, and take it when one becomes larger', async () => {
+  it('free space when one is deleted or shrinks, and use it when one grows', async () => {
     const integration = await makeIntegration();
     const [first, second] = [await create(integration, 'name', 16_384), await create(integration, 'name', 16_384)];
     await fill(integration, 16_384);
     const change = (parameter: object, confValue: string) =>
       call('PUT', '/api/utm-integration-confs', { ...parameter, confValue });
-    const room = LIMIT - 11 * (16_384 + 4);
+    const room = LIMIT_BYTES - 11 * (16_384 + 4);
 
     const removed = await call('DELETE', `/api/utm-integration-confs/${first.body.id}`);
     const smaller = await change(second.body, 'x');

@@ -5,17 +5,17 @@ import { entityKey } from '../lib/table/keys.ts';
 import { changeTotal, claim } from '../lib/table/write.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
-/* Lambda freezes what goes on after the answer, and thaws it inside of the next request. */
+/* Lambda freezes work that outlives the response and resumes it during the next request. */
 
 const gatehouse = useGatehouse({ breaksData: true });
 
-describe('work side by side', () => {
+describe('settleAll', () => {
   const later = (milliseconds: number, outcome: string | Error) =>
     new Promise<string>((resolve, reject) =>
       setTimeout(() => (outcome instanceof Error ? reject(outcome) : resolve(outcome)), milliseconds),
     );
 
-  it('is all over when one part has failed', async () => {
+  it('waits for every promise before it rejects', async () => {
     let over = false;
     const slow = later(30, 'slow').finally(() => {
       over = true;
@@ -26,18 +26,18 @@ describe('work side by side', () => {
     expect(over).toBe(true);
   });
 
-  it('fails as the first in order, and not as the quickest', async () => {
+  it('rejects with the first error in order, not in time', async () => {
     const both = settleAll([later(20, new Error('first')), later(1, new Error('second'))]);
 
     await expect(both).rejects.toThrow('first');
   });
 
-  it('answers what each part has answered', async () => {
+  it('resolves with the results in order', async () => {
     expect(await settleAll([later(5, 'a'), Promise.resolve(7)])).toEqual(['a', 7]);
   });
 });
 
-it('a caller who is refused leaves no read of a long list behind', async () => {
+it('no read of a long list outlives the rejection of its caller', async () => {
   const user = await gatehouse.makeUser('former', { authorities: ['ROLE_USER'] });
   const token = await gatehouse.logIn('former');
   const value = Buffer.alloc(300_000);

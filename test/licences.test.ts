@@ -8,14 +8,14 @@ interface Package {
   readonly optional?: true;
 }
 
-/** Those that ask for nothing but their own text. */
+/** Licences that require no more than keeping their notice. */
 const PERMISSIVE = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT'];
 
-it('all that is deployed comes under a licence that lets it be', () => {
+it('every deployed package has a permissive licence', () => {
   const lock = readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8');
   const packages: [string, Package][] = Object.entries(JSON.parse(lock).packages);
 
-  // What is optional here is the engine and Node itself, for work on this machine.
+  // The optional packages are the DynamoDB engine and Node itself, for local use only.
   const deployed = packages.filter(([path, { dev, optional }]) => path !== '' && !dev && !optional);
 
   expect(deployed.map(([path]) => path)).toContain('node_modules/@middy/core');

@@ -3,7 +3,7 @@ import { fillUsers } from './support/fill-users.ts';
 import { type Gatehouse, startGatehouse } from './support/gatehouse.ts';
 
 /*
- * What a list costs by the number of users. The sizes of docs/list-costs.md take minutes:
+ * Measures the cost of a list as the number of users grows. The sizes in docs/list-costs.md take minutes:
  *
  *   LIST_SIZES=100,10000,100000 npx vitest run test/list-costs.test.ts
  */
@@ -12,7 +12,7 @@ const SIZES = (process.env.LIST_SIZES ?? '100,1000').split(',').map(Number);
 
 interface Cost {
   calls: number;
-  /** Read capacity units; a single item of up to 4 KB is one. */
+  /** Read capacity units; reading one item of up to 4 KB consumes one. */
   units: number;
 }
 let cost: Cost = { calls: 0, units: 0 };
@@ -20,12 +20,12 @@ let cost: Cost = { calls: 0, units: 0 };
 const gatehouse: Gatehouse = await startGatehouse({
   breaksData: true,
   async intercept({ functionName, operation }, make) {
-    const answer = await make();
+    const response = await make();
     if (functionName === 'GET /api/users' && (operation === 'GetItem' || operation === 'Query')) {
-      const consumed = operation === 'Query' ? JSON.parse(String(answer.body)).ConsumedCapacity?.CapacityUnits : 1;
+      const consumed = operation === 'Query' ? JSON.parse(String(response.body)).ConsumedCapacity?.CapacityUnits : 1;
       cost = { calls: cost.calls + 1, units: cost.units + Number(consumed ?? 0) };
     }
-    return answer;
+    return response;
   },
 });
 afterAll(() => gatehouse.stop());
@@ -45,8 +45,8 @@ describe('the cost of a list', () => {
 
   it.each(SIZES)('is measured for %i users', { timeout: 600_000 }, async (size) => {
     await fillUsers(gatehouse, size);
-    const note = (what: string, { status, calls, units }: Cost & { status: number }) => {
-      table[what] = { ...table[what], [size]: status === 200 ? `${calls} calls, ${units} units` : 'refused' };
+    const note = (request: string, { status, calls, units }: Cost & { status: number }) => {
+      table[request] = { ...table[request], [size]: status === 200 ? `${calls} calls, ${units} units` : 'rejected' };
     };
 
     const page0 = await measure('/api/users');
@@ -63,14 +63,14 @@ describe('the cost of a list', () => {
     expect([page0.status, cursor.status]).toEqual([200, 200]);
   });
 
-  it('does not grow with the number of users for the first page, or after a cursor', () => {
+  it('does not grow with the number of users, for the first page and for a page after a cursor', () => {
     if (process.env.LIST_SIZES) console.table(table);
 
     expect(first[0]?.calls).toBe(2);
     for (const costs of [first, afterCursor]) {
       for (const each of costs) {
         expect(each.calls).toBe(costs[0]?.calls);
-        // The items of 100,000 are a digit or two longer than those of 100.
+        // Ids have a few more digits in a table of 100,000 users than in one of 100.
         expect(Math.abs(each.units - (costs[0]?.units ?? 0))).toBeLessThanOrEqual(1);
       }
     }

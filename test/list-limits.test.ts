@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { useGatehouse } from './support/gatehouse.ts';
 
 /*
- * What a list answers that would read too much. The table pretends to be long: to fill it would take minutes, which
- * test/long-lists.test.ts takes.
+ * Responses to lists that would read too much. An interceptor makes the table look long, because filling it takes
+ * minutes; test/long-lists.test.ts does that.
  */
 
 type Attributes = Record<string, { S?: string; N?: string }>;
@@ -12,23 +12,23 @@ const gatehouse = useGatehouse({
   async intercept({ operation, input, functionName }, make) {
     const pk = (input.ExpressionAttributeValues as Attributes | undefined)?.[':pk']?.S ?? '';
     if (/^AUDIT#\d/.test(pk)) return { status: 200, body: { Items: entries(pk, Number(input.Limit)) } };
-    const answer = await make();
-    const body = answer.body as Record<string, unknown>;
-    if (!functionName?.startsWith('GET')) return answer;
+    const response = await make();
+    const body = response.body as Record<string, unknown>;
+    if (!by?.startsWith('GET')) return response;
     if (operation === 'GetItem' && (input.Key as Attributes).pk?.S === 'TOTAL') {
-      return { ...answer, body: { ...body, Item: { ...(body.Item as object), n: { N: '50000' } } } };
+      return { ...response, body: { ...body, Item: { ...(body.Item as object), n: { N: '50000' } } } };
     }
     const isLong = operation === 'Query' && pk !== 'JWKS' && (pk !== 'AUDIT#PERMANENT' || manyPermanent);
-    if (!isLong) return answer;
-    // As after 20 MB, and more would follow.
+    if (!isLong) return response;
+    // 5,000 units are 20 MB, and LastEvaluatedKey says that more follows.
     const LastEvaluatedKey = { pk: { S: pk }, sk: { S: '1' } };
-    return { ...answer, body: { ...body, ConsumedCapacity: { CapacityUnits: 5000 }, LastEvaluatedKey } };
+    return { ...response, body: { ...body, ConsumedCapacity: { CapacityUnits: 5000 }, LastEvaluatedKey } };
   },
 });
 
 let manyPermanent = false;
 let entry = 0;
-/** As many audit entries of a month as were asked for. */
+/** A month's partition filled with the requested number of audit entries. */
 function entries(pk: string, count: number) {
   return Array.from({ length: count }, () => ({ pk: { S: pk }, sk: { S: `${++entry}` }, actor: { S: 'somebody' } }));
 }
@@ -43,7 +43,7 @@ const NO_FILTERS = 'leave out all filters, and sort by id';
 const NEXT = 'follow the links to the next page, from the first page of sort=id,asc or of sort=id,desc';
 const TIME = 'narrow the time by time.greaterThan and time.lessThan';
 
-describe('a list that would read too much is refused with advice that helps', () => {
+describe('a list that would read too much', () => {
   it.each([
     ['/api/users?page=1000', [NEXT]],
     ['/api/utm-integrations?page=1000&sort=id,desc', [NEXT]],
@@ -58,7 +58,7 @@ describe('a list that would read too much is refused with advice that helps', ()
     ['/api/audits?actor.equals=nobody', [TIME]],
     ['/api/audits?page=600', [TIME]],
     ['/api/audits?size=1', [TIME], true],
-  ])('%s: %j', async (path, advice, permanent = false) => {
+  ])('is rejected with 400 and specific advice: %s: %j', async (path, advice, permanent = false) => {
     manyPermanent = permanent;
     const { status, body } = await gatehouse.call('GET', path, { token });
 

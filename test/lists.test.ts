@@ -21,7 +21,7 @@ async function make(path: string, body: object) {
   return made;
 }
 
-/** The pages that an answer names, in its order; clients split the header at commas. */
+/** The links of a response in order. Split at commas, as clients do. */
 function linksOf({ headers }: Received): [relation: string, target: URL][] {
   return (headers.link ?? '').split(',').map((link) => {
     const [, target = '', relation = ''] = /^<(.+)>; rel="(.+)"$/.exec(link) ?? [];
@@ -39,7 +39,7 @@ const integration = { name: 'Syslog', shortName: 'sys log', integrationType: 'CO
 const parameterOf = (owner: { id: number }) => ({ integration: owner, confName: 'port', confValue: '514' });
 const user = (login: string) => ({ login, email: `${login}@example.com` });
 
-/** 46 users with much in common, 40 integrations (two full pages), and 105 parameters made in another order than that of their ids. */
+/** 46 similar users, 40 integrations (two full pages) and 105 parameters whose ids do not follow the order of creation. */
 async function fill() {
   const FIRST_NAMES = ['Ada', 'bob', undefined, 'Čeněk', ''];
   for (let n = 1; n <= 43; n++) {
@@ -47,7 +47,7 @@ async function fill() {
     const fields = { firstName, lastName, langKey: n % 2 ? 'en' : 'de', activated: n % 3 > 0 };
     await make(USERS, { ...user(`member${(n * 17) % 43}`), ...fields });
   }
-  // Someone else changes one of the first users, so that neither audit field follows the ids.
+  // Another administrator changes an early user, so that neither audit field is in id order.
   await gatehouse.makeUser('deputy', { authorities: ['ROLE_ADMIN'] });
   const { body: early } = await get(`${USERS}/user`);
   await gatehouse.call('PUT', USERS, { token: await gatehouse.logIn('deputy'), body: early });
@@ -59,7 +59,7 @@ async function fill() {
 }
 
 describe('an empty list', () => {
-  it.each([INTEGRATIONS, PARAMETERS])('%s has one page, which is the first and the last', async (path) => {
+  it.each([INTEGRATIONS, PARAMETERS])('%s links one page as both first and last', async (path) => {
     const list = await get(path);
 
     expect(list.body).toEqual([]);
@@ -83,7 +83,7 @@ describe('a list', () => {
       last = Math.ceil(ids.length / 20) - 1;
     });
 
-    it('is a bare array of 20 in the order of ids, with the total of all', async () => {
+    it('is a bare array of the first 20 by id, with the total in X-Total-Count', async () => {
       const list = await get(path);
 
       expect(idsOf(list)).toEqual(ids.slice(0, 20));
@@ -96,7 +96,7 @@ describe('a list', () => {
       [1, 20],
       [4, 6],
       [9e14, 2000],
-    ])('has on page %i of %i what comes there, in either direction', async (page, size) => {
+    ])('returns the right entities on page %i of size %i in both directions', async (page, size) => {
       const from = page * Math.min(size, largest);
       const to = from + Math.min(size, largest);
 
@@ -108,7 +108,7 @@ describe('a list', () => {
       expect([totalOf(ascending), totalOf(descending)]).toEqual([ids.length, ids.length]);
     });
 
-    it('shows every entity once to who follows the links', async () => {
+    it('returns every entity once when a client follows the next links', async () => {
       const seen: number[] = [];
       let next: URL | undefined = new URL(`http://gatehouse${path}?size=8`);
 
@@ -121,7 +121,7 @@ describe('a list', () => {
       expect(seen).toEqual(ids);
     });
 
-    it('links the pages that there are', async () => {
+    it('links only pages that exist', async () => {
       const [first, second, final, beyond] = await Promise.all(
         [0, 1, last, last + 5].map((page) => get(`${path}?page=${page}`)),
       );
@@ -132,7 +132,7 @@ describe('a list', () => {
       if (last > 1) expect(pagesOf(second as Received)).toEqual(['next 2', 'prev 0', `last ${last}`, 'first 0']);
     });
 
-    it('repeats sort and filters in the links, no parameter that the list ignores, and no comma', async () => {
+    it('repeats sort and filters in its links, without ignored parameters and without commas', async () => {
       const filters = 'id.notIn=9001%2C9002&id.notIn=9003&id.nonsense=1';
       const list = await get(`${path}?cacheBuster=1%2C2&sort=id,desc&page=1&size=8&sort=id,asc&sort=&${filters}`);
 
@@ -153,21 +153,21 @@ describe('a list', () => {
       'page=99999999999999999999&size=99999999999999999999',
       'page=%FF&size=%FF',
       'sort=',
-    ])('takes %s for the defaults', async (query) => {
+    ])('uses the defaults for %s', async (query) => {
       const list = await get(`${path}?${query}`);
 
       expect(list.status).toBe(200);
       expect(idsOf(list)).toEqual(ids.slice(0, 20));
     });
 
-    it(`has at most ${largest} on a page`, async () => {
+    it(`returns at most ${largest} entities on a page`, async () => {
       const list = await get(`${path}?size=${largest + 1}`);
 
       expect(list.body).toHaveLength(Math.min(largest, ids.length));
       expect(linksOf(list).map(([, { searchParams }]) => searchParams.get('size'))).toContain(String(largest));
     });
 
-    it.each(['password', 'confValue', '__proto__'])('cannot be sorted by %s', async (field) => {
+    it.each(['password', 'confValue', '__proto__'])('rejects sorting by %s with 400', async (field) => {
       const { status, body } = await get(`${path}?sort=id,asc&sort=${field},desc`);
 
       expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.validation' });
@@ -183,7 +183,7 @@ describe('a list', () => {
       async () => make(PARAMETERS, parameterOf((await get(INTEGRATIONS)).body[0])),
       ({ id }: { id: number }) => `${PARAMETERS}/${id}`,
     ],
-  ])('%s counts at once what is made and what is deleted', async (path, makeOne, pathOf) => {
+  ])('%s counts creations and deletions immediately', async (path, makeOne, pathOf) => {
     const before = totalOf(await get(path));
 
     const made = await makeOne();
@@ -194,7 +194,7 @@ describe('a list', () => {
     expect([more, end]).toEqual([before + 1, before]);
   });
 
-  it('of parameters gets shorter by all that went with their integration', async () => {
+  it('of parameters no longer counts those that were deleted with their integration', async () => {
     const before = totalOf(await get(PARAMETERS));
     const owner = await make(INTEGRATIONS, integration);
     for (let n = 0; n < 3; n++) await make(PARAMETERS, parameterOf(owner));
@@ -205,12 +205,12 @@ describe('a list', () => {
   });
 
   describe('with a long query', () => {
-    // Each `(` takes three bytes in a link.
+    // Percent-encoded, each `(` takes three bytes in a link.
     const filter = (characters: number) => `login.notIn=${'('.repeat(characters)}`;
     const bytesOf = ({ headers }: Received) => Buffer.byteLength(headers.link ?? '');
     const relationsOf = (list: Received) => linksOf(list).map(([relation]) => relation);
 
-    it('can be read by the fetch of Node, which refuses more than 16 KB of headers', async () => {
+    it('is readable by fetch in Node, which rejects more than 16 KB of headers', async () => {
       const headers = { Authorization: `Bearer ${token}` };
       const url = `${gatehouse.cloud.url}${USERS}?size=8&page=1`;
 
@@ -227,14 +227,14 @@ describe('a list', () => {
       [800, ['next', 'prev', 'last']],
       [1200, ['next', 'prev']],
       [2600, ['next']],
-    ])('of %i encoded characters has the links that fit into 8 KB: %j', async (characters, relations) => {
+    ])('of %i encoded characters has only the links that fit into 8 KB: %j', async (characters, relations) => {
       const list = await get(`${USERS}?page=1&size=8&${filter(characters)}`);
 
       expect(relationsOf(list)).toEqual(relations);
       expect(bytesOf(list)).toBeLessThanOrEqual(8000);
     });
 
-    it('follows next to the end of the list', async () => {
+    it('is linked page by page to its end', async () => {
       const seen: number[] = [];
       let next: URL | undefined = new URL(`http://gatehouse${USERS}?size=8&${filter(2600)}`);
 
@@ -247,18 +247,18 @@ describe('a list', () => {
       expect(seen).toEqual(await storedIds('USER'));
     });
 
-    it('too long for a link to the next page is refused by the name of its longest parameter', async () => {
-      const refused = await get(`${USERS}?size=8&email.contains=e&${filter(2700)}`);
+    it('is rejected with 400, naming its longest parameter, when the link to the next page would not fit', async () => {
+      const rejected = await get(`${USERS}?size=8&email.contains=e&${filter(2700)}`);
       const onePage = await get(`${USERS}?size=2000&${filter(2700)}`);
 
-      expect([refused.status, refused.body.message]).toEqual([400, 'error.validation']);
-      expect(refused.body.fieldErrors).toMatchObject([{ field: 'login.notIn', message: 'Size' }]);
+      expect([rejected.status, rejected.body.message]).toEqual([400, 'error.validation']);
+      expect(rejected.body.fieldErrors).toMatchObject([{ field: 'login.notIn', message: 'Size' }]);
       expect([onePage.status, onePage.headers.link]).toEqual([200, undefined]);
       expect(idsOf(onePage)).toEqual(await storedIds('USER'));
     });
   });
 
-  describe('of users can be sorted', () => {
+  describe('of users', () => {
     const FIELDS = ['login', 'firstName', 'lastName', 'email', 'activated', 'langKey'];
     const AUDIT = ['createdBy', 'createdDate', 'lastModifiedBy', 'lastModifiedDate'];
 
@@ -267,7 +267,7 @@ describe('a list', () => {
         [field, 'asc'],
         [field, 'desc'],
       ]),
-    )('by %s %s, what is absent last, ties by id', async (field, direction) => {
+    )('is sorted by %s %s, with null last and ties broken by id', async (field, direction) => {
       const { body } = await get(`${USERS}?size=2000&sort=${field},${direction}`);
 
       const values = body.map((entry: Record<string, unknown>) => entry[field as string]);
@@ -282,7 +282,7 @@ describe('a list', () => {
       }
     });
 
-    it('by one field after the other', async () => {
+    it('is sorted by several fields in turn', async () => {
       const { body } = await get(`${USERS}?size=2000&sort=langKey,desc&sort=activated&sort=id,desc`);
 
       const seen: string[] = body.map(
@@ -293,7 +293,7 @@ describe('a list', () => {
       expect(new Set(seen.map((key) => key.slice(0, 3))).size).toBe(4);
     });
 
-    it('and paged', async () => {
+    it('is paged in sorted order', async () => {
       const whole = await get(`${USERS}?size=2000&sort=lastName,desc`);
 
       const pages = await Promise.all([0, 1, 2, 3].map((page) => get(`${USERS}?page=${page}&sort=lastName,desc`)));
