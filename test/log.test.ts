@@ -6,22 +6,21 @@ const gatehouse = useGatehouse();
 
 const PASSWORD = 'pa55word-of-keeper';
 const VALUE = 'value-of-parameter';
-/** All that must not be in the log. */
+/** Values that must never be logged. */
 const secrets: string[] = [PASSWORD, 'wrong-pa55word', 'next-pa55word', VALUE, 'next-value', 'broken-json'];
 const personal: string[] = ['keeper@example.com', 'Ada Lovelace', 'api key of the gate'];
 const requests: string[] = [];
-/** Whose requests are made. */
 let keeperId: number;
 let adminId: number;
 
-/** As a client calls; the answer's request id tells when its line has come. */
+/** Calls as a client would, and notes the request id, by which the test waits for the log line. */
 async function call(method: string, path: string, sent: { token?: string; body?: unknown } = {}) {
-  const answer = await gatehouse.call(method, path, sent);
-  requests.push(`${answer.headers['apigw-requestid']} ${answer.status}`);
-  return answer;
+  const response = await gatehouse.call(method, path, sent);
+  requests.push(`${response.headers['apigw-requestid']} ${response.status}`);
+  return response;
 }
 
-/** The stored hash, and the last part of it. */
+/** The stored hash in PHC format, and its digest alone. */
 async function hashesOf(id: number): Promise<string[]> {
   const hash = String((await gatehouse.table.get(entityKey('USER', id)))?.passwordHash);
   return [hash, hash.slice(hash.lastIndexOf('$') + 1)];
@@ -68,19 +67,19 @@ beforeAll(async () => {
   });
 });
 
-it('has no password, token, parameter value or hash in it', () => {
+it('the log contains no password, token, parameter value or hash', () => {
   const log = gatehouse.lines.join('\n');
 
   expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
 });
 
-it('has no names and addresses in it', () => {
+it('the log contains no names or e-mail addresses', () => {
   const log = gatehouse.lines.join('\n');
 
   expect(personal.filter((text) => log.includes(text))).toEqual([]);
 });
 
-it('has one line for each request, with what it may have and no more', () => {
+it('the log has one line per request, with the allowed fields only', () => {
   const entries = gatehouse.lines.map((line) => JSON.parse(line));
 
   const logged = requests.map((request) => entries.filter(({ requestId }) => request.startsWith(requestId)));
@@ -90,7 +89,7 @@ it('has one line for each request, with what it may have and no more', () => {
   expect(entries.flatMap((entry) => Object.keys(entry).filter((key) => !allowed.includes(key)))).toEqual([]);
 });
 
-it('has the route, status, caller and failure of each request, and the time that it took', () => {
+it('a log line has the route, status, caller, failure and duration of its request', () => {
   const byKeeper = { callerId: keeperId };
   const byAdmin = { callerId: adminId };
   const authenticate = { route: 'POST /api/authenticate' };
@@ -121,6 +120,6 @@ it('has the route, status, caller and failure of each request, and the time that
     expect(milliseconds).toBeGreaterThanOrEqual(0);
     expect(milliseconds).toBeLessThan(10_000);
   }
-  // A password takes a while to hash.
+  // The first request hashes a password, which takes longer than this.
   expect(lines[0].milliseconds).toBeGreaterThan(5);
 });

@@ -11,7 +11,7 @@ import { LONG } from './support/long.ts';
 
 const idOf = ({ id }: Item) => ({ id: Number(id) });
 
-/** A table of so many entities that only lists, and writes down what it was asked. */
+/** A read-only table of this many users that records the ranges it is asked for. */
 function listOf(total: number) {
   const reads: Range[] = [];
   const all = Array.from({ length: total }, (_, n): Item => ({ ...entityKey('USER', n + 1), id: n + 1 }));
@@ -31,14 +31,14 @@ function listOf(total: number) {
   return { reads, read };
 }
 
-describe('a page in the order of ids', () => {
+describe('a page in id order', () => {
   it.each([
     ['the first page', 0, 'asc', { backwards: false, limit: 11 }],
     ['the last page, which is not full', 9, 'asc', { backwards: true, limit: 5 }],
-    ['a page before the middle', 3, 'asc', { backwards: false, limit: 40 }],
-    ['a page behind the middle', 6, 'asc', { backwards: true, limit: 35 }],
-    ['the first page against the order', 0, 'desc', { backwards: true, limit: 11 }],
-    ['the last page against the order', 9, 'desc', { backwards: false, limit: 5 }],
+    ['a page in the first half', 3, 'asc', { backwards: false, limit: 40 }],
+    ['a page in the second half', 6, 'asc', { backwards: true, limit: 35 }],
+    ['the first page, descending', 0, 'desc', { backwards: true, limit: 11 }],
+    ['the last page, descending', 9, 'desc', { backwards: false, limit: 5 }],
   ] as const)('is read from the nearer end: %s', async (_, page, direction, range) => {
     const { reads, read } = listOf(95);
 
@@ -48,7 +48,7 @@ describe('a page in the order of ids', () => {
     expect(reads).toMatchObject([range]);
   });
 
-  it('behind the end is not read at all', async () => {
+  it('past the end of the list causes no read', async () => {
     const { reads, read } = listOf(40);
 
     const entities = await read(2, 20, 'asc');
@@ -57,7 +57,7 @@ describe('a page in the order of ids', () => {
     expect(reads).toEqual([]);
   });
 
-  it('is the same part of the whole, from whichever end it is read', () =>
+  it('has the same entities whichever end it is read from', () =>
     fc.assert(
       fc.asyncProperty(
         fc.nat(60),
@@ -74,7 +74,7 @@ describe('a page in the order of ids', () => {
       ),
     ));
 
-  it('is refused before it is read, when more than 10,000 entities lie before it from either end', async () => {
+  it('is rejected without a read when more than 10,000 entities precede it from either end', async () => {
     const unreachable = new DynamoDBClient({ endpoint: 'http://127.0.0.1:1', region: 'none' });
     const table: Table = { ...openTable('none', unreachable), total: async () => 22_001 };
 
@@ -85,10 +85,10 @@ describe('a page in the order of ids', () => {
   });
 });
 
-// 10,000 users are not made in no time; the tests above have them in a table that needs none.
+// Writing 10,000 users takes too long for every run; the tests above only pretend to have them.
 if (LONG) {
-  describe('a list that is too much', () => {
-    // One of its own: nobody waits until so much is gone again.
+  describe('a list that is too long', () => {
+    // An instance of its own, because clearing a shared table of this many items would hold up the next file.
     let gatehouse: Gatehouse;
     let token: string;
     beforeAll(async () => {
@@ -98,7 +98,7 @@ if (LONG) {
     afterAll(() => gatehouse.stop());
     const get = (path: string) => gatehouse.call('GET', path, { token });
 
-    /** More entities like the last one, straight into the table. */
+    /** Writes copies of the last entity straight into the table. */
     async function copy(kind: Kind, count: number, changes: object = {}, atOnce = 99) {
       const [original] = await gatehouse.table.query(kind, { backwards: true, limit: 1 });
       const ids = Array.from({ length: count }, (_, n) => Number(original?.id) + 1 + n);
@@ -110,7 +110,7 @@ if (LONG) {
       }
     }
 
-    it('is refused in an order that would read more than 10,000 entities', async () => {
+    it('is rejected when its sort order would read more than 10,000 entities', async () => {
       await gatehouse.makeUser('one-too-many');
       await copy('USER', 10_001 - (await gatehouse.table.total('USER')));
 
@@ -130,7 +130,7 @@ if (LONG) {
       expect([sortedAgain.status, sortedAgain.headers['x-total-count']]).toEqual([200, '10000']);
     }, 60_000);
 
-    it('is refused when it would read more than 16 MB, and so is a page of more than 5 MB', async () => {
+    it('is rejected when it would read more than 16 MB or return a page of more than 5 MB', async () => {
       await gatehouse.call('POST', '/api/utm-integrations', {
         token,
         body: { name: 'Large', shortName: 'large', integrationType: 'API' },

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.gatehouse.stop());
 
-it('whatever is asked in whatever order, answers, lists and table are as the contract says', {
+it('responses, lists and table match the model for random sequences of operations', {
   timeout: 120_000,
 }, async () => {
   const found = await runSequences(bench, { seed, runs: LONG ? 12 : 2 });
@@ -21,7 +21,7 @@ it('whatever is asked in whatever order, answers, lists and table are as the con
 
 const pairs = LONG ? PAIRS : ENDING_PAIRS;
 it.each(LONG ? [2, 5] : [2])(
-  `${pairs.length} pairs of what can happen to %i administrators, at the same moment`,
+  `the outcome of ${pairs.length} concurrent pairs of changes to %i administrators is linearizable`,
   { timeout: 120_000 },
   async (administrators) => {
     const found = await runPairs(bench, { seed, rounds: 1, administrators, pairs });
