@@ -7,7 +7,7 @@ import { put } from '../lib/table/write.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 import { LONG } from './support/long.ts';
 
-/* Mail that nobody has asked for, or too many have: notices of changed addresses and passwords, and the limit of all mail. */
+/* Notices of changed e-mail addresses and passwords, and the limit on mail per account. */
 
 const faults = openFaults();
 const gatehouse = useGatehouse({ intercept: faults.intercept });
@@ -21,10 +21,10 @@ const subjectsTo = (address: string) => mailsTo(address).map(({ subject }) => su
 const setAddress = (token: string, email: string) => gatehouse.call('POST', '/api/account', { token, body: { email } });
 const setPassword = (token: string, currentPassword: string, newPassword: string) =>
   gatehouse.call('POST', '/api/account/change-password', { token, body: { currentPassword, newPassword } });
-const ask = (email: string) => gatehouse.call('POST', INIT, { body: { email } });
+const requestReset = (email: string) => gatehouse.call('POST', INIT, { body: { email } });
 
-describe('a new address', () => {
-  it('is told to the former one, and to nobody else, when users set their own', async () => {
+describe('the notice of a new e-mail address', () => {
+  it('goes only to the previous address when users change their own', async () => {
     await gatehouse.makeUser('mover');
     const token = await gatehouse.logIn('mover');
 
@@ -37,7 +37,7 @@ describe('a new address', () => {
     expect(mailsTo('moved@example.com')).toEqual([]);
   });
 
-  it('is told to the former one in the language of the user when an administrator sets it', async () => {
+  it('goes to the previous address in its language when an administrator changes it', async () => {
     const user = await gatehouse.makeUser('umzug', { langKey: 'de' });
     const token = await gatehouse.logIn('admin');
 
@@ -49,11 +49,11 @@ describe('a new address', () => {
     expect(subjectsTo('umzug@example.com')).toEqual(['Ihre E-Mail-Adresse wurde geändert']);
   });
 
-  it('is not told where there is none: other changes, a taken address, a stale If-Match', async () => {
+  it('is not sent when the address stays the same, is taken, or the If-Match is stale', async () => {
     const user = await gatehouse.makeUser('settled');
     const [token, admin] = [await gatehouse.logIn('settled'), await gatehouse.logIn('admin')];
 
-    const answers = [
+    const responses = [
       await gatehouse.call('POST', '/api/account', { token, body: { firstName: 'New', email: user.email } }),
       await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, lastName: 'New' } }),
       await setAddress(token, 'admin@example.com'),
@@ -64,13 +64,13 @@ describe('a new address', () => {
       }),
     ];
 
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 400, 412]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 400, 412]);
     expect(mailsTo('settled@example.com')).toEqual([]);
   });
 });
 
-describe('a new password', () => {
-  it('is told to the user who has set it, and to nobody whose current password was wrong', async () => {
+describe('the notice of a new password', () => {
+  it('goes to the user who changed it, and is not sent when the current password was wrong', async () => {
     await gatehouse.makeUser('changer');
     const token = await gatehouse.logIn('changer');
 
@@ -82,9 +82,9 @@ describe('a new password', () => {
     expect(subjectsTo('changer@example.com')).toEqual(['Your password was changed']);
   });
 
-  it('is told when it was set by a mailed key', async () => {
+  it('is sent when the password was set with a mailed key', async () => {
     await gatehouse.makeUser('keyed', { langKey: 'de' });
-    await ask('keyed@example.com');
+    await requestReset('keyed@example.com');
 
     const body = { key: gatehouse.keyMailedTo('keyed@example.com'), newPassword: 'fresh' };
     const { status } = await gatehouse.call('POST', FINISH, { body });
@@ -94,20 +94,20 @@ describe('a new password', () => {
   });
 });
 
-describe('a notice that SES does not take', () => {
+describe('a notice that SES does not accept', () => {
   it.each([
     ['refused', 'throttle'],
     ['lost', 'error-before'],
     ['late', 'slow'],
-  ] as const)('does not stand in the way of the change: %s', { timeout: 30_000 }, async (name, fault) => {
+  ] as const)('does not prevent the change: %s', { timeout: 30_000 }, async (name, fault) => {
     const login = `unheard-${name}`;
     await gatehouse.makeUser(login);
     const token = await gatehouse.logIn(login);
     faults.inject([{ service: 'SES', fault }]);
 
-    const answers = [await setAddress(token, `${name}@example.com`), await setPassword(token, login, 'fresh')];
+    const responses = [await setAddress(token, `${name}@example.com`), await setPassword(token, login, 'fresh')];
 
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
     expect(gatehouse.lines.filter((line) => line.includes('noticeNotSent')).length).toBeGreaterThan(0);
     expect((await gatehouse.call('GET', '/api/account', { token })).body.email).toBe(`${name}@example.com`);
     expect(await gatehouse.logIn(login, 'fresh')).toBeTruthy();
@@ -118,7 +118,7 @@ describe('mail to one account', () => {
   const NOW = Date.UTC(2030, 0, 1);
   const HOUR = 3_600_000;
 
-  it('is counted for an hour, each occasion by itself', () => {
+  it('is counted per hour and kind of mail', () => {
     const count = (n: number, ago: number) => mailCounted(7, 'reset', { n, since: NOW - ago }, NOW)?.attributes;
 
     expect(mailCounted(7, 'reset', undefined, NOW)).toMatchObject({
@@ -130,18 +130,20 @@ describe('mail to one account', () => {
     expect(count(5, HOUR)).toMatchObject({ n: 1, since: NOW });
   });
 
-  it('is sent exactly as often as the limit says when many ask at once, and nobody is told', {
+  it('is limited exactly under concurrent requests, whose responses do not reveal the limit', {
     timeout: 60_000,
   }, async () => {
     await gatehouse.makeUser('popular');
 
-    const answers = await Promise.all(Array.from({ length: LONG ? 60 : 8 }, () => ask('popular@example.com')));
+    const responses = await Promise.all(
+      Array.from({ length: LONG ? 60 : 8 }, () => requestReset('popular@example.com')),
+    );
 
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 ']));
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 ']));
     expect(subjectsTo('popular@example.com')).toEqual(Array(MAILS_PER_WINDOW.reset).fill('Reset your password'));
   });
 
-  it('can be sent again when the hour is over', async () => {
+  it('is sent again after the hour', async () => {
     const { id } = await gatehouse.makeUser('patient');
     const key = mailCountKey(id, 'reset');
     const full = {
@@ -151,16 +153,16 @@ describe('mail to one account', () => {
     };
     await gatehouse.table.transact([put(key, full)], randomUUID());
 
-    await ask('patient@example.com');
+    await requestReset('patient@example.com');
     const before = mailsTo('patient@example.com');
     await gatehouse.table.transact([put(key, { ...full, since: Date.now() - HOUR })], randomUUID());
-    await ask('patient@example.com');
+    await requestReset('patient@example.com');
 
     expect(before).toEqual([]);
     expect(subjectsTo('patient@example.com')).toEqual(['Reset your password']);
   });
 
-  it('does not keep a change of the address from being made when there has been enough', async () => {
+  it('does not prevent changes of the address once the limit is reached', async () => {
     const { id } = await gatehouse.makeUser('restless');
     const token = await gatehouse.logIn('restless');
     const key = mailCountKey(id, 'emailChanged');

@@ -3,7 +3,7 @@ import { useGatehouse } from './support/gatehouse.ts';
 
 const gatehouse = useGatehouse();
 
-/** A new user and a token of it. */
+/** Creates a user and logs in as that user. */
 async function signedIn(login: string, fields = {}) {
   const user = await gatehouse.makeUser(login, fields);
   return { user, token: await gatehouse.logIn(login) };
@@ -28,8 +28,8 @@ const change = (token: string, body: unknown) => gatehouse.call('POST', '/api/ac
 const changePassword = (token: string, currentPassword: unknown, newPassword: unknown) =>
   gatehouse.call('POST', '/api/account/change-password', { token, body: { currentPassword, newPassword } });
 
-describe('the own account', () => {
-  it('is shown as any user is', async () => {
+describe("the caller's own account", () => {
+  it('has the same representation as any user', async () => {
     const { token } = await signedIn('shown', { firstName: 'Ada', authorities: ['ROLE_ANALYST'] });
 
     const { status, body } = await gatehouse.call('GET', '/api/account', { token });
@@ -38,11 +38,17 @@ describe('the own account', () => {
     expect(body).toEqual(await accountOf('shown'));
   });
 
-  it('takes what users may say of themselves, and nothing else', async () => {
+  it('accepts the fields that users may change themselves, and ignores all others', async () => {
     const { user, token } = await signedIn('modest', { authorities: ['ROLE_USER'] });
     const admin = await accountOf('admin');
-    const said = { firstName: 'Ada', lastName: 'L', email: 'ada@example.com', langKey: 'de', imageUrl: 'https://x/y' };
-    const more = {
+    const allowed = {
+      firstName: 'Ada',
+      lastName: 'L',
+      email: 'ada@example.com',
+      langKey: 'de',
+      imageUrl: 'https://x/y',
+    };
+    const ignored = {
       id: admin.id,
       login: 'admin',
       authorities: ['ROLE_ADMIN'],
@@ -54,27 +60,33 @@ describe('the own account', () => {
       version: 99,
     };
 
-    const { status, text, headers } = await change(token, { ...said, ...more });
+    const { status, text, headers } = await change(token, { ...allowed, ...ignored });
 
     expect({ status, text }).toEqual({ status: 200, text: '' });
     expect(headers).not.toHaveProperty('x-gatehouseapp-alert');
     const { lastModifiedDate, ...after } = await accountOf('modest');
     const { lastModifiedDate: before, ...unchanged } = user;
-    expect(after).toEqual({ ...unchanged, ...said, lastModifiedBy: 'modest' });
+    expect(after).toEqual({ ...unchanged, ...allowed, lastModifiedBy: 'modest' });
     expect(Date.parse(lastModifiedDate)).toBeGreaterThan(Date.parse(before));
     expect(await accountOf('admin')).toEqual(admin);
     await gatehouse.logIn('modest');
   });
 
-  it('keeps what is left out, and clears names and image with null', async () => {
-    const said = { firstName: 'Ada', lastName: 'L', email: 'keep@example.com', langKey: 'de', imageUrl: 'https://x/y' };
-    const { token } = await signedIn('keeping', said);
+  it('keeps omitted fields, and clears names and image with null', async () => {
+    const allowed = {
+      firstName: 'Ada',
+      lastName: 'L',
+      email: 'keep@example.com',
+      langKey: 'de',
+      imageUrl: 'https://x/y',
+    };
+    const { token } = await signedIn('keeping', allowed);
     const steps = [
-      [{}, said],
-      [{ firstName: null }, { ...said, firstName: null }],
+      [{}, allowed],
+      [{ firstName: null }, { ...allowed, firstName: null }],
       [
         { lastName: null, imageUrl: null },
-        { ...said, firstName: null, lastName: null, imageUrl: null },
+        { ...allowed, firstName: null, lastName: null, imageUrl: null },
       ],
     ] as const;
 
@@ -95,9 +107,9 @@ describe('the own account', () => {
     ['a language key of 11 letters', 'langKey', 'd'.repeat(11), 'Size'],
     ['null as language key', 'langKey', null, 'NotNull'],
     ['null as e-mail address', 'email', null, 'NotNull'],
-    ['what is no e-mail address', 'email', 'no address', 'Email'],
+    ['a malformed e-mail address', 'email', 'no address', 'Email'],
     ['a list of e-mail addresses', 'email', ['user@example.com'], 'TypeMismatch'],
-  ])('refuses %s, and then changes nothing', async (_, field, value, message) => {
+  ])('rejects %s with 400 and changes nothing', async (_, field, value, message) => {
     const token = await gatehouse.logIn('user');
     const before = await accountOf('user');
 
@@ -112,22 +124,22 @@ describe('the own account', () => {
     expect(await accountOf('user')).toEqual(before);
   });
 
-  it('takes values of the greatest length', async () => {
+  it('accepts values of the maximum length', async () => {
     const { token } = await signedIn('lengthy');
-    const said = {
+    const allowed = {
       firstName: 'f'.repeat(50),
       lastName: 'l'.repeat(50),
       imageUrl: 'u'.repeat(256),
       langKey: 'k'.repeat(10),
     };
 
-    const { status } = await change(token, said);
+    const { status } = await change(token, allowed);
 
     expect(status).toBe(200);
-    expect(await accountOf('lengthy')).toMatchObject(said);
+    expect(await accountOf('lengthy')).toMatchObject(allowed);
   });
 
-  it('cannot take the e-mail address of somebody else, in whatever spelling', async () => {
+  it('cannot claim the e-mail address of another user in another spelling', async () => {
     const { user, token } = await signedIn('envious');
 
     const { status, body, headers } = await change(token, { firstName: 'Changed', email: 'ADMIN@Example.COM' });
@@ -142,7 +154,7 @@ describe('the own account', () => {
     expect(await accountOf('envious')).toEqual(user);
   });
 
-  it('can spell its own e-mail address anew, and still owns it', async () => {
+  it('keeps its claim to its e-mail address when the spelling changes', async () => {
     const { token } = await signedIn('speller', { email: 'speller@example.com' });
     const other = await signedIn('speller2');
 
@@ -153,7 +165,7 @@ describe('the own account', () => {
     expect((await accountOf('speller')).email).toBe('Speller@EXAMPLE.com');
   });
 
-  it('gives up its old e-mail address with a new one', async () => {
+  it('releases its previous e-mail address when it changes', async () => {
     const { token } = await signedIn('mover', { email: 'old@example.com' });
     const other = await signedIn('heir');
 
@@ -164,8 +176,8 @@ describe('the own account', () => {
   });
 });
 
-describe('the token of somebody', () => {
-  it('who was deactivated reads on, and changes nothing', async () => {
+describe('the token of a user', () => {
+  it('who was deactivated can still read but changes nothing', async () => {
     const { user, token } = await signedIn('asleep');
     await deactivate(user);
     const before = await accountOf('asleep');
@@ -180,7 +192,7 @@ describe('the token of somebody', () => {
     expect(await accountOf('asleep')).toEqual(before);
   });
 
-  it('who was deleted has no account, and still reads the others until it expires', async () => {
+  it('who was deleted gets 401 from the account endpoints, and reads other resources until it expires', async () => {
     const { token } = await signedIn('gone');
     await remove('gone');
 
@@ -199,7 +211,7 @@ describe('the token of somebody', () => {
     expect(others.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  it('who was deleted does not belong to the next user of that login', async () => {
+  it('who was deleted does not belong to a new user with the same login', async () => {
     const { token } = await signedIn('reborn');
     await remove('reborn');
     const { user } = await signedIn('reborn');
@@ -211,9 +223,9 @@ describe('the token of somebody', () => {
   });
 });
 
-describe('a request that changes nothing of the own account', () => {
+describe("an update that changes nothing of the caller's own account", () => {
   it.each([{}, { firstName: 'Same', email: 'unmoved@example.com', langKey: 'en' }])(
-    'is answered with 200 and leaves no version and no audit event: %j',
+    'returns 200 and creates neither a version nor an audit event: %j',
     async (body) => {
       const login = `unmoved-${Object.keys(body).length}`;
       const { user, token } = await signedIn(login, { firstName: 'Same', email: 'unmoved@example.com' });

@@ -3,7 +3,7 @@ import { useGatehouse } from './support/gatehouse.ts';
 
 const gatehouse = useGatehouse();
 
-/** A token of a new user whose password is its login. */
+/** Creates a user whose password is the login, and returns a token. */
 async function signedIn(login: string, fields = {}): Promise<string> {
   await gatehouse.makeUser(login, fields);
   return gatehouse.logIn(login);
@@ -17,7 +17,7 @@ const canLogIn = async (username: string, password: string) =>
   (await gatehouse.call('POST', '/api/authenticate', { body: { username, password } })).status === 200;
 
 describe('a password', () => {
-  it('is changed by who knows the current one', async () => {
+  it('is changed by a caller who knows the current one', async () => {
     const token = await signedIn('careful');
 
     const { status, text, headers } = await changePassword(token, 'careful', 'fresh');
@@ -27,7 +27,7 @@ describe('a password', () => {
     expect([await canLogIn('careful', 'careful'), await canLogIn('careful', 'fresh')]).toEqual([false, true]);
   });
 
-  it.each(['wrong', '', 'USER'])('stays when the current one is not %j', async (current) => {
+  it.each(['wrong', '', 'USER'])('is unchanged when the current one is given as %j', async (current) => {
     const token = await gatehouse.logIn('user');
 
     const { status, body } = await changePassword(token, current, 'fresh');
@@ -42,7 +42,7 @@ describe('a password', () => {
     expect([await canLogIn('user', 'user'), await canLogIn('user', 'fresh')]).toEqual([true, false]);
   });
 
-  it('can be set to what it is', async () => {
+  it('can be set to its current value', async () => {
     const token = await signedIn('steady');
 
     const { status } = await changePassword(token, 'steady', 'steady');
@@ -56,9 +56,9 @@ describe('a password', () => {
     ['100 letters', 'letters100', 'a'.repeat(100)],
     ['4 emoji', 'emoji4', '😀'.repeat(4)],
     ['100 emoji', 'emoji100', '😀'.repeat(100)],
-    ['100 letters, each with its accent apart', 'accents100', 'e\u0301'.repeat(100)],
-    ['4 blanks', 'blanks4', '    '],
-  ])('can have %s', async (_, login, wanted) => {
+    ['100 letters with combining accents', 'accents100', 'e\u0301'.repeat(100)],
+    ['4 spaces', 'blanks4', '    '],
+  ])('can be %s', async (_, login, wanted) => {
     const token = await signedIn(login);
 
     const { status } = await changePassword(token, login, wanted);
@@ -72,13 +72,13 @@ describe('a password', () => {
     ['101 letters', 'a'.repeat(101), 'Size'],
     ['3 emoji', '😀'.repeat(3), 'Size'],
     ['101 emoji', '😀'.repeat(101), 'Size'],
-    ['3 letters, each with its accent apart', 'e\u0301'.repeat(3), 'Size'],
-    ['nothing', '', 'Size'],
-    ['half of a surrogate pair', 'abcd\uD83D', 'Pattern'],
-    ['no value', undefined, 'NotNull'],
+    ['3 letters with combining accents', 'e\u0301'.repeat(3), 'Size'],
+    ['empty', '', 'Size'],
+    ['text with a lone surrogate', 'abcd\uD83D', 'Pattern'],
+    ['missing', undefined, 'NotNull'],
     ['null', null, 'NotNull'],
     ['a number', 12345, 'TypeMismatch'],
-  ])('cannot have %s', async (_, wanted, message) => {
+  ])('cannot be %s', async (_, wanted, message) => {
     const token = await gatehouse.logIn('user');
 
     const { status, body } = await changePassword(token, 'user', wanted);
@@ -100,13 +100,13 @@ describe('a password', () => {
 });
 
 describe('after a password change', () => {
-  it('the token that made it goes on, and all others only read', async () => {
+  it('the token that made it keeps its rights, and all other tokens can only read', async () => {
     const token = await signedIn('switcher', { authorities: ['ROLE_USER'] });
     const other = await gatehouse.logIn('switcher');
     await changePassword(token, 'switcher', 'fresh');
 
-    const going = [await changeName(token, 'Ada'), await changePassword(token, 'fresh', 'fresher')];
-    const halted = [
+    const accepted = [await changeName(token, 'Ada'), await changePassword(token, 'fresh', 'fresher')];
+    const rejected = [
       await changeName(other, 'Eve'),
       await changePassword(other, 'fresher', 'stolen'),
       await changePassword(other, 'wrong', 'stolen'),
@@ -117,14 +117,14 @@ describe('after a password change', () => {
     ];
     const read = await gatehouse.call('GET', '/api/account', { token: other });
 
-    expect(going.map(({ status }) => status)).toEqual([200, 200]);
-    expect(halted.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+    expect(accepted.map(({ status }) => status)).toEqual([200, 200]);
+    expect(rejected.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
     expect(read.status).toBe(200);
     expect(read.body.firstName).toBe('Ada');
     expect(await canLogIn('switcher', 'fresher')).toBe(true);
   });
 
-  it('a login in the same second gives a token that can change things, however often that happens', async () => {
+  it('a login within the same second returns a token that can make changes, repeatedly', async () => {
     await gatehouse.makeUser('hasty');
 
     for (const [current, next] of [
@@ -132,14 +132,14 @@ describe('after a password change', () => {
       ['hastier', 'hastiest'],
       ['hastiest', 'hasty'],
     ] as const) {
-      const asking = await gatehouse.logIn('hasty', current);
+      const own = await gatehouse.logIn('hasty', current);
       const earlier = await gatehouse.logIn('hasty', current);
-      await changePassword(asking, current, next);
+      await changePassword(own, current, next);
       const fresh = await gatehouse.logIn('hasty', next);
 
-      const answers = [await changeName(asking, 'A'), await changeName(earlier, 'B'), await changeName(fresh, 'C')];
+      const responses = [await changeName(own, 'A'), await changeName(earlier, 'B'), await changeName(fresh, 'C')];
 
-      expect(answers.map(({ status }) => status)).toEqual([200, 403, 200]);
+      expect(responses.map(({ status }) => status)).toEqual([200, 403, 200]);
     }
   });
 });
