@@ -42,7 +42,7 @@ async function make(fields: Record<string, unknown> = {}) {
 }
 
 describe('creating a parameter', () => {
-  it('takes the id of the integration as text, and answers with its name', async () => {
+  it('accepts the id of the integration as text, and returns its name', async () => {
     const { id } = await makeIntegration();
 
     const { status, body, headers } = await post({ ...FIELDS, integration: { id: String(id) } });
@@ -62,7 +62,7 @@ describe('creating a parameter', () => {
     expect((await get(body.id)).body).toEqual(body);
   });
 
-  it('may use a name again', async () => {
+  it('may reuse a name', async () => {
     const first = await make();
 
     const second = await make({ integration: first.integration });
@@ -71,7 +71,7 @@ describe('creating a parameter', () => {
     expect(second.id).not.toBe(first.id);
   });
 
-  it('never gives an id again', async () => {
+  it('never reuses an id', async () => {
     const first = await make();
     const second = await make({ integration: first.integration });
     await remove(second.id);
@@ -81,15 +81,15 @@ describe('creating a parameter', () => {
     expect([second.id - first.id, third.id - first.id]).toEqual([1, 2]);
   });
 
-  it('refuses an id of the client, and an integration that is not there', async () => {
+  it('rejects an id from the client with 400 and an unknown integration with 404', async () => {
     const { integration } = await make();
     const before = await total();
 
     const withId = await post({ ...FIELDS, integration, id: 1 });
-    const astray = await post({ ...FIELDS, integration: { id: 777_777 } });
+    const withUnknownIntegration = await post({ ...FIELDS, integration: { id: 777_777 } });
 
     expect(withId).toMatchObject({ status: 400, body: { message: 'error.idexists' } });
-    expect(astray).toMatchObject({ status: 404, body: { message: 'error.idnotfound' } });
+    expect(withUnknownIntegration).toMatchObject({ status: 404, body: { message: 'error.idnotfound' } });
     expect(await total()).toBe(before);
   });
 });
@@ -100,7 +100,7 @@ describe('the fields of a parameter', () => {
     ['a bare id as integration', 'integration', 7, 'TypeMismatch'],
     ['an integration without an id', 'integration.id', {}, 'NotNull'],
     ['an integration with an empty id', 'integration.id', { id: '' }, 'NotNull'],
-    ['an integration with an odd id', 'integration.id', { id: '01' }, 'TypeMismatch'],
+    ['an integration whose id has a leading zero', 'integration.id', { id: '01' }, 'TypeMismatch'],
     ['no name', 'confName', undefined, 'NotNull'],
     ['an empty name', 'confName', '', 'NotBlank'],
     ['a name of 256 letters', 'confName', 'x'.repeat(256), 'Size'],
@@ -108,15 +108,15 @@ describe('the fields of a parameter', () => {
     ['an empty value', 'confValue', '', 'NotBlank'],
     ['a value of 16,385 bytes', 'confValue', 'x'.repeat(16_385), 'Size'],
     ['a value of 16,385 bytes in 8193 letters', 'confValue', `${'é'.repeat(8192)}x`, 'Size'],
-    ['half a character as a value', 'confValue', '\udc00', 'Pattern'],
+    ['a lone surrogate as a value', 'confValue', '\udc00', 'Pattern'],
     ['a description of 1001 letters', 'confDescription', 'x'.repeat(1001), 'Size'],
-  ])('refuse %s on create and on update', async (_, field, value, message) => {
+  ])('reject %s with 400 on create and on update', async (_, field, value, message) => {
     const { id, integration } = await make();
-    const wrong = { ...FIELDS, integration, [field.split('.')[0] as string]: value };
+    const invalid = { ...FIELDS, integration, [field.split('.')[0] as string]: value };
     const body = { message: 'error.validation', fieldErrors: [{ objectName: 'utmIntegrationConf', field, message }] };
 
-    const created = await post(wrong);
-    const updated = await put({ ...wrong, id });
+    const created = await post(invalid);
+    const updated = await put({ ...invalid, id });
 
     expect(created).toMatchObject({ status: 400, body });
     expect(updated).toMatchObject({ status: 400, body });
@@ -124,15 +124,15 @@ describe('the fields of a parameter', () => {
   });
 
   it.each([
-    ['blanks in a name', 'confName', 'bleach now for'],
+    ['spaces in a name', 'confName', 'bleach now for'],
     ['a name of 255 letters', 'confName', 'x'.repeat(255)],
     ['a description of 1000 letters', 'confDescription', 'x'.repeat(1000)],
-    ['a blank as a value', 'confValue', ' '],
+    ['a space as a value', 'confValue', ' '],
     ['a value of 16,384 bytes', 'confValue', 'x'.repeat(16_384)],
     ['a value of 16,384 bytes in 8192 letters', 'confValue', 'é'.repeat(8192)],
     ['a value of 16,384 bytes in 4096 letters', 'confValue', '😀'.repeat(4096)],
     ['any text as a value', 'confValue', '-----KEY-----\r\n\tpä55\u0000 \u2028 e\u0301 "\\ 😀\n-----END-----\n'],
-  ])('accept %s and give it back as it was stored', async (_, field, value) => {
+  ])('accept %s and return it unchanged', async (_, field, value) => {
     const { id, integration } = await make();
 
     const created = await make({ integration, [field]: value });
@@ -147,7 +147,7 @@ describe('the fields of a parameter', () => {
 });
 
 describe('updating a parameter', () => {
-  it('flags the module of the integration as needing a restart, and counts the changes', async () => {
+  it('flags the integration module as needing a restart, and counts the changes', async () => {
     const { id, integration } = await make();
     const wanted = { id, confName: 'token', confValue: 'another', confDescription: 'Of the gate' };
 
@@ -166,7 +166,7 @@ describe('updating a parameter', () => {
     expect(await moduleOf(integration.id)).toEqual({ needsRestart: true, changes: 2 });
   });
 
-  it('is the only thing that flags', async () => {
+  it('is the only operation that flags the module', async () => {
     const first = await make();
     const second = await make({ integration: first.integration });
     const { id } = first.integration;
@@ -189,7 +189,7 @@ describe('updating a parameter', () => {
     [{}, 'Of the gate'],
     [{ confDescription: null }, null],
     [{ confDescription: '' }, null],
-  ])('takes %j so that the description is %j', async (change, expected) => {
+  ])('with %j results in the description %j', async (change, expected) => {
     const { id, integration } = await make({ confDescription: 'Of the gate' });
 
     const { body } = await put({ ...FIELDS, id, integration, ...change });
@@ -198,7 +198,7 @@ describe('updating a parameter', () => {
     expect((await get(id)).body.confDescription).toBe(expected);
   });
 
-  it('demands an id', async () => {
+  it('requires an id', async () => {
     const { integration } = await make();
 
     const { status, body } = await put({ ...FIELDS, id: '', integration });
@@ -207,7 +207,7 @@ describe('updating a parameter', () => {
     expect(body.message).toBe('error.idnull');
   });
 
-  it('finds only what the integration that it names has, and else changes nothing', async () => {
+  it('rejects a parameter that does not belong to the given integration with 404, and changes nothing', async () => {
     const [own, other] = [await make(), await make()];
     const before = await total();
 
@@ -226,7 +226,7 @@ describe('updating a parameter', () => {
 });
 
 describe('deleting a parameter', () => {
-  it('answers without a body, and it is gone', async () => {
+  it('returns no body, and the parameter can no longer be read', async () => {
     const { id } = await make();
     const before = await total();
 
@@ -240,20 +240,21 @@ describe('deleting a parameter', () => {
   });
 
   it.each(['0#', '+#', '#e0', '#.0', '%20#', '-#', '#1', '0', 'abc', '9007199254740993', '1'])(
-    'finds nothing under %s, and neither does reading',
+    'is rejected with 404 under the id %s, and so is reading it',
     async (spelling) => {
       const parameter = await make();
       const id = spelling.replace('#', parameter.id);
 
-      const answers = [await remove(id), await get(id)];
+      const responses = [await remove(id), await get(id)];
 
-      for (const answer of answers) expect(answer).toMatchObject({ status: 404, body: { message: 'error.http.404' } });
+      for (const response of responses)
+        expect(response).toMatchObject({ status: 404, body: { message: 'error.http.404' } });
       expect((await get(parameter.id)).body).toEqual(parameter);
     },
   );
 });
 
-it('an integration has 90 parameters at most, counts those that are there, and goes with all of them', async () => {
+it('an integration has at most 90 parameters, and is deleted with all of them', async () => {
   const { integration } = await make();
   const { id } = integration;
   const before = await total();
@@ -276,35 +277,38 @@ it('an integration has 90 parameters at most, counts those that are there, and g
 });
 
 describe('an integration that has had 999,998 parameters', () => {
-  /** Straight into the table: as many creations and deletions would take hours. */
-  async function makeOld(counters: { parametersEver: number; parameterCount?: number }): Promise<{ id: number }> {
+  /** Sets the counters in the table, because creating and deleting this many parameters takes hours. */
+  async function makeWithCounters(counters: {
+    parametersEver: number;
+    parameterCount?: number;
+  }): Promise<{ id: number }> {
     const integration = await makeIntegration();
     const exists = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     await commit(gatehouse.table, [set(entityKey('INTEGRATION', integration.id), counters, exists)]);
     return integration;
   }
 
-  it('gets one more, and then says that its ids are used up', async () => {
-    const { id } = await makeOld({ parametersEver: 999_998 });
+  it('accepts one more, and then reports that its parameter ids are exhausted', async () => {
+    const { id } = await makeWithCounters({ parametersEver: 999_998 });
 
     const last = await make({ integration: { id } });
     await remove(last.id);
-    const refused = await post({ ...FIELDS, integration: { id } });
+    const rejected = await post({ ...FIELDS, integration: { id } });
 
     expect(last.id).toBe(id * 1_000_000 + 999_999);
-    expect(refused).toMatchObject({ status: 400, body: { message: 'error.parameteridsusedup' } });
-    expect(refused.body.detail).toBe(
+    expect(rejected).toMatchObject({ status: 400, body: { message: 'error.parameteridsusedup' } });
+    expect(rejected.body.detail).toBe(
       'This integration has used up its 999,999 parameter ids: create a new integration',
     );
-    expect(refused.headers['x-gatehouseapp-error']).toBe('error.parameteridsusedup');
+    expect(rejected.headers['x-gatehouseapp-error']).toBe('error.parameteridsusedup');
   });
 
-  it('says so even when it has 90 parameters, because deleting one would not help', async () => {
-    const { id } = await makeOld({ parametersEver: 999_999, parameterCount: 90 });
+  it('reports exhausted ids even when it has 90 parameters, because deleting one would not help', async () => {
+    const { id } = await makeWithCounters({ parametersEver: 999_999, parameterCount: 90 });
 
-    const refused = await post({ ...FIELDS, integration: { id } });
+    const rejected = await post({ ...FIELDS, integration: { id } });
     await gatehouse.call('DELETE', `/api/utm-integrations/${id}`, { token });
 
-    expect(refused).toMatchObject({ status: 400, body: { message: 'error.parameteridsusedup' } });
+    expect(rejected).toMatchObject({ status: 400, body: { message: 'error.parameteridsusedup' } });
   });
 });

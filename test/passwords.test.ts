@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { requireArgon2 } from '../lib/passwords/passwords.ts';
 
-const SENTENCE = 'Passwords require crypto.argon2: Node.js 24.7 or newer, built with OpenSSL 3.2 or newer';
+const MESSAGE = 'Passwords need crypto.argon2, which Node has since version 24.7 and only with OpenSSL 3.2 or newer';
 
-describe('the proof that argon2 works', () => {
+describe('the self-test of argon2', () => {
   it('accepts the argon2 of this Node', () => {
     expect(() => requireArgon2(argon2Sync)).not.toThrow();
   });
@@ -22,12 +22,12 @@ describe('the proof that argon2 works', () => {
       },
     ],
     ['returns nothing', () => Buffer.alloc(0)],
-  ])('fails with one sentence when the function %s', (_, implementation) => {
-    expect(() => requireArgon2(implementation)).toThrow(new Error(SENTENCE));
+  ])('fails with a one-sentence message when the function %s', (_, implementation) => {
+    expect(() => requireArgon2(implementation)).toThrow(new Error(MESSAGE));
   });
 
   it.each(['argon2Sync = () => { throw new Error("unsupported") }', 'argon2Sync = undefined'])(
-    'is made when the module loads: crypto.%s',
+    'runs when the module loads: crypto.%s',
     async (broken) => {
       const setUp =
         `import crypto from 'node:crypto'; import { syncBuiltinESMExports } from 'node:module';` +
@@ -37,7 +37,7 @@ describe('the proof that argon2 works', () => {
 
       const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
 
-      expect(stdout.trim()).toBe(SENTENCE);
+      expect(stdout.trim()).toBe(MESSAGE);
     },
   );
 });

@@ -3,16 +3,16 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Received, useGatehouse } from './support/gatehouse.ts';
 import { LONG } from './support/long.ts';
 
-/* An account must not be able to delay its own deactivation by keeping its item busy with changes of its own. */
+/* An account must not be able to delay its deactivation by changing its own item continuously. */
 
-/** Runs before each transaction of these rows; the barrier that makes the account's change come first. */
+/** Runs before each transaction of these routes, so that the account's own change always commits first. */
 let adversary: (() => Promise<unknown>) | undefined;
-let tries = 0;
+let attempts = 0;
 const gatehouse = useGatehouse({
   async intercept({ functionName, operation, input }, make) {
     const decides = functionName === 'PUT /api/users' || functionName === 'DELETE /api/users/{login}';
     if (adversary && decides && operation === 'TransactWriteItems' && !JSON.stringify(input).includes('PRECEDENCE')) {
-      tries++;
+      attempts++;
       await adversary();
     }
     return make();
@@ -32,34 +32,34 @@ const createIntegration = (token: string) => {
 const update = (user: object) => gatehouse.call('PUT', '/api/users', { token: admin, body: user });
 const remove = (login: string) => gatehouse.call('DELETE', `/api/users/${login}`, { token: admin });
 
-describe('an account that changes itself before every try of an administrator', () => {
+describe('an account that changes itself before every attempt of an administrator', () => {
   it.each([
     ['deactivates', async (user: { login: string }) => (await update({ ...user, activated: false })).status],
     ['deletes', async ({ login }: { login: string }) => (await remove(login)).status],
-  ])('does not hold up the one who %s it for more than two tries', async (what, act) => {
-    const user = await gatehouse.makeUser(`nimble-${what}`);
+  ])('delays an administrator who %s it by at most one retry', async (verb, administer) => {
+    const user = await gatehouse.makeUser(`nimble-${verb}`);
     const token = await gatehouse.logIn(user.login);
-    // A cold start could outlast the administrator's call, which is held meanwhile and then sent again.
+    // Warms the function up: a cold start could outlast the administrator's held call, which the SDK would then retry.
     await rename(token, -1);
     const changes: Promise<Received>[] = [];
-    tries = 0;
+    attempts = 0;
     adversary = async () => {
       const change = rename(token, changes.length);
       changes.push(change);
-      // All but the first have to wait, and so do not come first.
+      // From the second change on, the administrator has precedence, so the account has to wait.
       await (changes.length === 1 ? change : Promise.race([change, wait(400)]));
     };
 
-    const status = await act(user).finally(() => {
+    const status = await administer(user).finally(() => {
       adversary = undefined;
     });
 
     const [first, ...others] = (await Promise.all(changes)).map((received) => received.status);
-    expect([status, tries, first]).toEqual([200, 2, 200]);
+    expect([status, attempts, first]).toEqual([200, 2, 200]);
     expect(others.filter((each) => each < 300)).toEqual([]);
   });
 
-  it('goes on as before when the administrator is done', async () => {
+  it('can change itself again once the administrator is done', async () => {
     const user = await gatehouse.makeUser('patient');
     const token = await gatehouse.logIn('patient');
     await rename(token, -1);
@@ -80,11 +80,11 @@ describe('an account that changes itself before every try of an administrator', 
   });
 });
 
-it(`an account that sends a stream of changes is deactivated${LONG ? ' within two seconds' : ''}`, {
+it(`an administrator can deactivate an account that sends a stream of changes${LONG ? ' within two seconds' : ''}`, {
   timeout: 60_000,
 }, async () => {
   const user = await gatehouse.makeUser('busy', { authorities: ['ROLE_USER'] });
-  // What a cold start takes on a busy machine is not what is tested.
+  // Warms the function up, so that the measurement excludes a cold start.
   await update(user);
   const times = [];
   let successes = 0;
@@ -108,7 +108,7 @@ it(`an account that sends a stream of changes is deactivated${LONG ? ' within tw
     expect(status).toBe(200);
     expect((await update({ ...user, activated: true })).status).toBe(200);
   }
-  // How long it takes says nothing on a machine that does other things besides.
+  // Durations mean little on a machine that runs other tests at the same time.
   if (LONG) expect(Math.max(...times)).toBeLessThan(2000);
   expect(successes).toBeGreaterThan(0);
 });
