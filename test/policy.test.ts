@@ -1,70 +1,70 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: policy variables are written so
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is the syntax of policy variables
 import { describe, expect, it } from 'vitest';
 import { type AccessRequest, readPolicy } from '../infra/local/iam/policy.ts';
 
-/* The documented semantics of IAM, page by page of its user guide (docs.aws.amazon.com/IAM/latest/UserGuide/…). */
+/* The semantics that the IAM user guide documents; each block names its page (docs.aws.amazon.com/IAM/latest/UserGuide/…). */
 
 const TABLE = 'arn:aws:dynamodb:eu-central-1:000000000000:table/Table';
 const KEYS = 'dynamodb:LeadingKeys';
 const GET = { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: TABLE };
 
 const policy = (...Statement: object[]) => readPolicy([{ Version: '2012-10-17', Statement }]);
-const ask = (asked: Partial<AccessRequest> = {}): AccessRequest => ({
+const requestWith = (fields: Partial<AccessRequest> = {}): AccessRequest => ({
   action: 'dynamodb:GetItem',
   resource: TABLE,
   context: {},
-  ...asked,
+  ...fields,
 });
-const allows = (statements: object[], asked?: Partial<AccessRequest>) =>
-  policy(...statements).allows(ask(asked)) !== undefined;
+const allows = (statements: object[], fields?: Partial<AccessRequest>) =>
+  policy(...statements).allows(requestWith(fields)) !== undefined;
 
-describe('what allows and what denies (reference_policies_evaluation-logic)', () => {
+describe('allow and deny (reference_policies_evaluation-logic)', () => {
   it.each([
-    ['nothing is denied', [], false],
-    ['a statement that fits allows', [GET], true],
-    ['one of another action does not', [{ ...GET, Action: 'dynamodb:PutItem' }], false],
-    ['nor one of another resource', [{ ...GET, Resource: `${TABLE}2` }], false],
-    ['an explicit denial stands above what is allowed', [GET, { ...GET, Effect: 'Deny' }], false],
-    ['wherever it stands', [{ ...GET, Effect: 'Deny', Action: '*' }, GET], false],
-    ['a denial of something else changes nothing', [GET, { ...GET, Effect: 'Deny', Action: 'dynamodb:Scan' }], true],
+    ['an empty policy allows nothing', [], false],
+    ['a matching statement allows', [GET], true],
+    ['a statement for another action does not allow', [{ ...GET, Action: 'dynamodb:PutItem' }], false],
+    ['a statement for another resource does not allow', [{ ...GET, Resource: `${TABLE}2` }], false],
+    ['an explicit deny overrides an allow', [GET, { ...GET, Effect: 'Deny' }], false],
+    ['an explicit deny overrides an allow that follows it', [{ ...GET, Effect: 'Deny', Action: '*' }, GET], false],
+    ['a deny of another action has no effect', [GET, { ...GET, Effect: 'Deny', Action: 'dynamodb:Scan' }], true],
     [
-      'nor does one whose condition does not hold',
+      'a deny whose condition is not met has no effect',
       [GET, { ...GET, Effect: 'Deny', Condition: { Null: { [KEYS]: 'false' } } }],
       true,
     ],
-    ['a denial of everything stands above it', [GET, { Effect: 'Deny', Action: '*', Resource: '*' }], false],
-    ['a denial of another resource does not', [GET, { ...GET, Effect: 'Deny', Resource: `${TABLE}2` }], true],
     [
-      'the last of several statements may allow',
+      'a deny of all actions and resources overrides an allow',
+      [GET, { Effect: 'Deny', Action: '*', Resource: '*' }],
+      false,
+    ],
+    ['a deny of another resource has no effect', [GET, { ...GET, Effect: 'Deny', Resource: `${TABLE}2` }], true],
+    [
+      'the last of several statements can allow',
       [{ ...GET, Action: 'a:B' }, { ...GET, Resource: `${TABLE}2` }, GET],
       true,
     ],
     [
-      'two statements do not add up to one',
+      'the resource of one statement and the action of another do not combine',
       [
         { ...GET, Action: 'a:B' },
         { ...GET, Resource: `${TABLE}2` },
       ],
       false,
     ],
-    ['a statement may have a name', [{ ...GET, Sid: 'Read' }], true],
-    ['one of several resources is enough', [{ ...GET, Resource: [`${TABLE}2`, TABLE] }], true],
-    [
-      'one of several actions and resources is enough',
-      [{ ...GET, Action: ['a:B', GET.Action], Resource: [TABLE] }],
-      true,
-    ],
+    ['a statement may have a Sid', [{ ...GET, Sid: 'Read' }], true],
+    ['one matching resource of several is enough', [{ ...GET, Resource: [`${TABLE}2`, TABLE] }], true],
+    ['one matching action of several is enough', [{ ...GET, Action: ['a:B', GET.Action], Resource: [TABLE] }], true],
   ])('%s', (_, statements, expected) => {
     expect(allows(statements)).toBe(expected);
   });
 
-  it('all policies of a role count', () => {
+  it('all policies of a role apply', () => {
     const role = readPolicy([
       { Version: '2012-10-17', Statement: [] },
       { Version: '2012-10-17', Statement: GET },
     ]);
 
-    expect(role.allows(ask())).toBeDefined();
+    expect(role.allows(requestWith())).toBeDefined();
   });
 });
 
@@ -85,7 +85,7 @@ describe('actions (reference_policies_elements_action)', () => {
     ['dynamodb:GetItem*', true],
     ['?ynamodb:GetItem', true],
     ['dynamodb:GetIte??', false],
-  ])('%s', (Action, expected) => {
+  ])('the action %s allows dynamodb:GetItem: %j', (Action, expected) => {
     expect(allows([{ ...GET, Action }])).toBe(expected);
   });
 });
@@ -114,7 +114,7 @@ describe('resources (reference_policies_elements_resource)', () => {
     ['arn:aws:dynamodb:eu-central-1:000000000000:table/(Table)', TABLE, false],
     ['arn:*', TABLE, true],
     ['arn:aws:dynamodb?eu-central-1:000000000000:table/Table', TABLE, false],
-  ])('%s for %s', (Resource, resource, expected) => {
+  ])('the resource %s covers %s: %j', (Resource, resource, expected) => {
     expect(allows([{ ...GET, Resource }], { resource })).toBe(expected);
   });
 });
@@ -123,98 +123,138 @@ describe('conditions (reference_policies_condition-logic-multiple-context-keys-o
   const VIA = 'kms:ViaService';
   const FROM = 'ses:FromAddress';
   it.each<[string, object, AccessRequest['context'], boolean]>([
-    ['a value is the same in every letter', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['a'] }, true],
-    ['and not another', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['A'] }, false],
-    ['nor one that begins with it', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['ab'] }, false],
-    ['or ends with it', { StringEquals: { [VIA]: 'b' } }, { [VIA]: ['ab'] }, false],
-    ['a star is a star where it is to be equal', { StringEquals: { [VIA]: 'a*' } }, { [VIA]: ['ab'] }, false],
-    ['and anything where it is to be like it', { StringLike: { [VIA]: 'a*' } }, { [VIA]: ['ab'] }, true],
-    ['a question mark is one character', { StringLike: { [VIA]: 'a?' } }, { [VIA]: ['a'] }, false],
-    ['any other sign is only itself', { StringLike: { [VIA]: 'a.c' } }, { [VIA]: ['abc'] }, false],
-    ['a question mark is any character', { StringLike: { [VIA]: 'a?c' } }, { [VIA]: ['a\nc'] }, true],
-    ['a star is also none', { StringLike: { [VIA]: 'a*c' } }, { [VIA]: ['ac'] }, true],
-    ['a star goes beyond colons', { StringLike: { [VIA]: 'a*c' } }, { [VIA]: ['a:b\nc'] }, true],
-    ['a pattern is for the whole value', { StringLike: { [VIA]: 'a' } }, { [VIA]: ['ab'] }, false],
-    ['from its beginning on', { StringLike: { [VIA]: 'b' } }, { [VIA]: ['ab'] }, false],
-    ['case counts in a pattern', { StringLike: { [VIA]: 'A*' } }, { [VIA]: ['ab'] }, false],
+    ['StringEquals matches the exact value', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['a'] }, true],
+    ['StringEquals is case-sensitive', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['A'] }, false],
+    ['StringEquals does not match a prefix', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['ab'] }, false],
+    ['StringEquals does not match a suffix', { StringEquals: { [VIA]: 'b' } }, { [VIA]: ['ab'] }, false],
+    ['StringEquals treats * literally', { StringEquals: { [VIA]: 'a*' } }, { [VIA]: ['ab'] }, false],
+    ['StringLike treats * as a wildcard', { StringLike: { [VIA]: 'a*' } }, { [VIA]: ['ab'] }, true],
+    ['StringLike requires one character for ?', { StringLike: { [VIA]: 'a?' } }, { [VIA]: ['a'] }, false],
+    ['StringLike treats . literally', { StringLike: { [VIA]: 'a.c' } }, { [VIA]: ['abc'] }, false],
+    ['StringLike matches any character with ?', { StringLike: { [VIA]: 'a?c' } }, { [VIA]: ['a\nc'] }, true],
+    ['StringLike matches an empty string with *', { StringLike: { [VIA]: 'a*c' } }, { [VIA]: ['ac'] }, true],
+    ['StringLike matches colons and line breaks with *', { StringLike: { [VIA]: 'a*c' } }, { [VIA]: ['a:b\nc'] }, true],
+    ['StringLike does not match a prefix', { StringLike: { [VIA]: 'a' } }, { [VIA]: ['ab'] }, false],
+    ['StringLike does not match a suffix', { StringLike: { [VIA]: 'b' } }, { [VIA]: ['ab'] }, false],
+    ['StringLike is case-sensitive', { StringLike: { [VIA]: 'A*' } }, { [VIA]: ['ab'] }, false],
     ...['^', '$', '|', '+', '(', ')', '[', ']', '{', '}', '\\', '.'].map(
       (sign): [string, object, AccessRequest['context'], boolean] => [
-        `${sign} is itself`,
+        `StringLike treats ${sign} literally`,
         { StringLike: { [VIA]: `a${sign}*` } },
         { [VIA]: [`a${sign}b`] },
         true,
       ],
     ),
-    ['an empty value is missing', { StringLike: { [VIA]: '*' } }, { [VIA]: [''] }, false],
-    ['and so it is demanded to be', { Null: { [VIA]: 'true' } }, { [VIA]: [''] }, true],
-    ['none of several alternatives', { StringEquals: { [VIA]: ['a', 'b'] } }, { [VIA]: ['c'] }, false],
+    ['an empty value counts as missing', { StringLike: { [VIA]: '*' } }, { [VIA]: [''] }, false],
+    ['Null: true is met by an empty value', { Null: { [VIA]: 'true' } }, { [VIA]: [''] }, true],
     [
-      'several operators must all hold',
+      'a value other than the listed alternatives does not match',
+      { StringEquals: { [VIA]: ['a', 'b'] } },
+      { [VIA]: ['c'] },
+      false,
+    ],
+    [
+      'a condition is not met when one of several operators is not',
       { StringEquals: { [VIA]: 'a' }, Null: { [FROM]: 'true' } },
       { [VIA]: ['a'], [FROM]: ['x'] },
       false,
     ],
-    ['no condition', {}, {}, true],
+    ['an empty condition is met', {}, {}, true],
     [
-      'each part of an encryption context by its name',
+      'an encryption context is matched by the name of each part',
       { StringEquals: { 'kms:EncryptionContext:service': 'a' } },
       { 'kms:EncryptionContext:service': ['a'], 'kms:EncryptionContext:other': ['b'] },
       true,
     ],
     [
-      'not by another name',
+      'an encryption context does not match under another name',
       { StringEquals: { 'kms:EncryptionContext:service': 'a' } },
       { 'kms:EncryptionContext:other': ['a'] },
       false,
     ],
     [
-      'a key that the request gives in another case',
+      'a context key matches when the request spells it in another case',
       { StringEquals: { [VIA]: 'a' } },
       { 'KMS:VIASERVICE': ['a'] },
       true,
     ],
-    ['several values are alternatives', { StringEquals: { [VIA]: ['a', 'b'] } }, { [VIA]: ['b'] }, true],
+    ['several values of a key are alternatives', { StringEquals: { [VIA]: ['a', 'b'] } }, { [VIA]: ['b'] }, true],
     [
-      'several keys must all hold',
+      'a condition is not met when one of several keys does not match',
       { StringEquals: { [VIA]: 'a', [FROM]: 'x' } },
       { [VIA]: ['a'], [FROM]: ['y'] },
       false,
     ],
-    ['several operators too', { StringEquals: { [VIA]: 'a' }, Null: { [FROM]: 'true' } }, { [VIA]: ['a'] }, true],
-    ['a missing key equals nothing', { StringEquals: { [VIA]: 'a' } }, {}, false],
-    ['a key is the same in any case', { StringEquals: { 'KMS:viaservice': 'a' } }, { [VIA]: ['a'] }, true],
-    ['it may be demanded that a key is there', { Null: { [VIA]: 'false' } }, { [VIA]: ['a'] }, true],
-    ['and so it is not', { Null: { [VIA]: 'false' } }, {}, false],
-    ['or that it is missing', { Null: { [VIA]: 'true' } }, { [VIA]: ['a'] }, false],
+    [
+      'a condition is met when all of several operators are',
+      { StringEquals: { [VIA]: 'a' }, Null: { [FROM]: 'true' } },
+      { [VIA]: ['a'] },
+      true,
+    ],
+    ['a missing key matches no value', { StringEquals: { [VIA]: 'a' } }, {}, false],
+    [
+      'a context key matches when the policy spells it in another case',
+      { StringEquals: { 'KMS:viaservice': 'a' } },
+      { [VIA]: ['a'] },
+      true,
+    ],
+    ['Null: false is met by a present key', { Null: { [VIA]: 'false' } }, { [VIA]: ['a'] }, true],
+    ['Null: false is not met by a missing key', { Null: { [VIA]: 'false' } }, {}, false],
+    ['Null: true is not met by a present key', { Null: { [VIA]: 'true' } }, { [VIA]: ['a'] }, false],
   ])('%s', (_, Condition, context, expected) => {
     expect(allows([{ ...GET, Condition }], { context })).toBe(expected);
   });
 });
 
-describe('keys with several values (reference_policies_condition-single-vs-multi-valued-context-keys)', () => {
+describe('multivalued context keys (reference_policies_condition-single-vs-multi-valued-context-keys)', () => {
   const all = { 'ForAllValues:StringLike': { [KEYS]: ['USER', 'LOGIN#*'] } };
   const any = { 'ForAnyValue:StringEquals': { [KEYS]: ['USER', 'ADMINS'] } };
   it.each([
-    ['for all: each is expected', all, ['USER', 'LOGIN#bob'], true],
-    ['for all: one is not', all, ['USER', 'ADMINS'], false],
-    ['for all: true where there is none', all, [], true],
-    ['for all: true where it is empty', all, [''], true],
-    ['for all, and not null: false where there is none', { ...all, Null: { [KEYS]: 'false' } }, [], false],
-    ['for all, and not null: false where it is empty', { ...all, Null: { [KEYS]: 'false' } }, [''], false],
-    ['for any: one is expected', any, ['TOTAL', 'USER'], true],
-    ['for any: none is', any, ['TOTAL', 'CONF'], false],
-    ['for any: false where there is none', any, [], false],
-    ['for any: false where it is empty', any, [''], false],
-    ['for any, by a pattern', { 'ForAnyValue:StringLike': { [KEYS]: ['LOGIN#*'] } }, ['USER', 'LOGIN#bob'], true],
-    ['for all, in every letter', { 'ForAllValues:StringEquals': { [KEYS]: ['LOGIN#*'] } }, ['LOGIN#bob'], false],
-    ['for all: an empty one among others is not expected', all, ['USER', ''], false],
-    ['for all, and not null: true where one is there', { ...all, Null: { [KEYS]: 'false' } }, ['USER'], true],
+    ['ForAllValues matches when every value matches', all, ['USER', 'LOGIN#bob'], true],
+    ['ForAllValues does not match when one value does not', all, ['USER', 'ADMINS'], false],
+    ['ForAllValues matches when the key is missing', all, [], true],
+    ['ForAllValues matches when the value is empty', all, [''], true],
+    [
+      'ForAllValues with Null: false does not match when the key is missing',
+      { ...all, Null: { [KEYS]: 'false' } },
+      [],
+      false,
+    ],
+    [
+      'ForAllValues with Null: false does not match when the value is empty',
+      { ...all, Null: { [KEYS]: 'false' } },
+      [''],
+      false,
+    ],
+    ['ForAnyValue matches when one value matches', any, ['TOTAL', 'USER'], true],
+    ['ForAnyValue does not match when no value matches', any, ['TOTAL', 'CONF'], false],
+    ['ForAnyValue does not match when the key is missing', any, [], false],
+    ['ForAnyValue does not match when the value is empty', any, [''], false],
+    [
+      'ForAnyValue:StringLike matches a pattern',
+      { 'ForAnyValue:StringLike': { [KEYS]: ['LOGIN#*'] } },
+      ['USER', 'LOGIN#bob'],
+      true,
+    ],
+    [
+      'ForAllValues:StringEquals treats * literally',
+      { 'ForAllValues:StringEquals': { [KEYS]: ['LOGIN#*'] } },
+      ['LOGIN#bob'],
+      false,
+    ],
+    ['ForAllValues does not match when one of several values is empty', all, ['USER', ''], false],
+    [
+      'ForAllValues with Null: false matches when the key is present',
+      { ...all, Null: { [KEYS]: 'false' } },
+      ['USER'],
+      true,
+    ],
   ])('%s', (_, Condition, keys, expected) => {
     expect(allows([{ ...GET, Condition }], { context: { [KEYS]: keys } })).toBe(expected);
   });
 });
 
-describe('the local cloud does not support, and says so when it reads the policy', () => {
+describe('a policy that the local cloud does not support', () => {
   it.each([
     ['NotAction', { NotAction: 'a:B' }],
     ['NotResource', { NotResource: '*' }],
@@ -271,19 +311,19 @@ describe('the local cloud does not support, and says so when it reads the policy
       `the condition key ${key}`,
       { Condition: { 'ForAllValues:StringEquals': { [key]: 'a' } } },
     ]),
-  ])('%s', (name, element) => {
-    expect(() => policy({ ...GET, ...element })).toThrow('The local cloud does not support');
+  ])('is rejected with an error that names %s', (name, element) => {
+    expect(() => policy({ ...GET, ...element })).toThrow(`The local cloud does not know`);
     expect(() => policy({ ...GET, ...element })).toThrow(name);
   });
 
-  it('a policy of the version 2008-10-17', () => {
+  it('is rejected when its version is 2008-10-17', () => {
     expect(() => readPolicy([{ Version: '2008-10-17', Statement: [] }])).toThrow('version 2008-10-17');
   });
 });
 
-describe('a key that the local cloud gives a request', () => {
+describe('a context key of the local cloud', () => {
   it.each(['dynamodb:EnclosingOperation', 'kms:ViaService', 'kms:EncryptionContext:integration', 'ses:FromAddress'])(
-    '%s has one value, in any case of its name',
+    '%s has a single value and a case-insensitive name',
     (key) => {
       for (const name of [key, key.toUpperCase(), key.toLowerCase()]) {
         for (const operator of ['StringEquals', 'ForAnyValue:StringLike', 'ForAllValues:StringEquals']) {
@@ -296,14 +336,14 @@ describe('a key that the local cloud gives a request', () => {
   );
 });
 
-it('of several statements that allow it the first is the one that was needed', () => {
-  const { allows, grants } = policy({ ...GET, Action: 'a:B' }, { ...GET, Action: 'dynamodb:*' }, GET);
+it('reports the first of several matching statements as the right that was used', () => {
+  const { allows, rights } = policy({ ...GET, Action: 'a:B' }, { ...GET, Action: 'dynamodb:*' }, GET);
 
-  expect(allows(ask())).toEqual([grants[1]]);
-  expect(allows(ask({ action: 'a:C' }))).toBeUndefined();
+  expect(allows(requestWith())).toEqual([rights[1]]);
+  expect(allows(requestWith({ action: 'a:C' }))).toBeUndefined();
 });
 
-it('only the grants of one statement count that cover the action, the resource and a key', () => {
+it('reports only the rights of a statement that cover the action, the resource and a partition key', () => {
   const Condition = {
     'ForAllValues:StringEquals': { 'dynamodb:leadingkeys': ['USER', 'TOTAL'] },
     Null: { [KEYS]: 'false' },
@@ -315,31 +355,31 @@ it('only the grants of one statement count that cover the action, the resource a
     Condition,
   });
 
-  expect(grants).toHaveLength(8);
-  expect(allows(ask({ context: { [KEYS]: ['USER', 'TOTAL'] } }))).toEqual([
+  expect(rights).toHaveLength(8);
+  expect(allows(requestWith({ context: { [KEYS]: ['USER', 'TOTAL'] } }))).toEqual([
     expect.objectContaining({ action: 'dynamodb:GetItem', resource: TABLE, leadingKey: 'USER' }),
     expect.objectContaining({ action: 'dynamodb:GetItem', resource: TABLE, leadingKey: 'TOTAL' }),
   ]);
-  expect(allows(ask({ resource: `${TABLE}2`, context: { [KEYS]: ['TOTAL'] } }))).toEqual([
+  expect(allows(requestWith({ resource: `${TABLE}2`, context: { [KEYS]: ['TOTAL'] } }))).toEqual([
     expect.objectContaining({ resource: `${TABLE}2`, leadingKey: 'TOTAL' }),
   ]);
 });
 
-it('a right without a condition on partition keys is for any of them', () => {
-  const { grants } = policy({ ...GET, Condition: { Null: { [KEYS]: 'false' } } });
+it('a right without a condition on partition keys covers all of them', () => {
+  const { rights } = policy({ ...GET, Condition: { Null: { [KEYS]: 'false' } } });
 
   expect(grants.map(({ leadingKey }) => leadingKey)).toEqual([undefined]);
 });
 
-it('what denies is no right', () => {
-  expect(policy({ ...GET, Effect: 'Deny' }, GET).grants).toHaveLength(1);
+it('a deny statement is not counted as a right', () => {
+  expect(policy({ ...GET, Effect: 'Deny' }, GET).rights).toHaveLength(1);
 });
 
-it('a policy without a version is refused', () => {
+it('rejects a policy without a version', () => {
   expect(() => readPolicy([{ Statement: [GET] }])).toThrow('version undefined');
 });
 
-it('a right is one action on one resource for one partition key, and it is known which one was needed', () => {
+it('a right is one action on one resource for one partition key, and the one that was used is reported', () => {
   const Condition = { 'ForAllValues:StringLike': { [KEYS]: ['USER', 'LOGIN#*'] } };
   const Action = ['dynamodb:GetItem', 'dynamodb:Query'];
 
@@ -351,5 +391,5 @@ it('a right is one action on one resource for one partition key, and it is known
     'dynamodb:Query USER',
     'dynamodb:Query LOGIN#*',
   ]);
-  expect(allows(ask({ context: { [KEYS]: ['LOGIN#bob'] } }))).toEqual([grants[1]]);
+  expect(allows(requestWith({ context: { [KEYS]: ['LOGIN#bob'] } }))).toEqual([rights[1]]);
 });

@@ -17,11 +17,11 @@ beforeAll(async () => {
 const create = (body: unknown, headers = {}) =>
   gatehouse.call('POST', '/api/utm-integrations', { token: admin, body, headers });
 
-/** Sent without a check against the contracts: for what API Gateway answers itself. */
+/** Sends without the contract check, for responses that API Gateway produces itself. */
 async function unchecked(method: string, path: string, init: RequestInit = {}) {
   const headers = { Authorization: `Bearer ${admin}`, 'Content-Type': 'application/json' };
-  const answer = await fetch(`${gatehouse.cloud.url}${path}`, { method, headers, ...init });
-  return { status: answer.status, text: await answer.text() };
+  const response = await fetch(`${gatehouse.cloud.url}${path}`, { method, headers, ...init });
+  return { status: response.status, text: await response.text() };
 }
 
 describe('a problem', () => {
@@ -43,12 +43,12 @@ describe('a problem', () => {
       'error.http.400',
       'invalid-password',
     ],
-  ])('of %s %s with %j is told in headers too', async (method, path, sent, status, message, type) => {
-    const { headers, ...answer } = await gatehouse.call(method, path, { token: admin, body: sent });
+  ])('for %s %s with %j is repeated in the response headers', async (method, path, sent, status, message, type) => {
+    const { headers, ...response } = await gatehouse.call(method, path, { token: admin, body: sent });
 
-    expect(answer.status).toBe(status);
-    expect(answer.body).toMatchObject({ type: problemType(type), status, path, message, params: 'userManagement' });
-    expect(answer.body.title).toMatch(/^[A-Z]/);
+    expect(response.status).toBe(status);
+    expect(response.body).toMatchObject({ type: problemType(type), status, path, message, params: 'userManagement' });
+    expect(response.body.title).toMatch(/^[A-Z]/);
     expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
     expect(headers).toMatchObject({ 'x-gatehouseapp-error': message, 'x-gatehouseapp-params': 'userManagement' });
   });
@@ -74,7 +74,7 @@ describe('a problem', () => {
       ],
     ],
     ['/api/account/change-password', { currentPassword: 'x', newPassword: '123' }, 'user', [['newPassword', 'Size']]],
-  ])('of fields on %s names each of them', async (path, sent, objectName, wrong) => {
+  ])('for invalid fields sent to %s names each field', async (path, sent, objectName, wrong) => {
     const { status, body, headers } = await gatehouse.call('POST', path, { token: admin, body: sent });
 
     expect(status).toBe(400);
@@ -94,7 +94,7 @@ describe('a problem', () => {
   });
 });
 
-describe('every answer', () => {
+describe('a response', () => {
   const call =
     (method: string, path: string, sent: object = {}) =>
     () =>
@@ -109,8 +109,8 @@ describe('every answer', () => {
     [404, call('GET', '/api/users/nobody')],
     [413, () => create('x'.repeat(64 * KIB + 1))],
     [415, () => create(INTEGRATION, { 'Content-Type': 'text/plain' })],
-  ])('of status %d is kept by nobody and trusted for nothing else', async (expected, ask) => {
-    const { status, headers } = await ask();
+  ])('with status %d must not be cached and has the security headers', async (expected, send) => {
+    const { status, headers } = await send();
 
     expect(status).toBe(expected);
     expect(headers).toMatchObject({
@@ -120,18 +120,18 @@ describe('every answer', () => {
       'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
       'referrer-policy': 'no-referrer',
     });
-    // Only a 400 that is no field error is told in headers.
+    // Of these problems only the 400 without field errors is repeated in headers.
     expect('x-gatehouseapp-error' in headers).toBe(expected === 400);
   });
 
-  it('but the public keys, which anyone may keep for five minutes', async () => {
+  it('with the public keys may be cached for five minutes', async () => {
     const { headers } = await gatehouse.call('GET', '/.well-known/jwks.json');
 
     expect(headers).toMatchObject({ 'cache-control': 'public, max-age=300', 'x-content-type-options': 'nosniff' });
   });
 });
 
-describe('what API Gateway answers itself', () => {
+describe('a request that reaches no function', () => {
   it.each([
     ['GET', '/'],
     ['GET', '/api/unknown'],
@@ -141,22 +141,22 @@ describe('what API Gateway answers itself', () => {
     ['PATCH', '/api/users'],
     ['PUT', '/api/users/admin'],
     ['OPTIONS', '/api/users'],
-  ])('%s %s is not found', async (method, path) => {
+  ])('%s %s is rejected with 404', async (method, path) => {
     const { status, text } = await unchecked(method, path);
 
     expect(status).toBe(404);
     expect(text).toBe('{"message":"Not Found"}');
   });
 
-  it('HEAD is no GET', async () => {
+  it('HEAD is rejected with 404 where GET has a route', async () => {
     expect(await unchecked('HEAD', '/api/health')).toEqual({ status: 404, text: '' });
   });
 
-  it('an escape that is none is a bad request', async () => {
+  it('an invalid percent-encoding is rejected with 400', async () => {
     expect(await unchecked('GET', '/api/users/%zz')).toEqual({ status: 400, text: '{"message":"Bad Request"}' });
   });
 
-  it('more than 10 MB do not come to a function', async () => {
+  it('a body of more than 10 MB is rejected with 413', async () => {
     const body = Buffer.alloc(10 * KIB * KIB + 1, ' ');
 
     const { status, text } = await unchecked('POST', '/api/users', { body });

@@ -5,9 +5,9 @@ import { LONG } from './support/long.ts';
 import { mutant } from './support/mutant.ts';
 
 /*
- * What happens at the same moment. A barrier holds both transactions until both have been decided on, so that every
- * round is a race, and then lets them go together or one after the other. The same rounds find the mutants that check
- * before they write.
+ * Races for unique values. A barrier holds both transactions until both requests have read and decided, and then
+ * releases them together or one after the other. The same rounds must catch mutants that check before they write
+ * instead of writing under a condition.
  */
 
 const ROUNDS = 6;
@@ -19,81 +19,95 @@ beforeAll(async () => {
   token = await gatehouse.logIn('admin');
 });
 
-/** Sends all at once; their transactions wait for each other, and are made together or in turn. */
+/** Sends the requests concurrently and releases their transactions together or in turn. */
 function race(inTurn: boolean, ...sends: (() => Promise<Received>)[]): Promise<Received[]> {
   gate.raise(sends.length, inTurn);
   return Promise.all(sends.map((send) => send().finally(gate.lift)));
 }
 
-/** Two requests that want the same thing, and how the one that comes late is refused. */
-interface Taking {
+/** Two requests that claim the same unique value, and the error that the loser gets. */
+interface UniquenessRace {
   readonly error: string;
-  prepare(on: Gatehouse, token: string, name: string): Promise<(() => Promise<Received>)[]>;
+  prepare(service: Gatehouse, token: string, name: string): Promise<(() => Promise<Received>)[]>;
 }
 
-const create = (on: Gatehouse, token: string, login: string, email: string) =>
-  on.call('POST', '/api/users', { token, body: { login, email } });
-const put = (on: Gatehouse, token: string, user: object) => on.call('PUT', '/api/users', { token, body: user });
+const create = (service: Gatehouse, token: string, login: string, email: string) =>
+  service.call('POST', '/api/users', { token, body: { login, email } });
+const put = (service: Gatehouse, token: string, user: object) =>
+  service.call('PUT', '/api/users', { token, body: user });
 
-async function twoUsers(on: Gatehouse, token: string, name: string): Promise<Received['body'][]> {
-  const created = ['a', 'b'].map((end) => create(on, token, `${name}-${end}`, `${name}-${end}@example.com`));
+async function twoUsers(service: Gatehouse, token: string, name: string): Promise<Received['body'][]> {
+  const created = ['a', 'b'].map((end) => create(service, token, `${name}-${end}`, `${name}-${end}@example.com`));
   return (await Promise.all(created)).map(({ body }) => body);
 }
 
-const TAKINGS: Record<string, Taking> = {
-  'create a user with one login': {
+const UNIQUENESS_RACES: Record<string, UniquenessRace> = {
+  'that create a user with the same login': {
     error: 'error.userexists',
-    prepare: async (on, token, name) =>
-      ['a', 'b'].map((end) => () => create(on, token, name, `${name}-${end}@example.com`)),
+    prepare: async (service, token, name) =>
+      ['a', 'b'].map((end) => () => create(service, token, name, `${name}-${end}@example.com`)),
   },
-  'create a user with one e-mail address in two spellings': {
+  'that create a user with the same e-mail address in two spellings': {
     error: 'error.emailexists',
-    prepare: async (on, token, name) =>
+    prepare: async (service, token, name) =>
       [`${name}@Example.com`, `${name.toUpperCase()}@example.com`].map(
-        (email, index) => () => create(on, token, `${name}-${index}`, email),
+        (email, index) => () => create(service, token, `${name}-${index}`, email),
       ),
   },
-  'rename a user to one login': {
+  'that rename two users to the same login': {
     error: 'error.userexists',
-    prepare: async (on, token, name) =>
-      (await twoUsers(on, token, name)).map((user) => () => put(on, token, { ...user, login: name })),
+    prepare: async (service, token, name) =>
+      (await twoUsers(service, token, name)).map((user) => () => put(service, token, { ...user, login: name })),
   },
-  'move a user to one e-mail address': {
+  'that change two users to the same e-mail address': {
     error: 'error.emailexists',
-    prepare: async (on, token, name) =>
-      (await twoUsers(on, token, name)).map((user) => () => put(on, token, { ...user, email: `${name}@b.c` })),
+    prepare: async (service, token, name) =>
+      (await twoUsers(service, token, name)).map(
+        (user) => () => put(service, token, { ...user, email: `${name}@b.c` }),
+      ),
   },
 };
 
-let takings = 0;
-/** One round of a taking: what became of each request. */
-async function take(on: Gatehouse, token: string, taking: Taking, round: number): Promise<string[]> {
-  const sends = await taking.prepare(on, token, `taken-${++takings}`);
-  const answers = await race(round % 2 === 0, ...sends);
-  return answers.map(({ status, body }) => (status < 300 ? 'taken' : body.message)).sort();
+let rounds = 0;
+/** Runs one round and returns the outcome of each request. */
+async function runRound(
+  service: Gatehouse,
+  token: string,
+  uniquenessRace: UniquenessRace,
+  round: number,
+): Promise<string[]> {
+  const sends = await uniquenessRace.prepare(service, token, `taken-${++rounds}`);
+  const responses = await race(round % 2 === 0, ...sends);
+  return responses.map(({ status, body }) => (status < 300 ? 'taken' : body.message)).sort();
 }
 
-describe('two requests at the same moment', () => {
-  it.each(Object.entries(TAKINGS))('%s: exactly one succeeds', { timeout: 60_000 }, async (_, taking) => {
-    for (let round = 0; round < ROUNDS; round++) {
-      expect(await take(gatehouse, token, taking, round), `round ${round}`).toEqual([taking.error, 'taken'].sort());
-    }
-  });
+describe('two concurrent requests', () => {
+  it.each(Object.entries(UNIQUENESS_RACES))(
+    '%s: exactly one succeeds',
+    { timeout: 60_000 },
+    async (_, uniquenessRace) => {
+      for (let round = 0; round < ROUNDS; round++) {
+        expect(await runRound(gatehouse, token, uniquenessRace, round), `round ${round}`).toEqual(
+          [uniquenessRace.error, 'taken'].sort(),
+        );
+      }
+    },
+  );
 
-  it('the same rename twice is no clash with itself', async () => {
+  it('both succeed when they rename one user to the same login', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const [user] = await twoUsers(gatehouse, token, `twice-${round}`);
       const rename = () => put(gatehouse, token, { ...user, login: `twice-${round}` });
 
-      const answers = await race(round % 2 === 0, rename, rename);
+      const responses = await race(round % 2 === 0, rename, rename);
 
-      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      expect(responses.map(({ status }) => status)).toEqual([200, 200]);
     }
   });
 });
 
-describe('who is renamed while changing another user', () => {
-  it('is named in the audit fields as at the moment of the change', async () => {
+describe('a caller who is renamed while updating another user', () => {
+  it('appears in the audit fields with the login at the time of the change', async () => {
     const name = 'renamed';
     const body = { login: name, email: 'renamed@example.com', password: name, authorities: ['ROLE_ADMIN'] };
     const { body: caller } = await gatehouse.call('POST', '/api/users', { token, body });
@@ -102,7 +116,7 @@ describe('who is renamed while changing another user', () => {
     const names: string[] = [];
 
     for (let round = 0; round < ROUNDS; round++) {
-      // Only after the rename is the name free for the other.
+      // The login becomes free for the other user only with the rename.
       const rename = () => put(gatehouse, token, { ...caller, login: `now-${round}` });
       const takeName = () => put(gatehouse, own, { ...target, login: name });
       const [, taken] = await race(true, rename, takeName);
@@ -117,7 +131,7 @@ describe('who is renamed while changing another user', () => {
 
 if (LONG) {
   describe('a mutant that checks before it writes', () => {
-    it('gives one login to two users in these rounds', { timeout: 60_000 }, async () => {
+    it('gives one login to two users in the same rounds', { timeout: 60_000 }, async () => {
       const results: string[][] = [];
       const mutations = [
         {
@@ -144,7 +158,14 @@ if (LONG) {
       const racing = await startGatehouse({ intercept: gate.intercept, assembly });
       const admin = await racing.logIn('admin');
       for (let round = 0; round < ROUNDS; round++) {
-        results.push(await take(racing, admin, TAKINGS['create a user with one login'] as Taking, round));
+        results.push(
+          await runRound(
+            racing,
+            admin,
+            UNIQUENESS_RACES['that create a user with the same login'] as UniquenessRace,
+            round,
+          ),
+        );
       }
       await racing.stop();
       remove();
