@@ -7,13 +7,13 @@ import { fillUsers } from './support/fill-users.ts';
 import { type Gatehouse, type Received, startGatehouse, useGatehouse } from './support/gatehouse.ts';
 import { LONG } from './support/long.ts';
 
-/* A caller who repeats the most expensive list can use up a part of what a partition serves, and never all of it. */
+/* A caller who repeats the most expensive list must not exhaust the read throughput of a partition. */
 
-describe('what a read costs its caller', () => {
+describe('the read budget of a caller', () => {
   const gatehouse = useGatehouse();
   let caller = 1000;
   const payer = (id: number) => ({ id, requireAuthorized: async () => undefined });
-  /** Spends units when so much is to be paid back that it takes so many milliseconds; nothing known if undefined. */
+  /** Spends units against a debt that takes `ahead` milliseconds to pay back; undefined means no stored budget. */
   async function spend(units: number, ahead: number | undefined) {
     caller++;
     const started = Date.now();
@@ -25,12 +25,12 @@ describe('what a read costs its caller', () => {
   }
 
   it.each([
-    ['nothing was spent', undefined, 2200, 0],
-    ['all is paid back', -60_000, 2200, 0],
-    ['half as much is spent as can be at once', 2000, 4200, 0],
-    ['a little more is spent than can be at once', 4500, 6700, 400],
-    ['it is just worth waiting', 5500, 7700, 1400],
-  ])('is paid back at 500 units a second: 1,100 units when %s', async (_, before, after, waited) => {
+    ['nothing was spent before', undefined, 2200, 0],
+    ['everything was paid back', -60_000, 2200, 0],
+    ['half of the burst is spent', 2000, 4200, 0],
+    ['slightly more than the burst is spent', 4500, 6700, 400],
+    ['the wait is just acceptable', 5500, 7700, 1400],
+  ])('recovers at 500 units a second after a read of 1,100 units when %s', async (_, before, after, waited) => {
     const spent = await spend(1100, before);
 
     expect(spent.ahead).toBeGreaterThanOrEqual(after);
@@ -39,12 +39,12 @@ describe('what a read costs its caller', () => {
     expect(spent.waited).toBeLessThan(waited + 5000);
   });
 
-  it('is rejected when it would have to wait for more than three seconds, which Retry-After tells', async () => {
+  it('rejects a read that would wait for more than three seconds, with the wait for Retry-After', async () => {
     await expect(spend(10, 7500)).rejects.toMatchObject({ code: 'read-budget-spent', retryAfter: 4 });
     await expect(spend(10, 60_000)).rejects.toMatchObject({ retryAfter: 56 });
   });
 
-  it('is all paid when many are made at the same moment', async () => {
+  it('counts every one of several concurrent reads', async () => {
     caller++;
     const now = Date.now();
 
@@ -55,7 +55,7 @@ describe('what a read costs its caller', () => {
     expect(Number(paidBackAt) - now).toBeLessThan(6000);
   });
 
-  it('is free up to three units', async () => {
+  it('does not count reads of up to three units', async () => {
     caller++;
     await readBudget(gatehouse.table, payer(caller))(3);
 
@@ -77,12 +77,12 @@ describe('a caller who repeats an expensive list', () => {
       breaksData: true,
       meterCapacity: LONG,
       async intercept({ functionName, operation }, make) {
-        const answer = await make();
-        if (functionName?.startsWith('GET ') && operation === 'Query') {
-          units += Number(JSON.parse(String(answer.body)).ConsumedCapacity?.CapacityUnits ?? 0);
+        const response = await make();
+        if (by?.startsWith('GET ') && operation === 'Query') {
+          units += Number(JSON.parse(String(response.body)).ConsumedCapacity?.CapacityUnits ?? 0);
         }
         if (operation === 'Decrypt') decryptions++;
-        return answer;
+        return response;
       },
     });
     reader = await gatehouse.makeUser('reader', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
@@ -107,23 +107,23 @@ describe('a caller who repeats an expensive list', () => {
   };
 
   const [CLIENTS, SECONDS] = [24, 3];
-  /** As many of these requests as the clients can send in that time. */
-  async function repeat(path: string): Promise<{ answers: Received[]; allowed: number }> {
+  /** Sends this request from all clients, as often as they can within SECONDS. */
+  async function repeat(path: string): Promise<{ responses: Received[]; allowed: number }> {
     [units, decryptions] = [0, 0];
     await clear();
     const started = Date.now();
     const end = started + SECONDS * 1000;
     const clients = Array.from({ length: CLIENTS }, async () => {
-      const answers = [];
-      while (Date.now() < end) answers.push(await gatehouse.call('GET', path, { token }));
-      return answers;
+      const responses = [];
+      while (Date.now() < end) responses.push(await gatehouse.call('GET', path, { token }));
+      return responses;
     });
-    const answers = (await Promise.all(clients)).flat();
-    // What can be spent at once and in that time, and the list that may be begun when nothing is left.
-    return { answers, allowed: 2000 + (500 * (Date.now() - started)) / 1000 + 250 };
+    const responses = (await Promise.all(clients)).flat();
+    // The burst, the units earned in that time, and one list that may start when the budget is almost spent.
+    return { responses, allowed: 2000 + (500 * (Date.now() - started)) / 1000 + 250 };
   }
-  const countOf = (answers: readonly Received[], status: number) =>
-    answers.filter((answer) => answer.status === status).length;
+  const countOf = (responses: readonly Received[], status: number) =>
+    responses.filter((response) => response.status === status).length;
 
   it.each([
     '/api/users?sort=login,asc',
@@ -132,7 +132,7 @@ describe('a caller who repeats an expensive list', () => {
     '/api/utm-integration-confs',
     '/api/utm-integration-confs/count?confName.contains=name',
     '/api/audits?actor.equals=admin',
-  ])('is told when to come back: %s', async (path) => {
+  ])('gets 429 with Retry-After: %s', async (path) => {
     const account = { paidBackAt: Date.now() + 60_000, expires: Math.ceil(Date.now() / 1000) + 120 };
     await gatehouse.table.transact([put(readBudgetKey(reader.id), account)], crypto.randomUUID());
 
@@ -152,7 +152,7 @@ describe('a caller who repeats an expensive list', () => {
     '/api/utm-integration-confs?integrationId.equals=1',
     '/api/audits?actor.equals=admin',
     '/api/users?page=1&size=50',
-  ])('pays for it: %s', async (path) => {
+  ])('is charged for it: %s', async (path) => {
     await clear();
 
     const { status } = await gatehouse.call('GET', path, { token });
@@ -161,20 +161,20 @@ describe('a caller who repeats an expensive list', () => {
     expect(await gatehouse.table.get(readBudgetKey(reader.id))).toBeDefined();
   });
 
-  it('pays a unit for each value on a page of parameters, which KMS decrypts, besides the reads', async () => {
+  it('is charged one unit for each parameter value that KMS decrypts, in addition to the reads', async () => {
     await clear();
     const started = Date.now();
 
     await gatehouse.call('GET', '/api/utm-integration-confs?integrationId.equals=1&size=40', { token });
 
-    // 60 units for the parameters of one integration and 40 for the page, at 500 a second.
+    // 60 units for the parameters of one integration and 40 for the page, at 500 units a second.
     const paidBackAt = (await gatehouse.table.get(readBudgetKey(reader.id)))?.paidBackAt as number;
     expect(paidBackAt - started).toBeGreaterThanOrEqual(200);
     expect(paidBackAt - Date.now()).toBeLessThanOrEqual(200);
   });
 
   it.each(['/api/users', '/api/users?size=20&page=0', '/api/utm-integrations?size=10', '/api/users/reader'])(
-    'costs nothing where it is short: %s',
+    'is not charged for a short list: %s',
     async (path) => {
       await clear();
 
@@ -184,43 +184,43 @@ describe('a caller who repeats an expensive list', () => {
     },
   );
 
-  it('pays nothing where the caller is rejected', async () => {
+  it('is not charged for a rejected request', async () => {
     const rejected = { token: await gatehouse.logIn('analyst') };
 
-    const answers = [
+    const responses = [
       await gatehouse.call('GET', '/api/utm-integration-confs?size=100', rejected),
       await gatehouse.call('GET', '/api/utm-integration-confs/count?confName.contains=x', rejected),
       await gatehouse.call('GET', '/api/audits', rejected),
     ];
 
-    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
+    expect(responses.map(({ status }) => status)).toEqual([403, 403, 403]);
     expect(await gatehouse.table.get(readBudgetKey(analyst.id))).toBeUndefined();
   });
 
   if (LONG) {
     it.each(['/api/users?lastName.contains=frau-1', '/api/users?size=2000'])(
-      'reads at its rate and no more: %s',
+      'reads no more than the budget allows: %s',
       { timeout: 60_000 },
       async (path) => {
-        const { answers, allowed } = await repeat(path);
+        const { responses, allowed } = await repeat(path);
 
-        expect(countOf(answers, 200)).toBeGreaterThan(3);
+        expect(countOf(responses, 200)).toBeGreaterThan(3);
         expect(units).toBeGreaterThan(500);
         expect(units).toBeLessThan(allowed + 0.11 * USERS);
-        // A busy machine does not get each of them done in time.
-        expect(answers.map(({ status }) => status).filter((status) => ![200, 429, 503].includes(status))).toEqual([]);
+        // On a busy machine some requests end at their deadline with 503.
+        expect(responses.map(({ status }) => status).filter((status) => ![200, 429, 503].includes(status))).toEqual([]);
       },
     );
 
-    it('of parameters has KMS decrypt a bounded number of values', { timeout: 60_000 }, async () => {
-      const { answers, allowed } = await repeat('/api/utm-integration-confs?size=100');
+    it('causes a bounded number of decryptions in KMS', { timeout: 60_000 }, async () => {
+      const { responses, allowed } = await repeat('/api/utm-integration-confs?size=100');
 
-      expect(countOf(answers, 200)).toBeGreaterThan(3);
-      // A page of 60 costs 90 units for reading them, and 100 for decryptions.
+      expect(countOf(responses, 200)).toBeGreaterThan(3);
+      // A page of 60 values costs 90 units for the reads and 100 for the decryptions.
       expect(decryptions).toBeLessThan((allowed / 190) * 60);
     });
 
-    it('keeps nobody from logging in and changing users meanwhile', { timeout: 60_000 }, async () => {
+    it('does not prevent other callers from logging in and changing users', { timeout: 60_000 }, async () => {
       const flood = repeat('/api/users?lastName.contains=frau-1');
       await wait(300);
 

@@ -16,26 +16,26 @@ const FINISH = '/api/account/reset-password/finish';
 const TEXT = { 'Content-Type': 'text/plain' };
 
 const mailsTo = (address: string) => gatehouse.mailsTo(address);
-const ask = (address: string) => gatehouse.call('POST', INIT, { body: address, headers: TEXT });
+const requestReset = (address: string) => gatehouse.call('POST', INIT, { body: address, headers: TEXT });
 const finish = (key: string, newPassword: string) => gatehouse.call('POST', FINISH, { body: { key, newPassword } });
-/** A key for this user, as a mail would carry it: every request for a mail takes two seconds. */
+/** Writes a reset key for this user without requesting a mail, which takes two seconds. */
 async function keyFor({ id }: { id: number }): Promise<string> {
   const { key, write } = newResetKey((await findUser(gatehouse.table, id)) as User);
   await commit(gatehouse.table, [write]);
   return key;
 }
 
-/* At the same moment: a request for a mail takes two seconds, whatever becomes of it. */
+/* Concurrent, because every request for a mail takes two seconds, whatever its outcome. */
 describe.concurrent('a forgotten password', () => {
-  it('can be set once by the mailed key, and the old one opens nothing any more', async () => {
+  it('can be reset once with the mailed key, after which the old password is rejected', async () => {
     await gatehouse.makeUser('forgetful');
 
-    const asked = await ask('Forgetful@Example.com');
+    const requested = await requestReset('Forgetful@Example.com');
     const [mail] = mailsTo('forgetful@example.com');
     const finished = await finish(gatehouse.keyMailedTo('forgetful@example.com'), 'remembered');
     const again = await finish(gatehouse.keyMailedTo('forgetful@example.com'), 'once more');
 
-    expect([asked.status, finished.status]).toEqual([200, 200]);
+    expect([requested.status, finished.status]).toEqual([200, 200]);
     expect(mail).toMatchObject({ from: 'gatehouse@example.com', subject: 'Reset your password' });
     expect(mail?.text).toContain('http://127.0.0.1:9000/account/reset/finish?key=');
     expect(await gatehouse.logIn('forgetful', 'remembered')).toBeTruthy();
@@ -46,55 +46,55 @@ describe.concurrent('a forgotten password', () => {
     expect(old.status).toBe(401);
   });
 
-  it('answers alike, and as late, for addresses that are unknown or of a deactivated account', async () => {
+  it('gets the same response after the same time for unknown addresses and deactivated accounts', async () => {
     await gatehouse.makeUser('dormant', { activated: false });
     await gatehouse.makeUser('awake');
     const timed = async (address: string) => {
       const started = performance.now();
-      const { status, text } = await ask(address);
-      return { answer: `${status} ${text}`, milliseconds: performance.now() - started };
+      const { status, text } = await requestReset(address);
+      return { response: `${status} ${text}`, milliseconds: performance.now() - started };
     };
 
     const addresses = ['awake@example.com', 'nobody@example.com', 'dormant@example.com'];
-    const answers = await Promise.all(addresses.map(timed));
+    const responses = await Promise.all(addresses.map(timed));
 
-    expect(answers.map(({ answer }) => answer)).toEqual(Array(3).fill('200 '));
-    for (const { milliseconds } of answers) expect(milliseconds).toBeGreaterThan(1990);
+    expect(responses.map(({ response }) => response)).toEqual(Array(3).fill('200 '));
+    for (const { milliseconds } of responses) expect(milliseconds).toBeGreaterThan(1990);
     expect(mailsTo('awake@example.com')).toHaveLength(1);
     expect(mailsTo('dormant@example.com')).toEqual([]);
   });
 
-  it('takes the address as a field too, and refuses what is no address', async () => {
+  it('can be requested with the address as a field, and is rejected with 400 for a malformed address', async () => {
     await gatehouse.makeUser('fielded');
 
     const asField = await gatehouse.call('POST', INIT, { body: { email: 'fielded@example.com' } });
-    const noAddress = await ask('fielded');
-    const empty = await ask('');
+    const malformed = await requestReset('fielded');
+    const empty = await requestReset('');
 
     expect(asField.status).toBe(200);
     expect(mailsTo('fielded@example.com')).toHaveLength(1);
-    expect([noAddress.status, noAddress.body.fieldErrors]).toEqual([
+    expect([malformed.status, malformed.body.fieldErrors]).toEqual([
       400,
       [{ objectName: 'user', field: 'email', message: 'Email' }],
     ]);
     expect(empty.status).toBe(400);
   });
 
-  it('is written in the language of the user, in English for all others', async () => {
+  it('is mailed in the language of the user, or in English when there is no template', async () => {
     await gatehouse.makeUser('deutsch', { langKey: 'de' });
     await gatehouse.makeUser('klingon', { langKey: 'tlh' });
     await gatehouse.makeUser('odd', { langKey: 'toString' });
 
-    await Promise.all(['deutsch', 'klingon', 'odd'].map((login) => ask(`${login}@example.com`)));
+    await Promise.all(['deutsch', 'klingon', 'odd'].map((login) => requestReset(`${login}@example.com`)));
 
     expect(mailsTo('deutsch@example.com')[0]?.subject).toBe('Neues Passwort');
     expect(mailsTo('klingon@example.com')[0]?.subject).toBe('Reset your password');
     expect(mailsTo('odd@example.com')[0]?.subject).toBe('Reset your password');
   });
 
-  it('has a key that is nowhere in the table, and expires', async () => {
+  it('has a key that expires and that the table stores only as a hash', async () => {
     await gatehouse.makeUser('hashed');
-    await ask('hashed@example.com');
+    await requestReset('hashed@example.com');
     const key = gatehouse.keyMailedTo('hashed@example.com');
 
     const { endpoint, region, tableName } = gatehouse.cloud;
@@ -109,7 +109,7 @@ describe.concurrent('a forgotten password', () => {
     expect(Number(stored?.expires?.N) - Date.now() / 1000).toBeLessThanOrEqual(day);
   });
 
-  it('is not to be set by a key that has expired, whether the table has forgotten it or not', async () => {
+  it('cannot be reset with an expired key that DynamoDB has not deleted yet', async () => {
     const key = await keyFor(await gatehouse.makeUser('late'));
     const at = resetKey(createHash('sha256').update(key).digest('hex'));
     const expired = { ...(await gatehouse.table.get(at)), expires: Math.floor(Date.now() / 1000) - 1 };
@@ -118,7 +118,7 @@ describe.concurrent('a forgotten password', () => {
     expect((await finish(key, 'too late')).status).toBe(400);
   });
 
-  it('leaves no key behind once it is set', async () => {
+  it('leaves no key in the table once it is reset', async () => {
     const key = await keyFor(await gatehouse.makeUser('tidy'));
     await finish(key, 'tidied up');
 
@@ -131,7 +131,7 @@ describe.concurrent('a forgotten password', () => {
     ['the address changes to another one and back', { email: 'there@example.com', back: true }],
     ['the spelling of the address changes and changes back', { email: 'OVERTAKEN-52@example.com', back: true }],
     ['the account is deactivated', { activated: false }],
-  ])('is no longer to be set by a key from before %s', async (name, change) => {
+  ])('cannot be reset with a key that was issued before %s', async (name, change) => {
     const login = `overtaken-${name.length}`;
     const user = await gatehouse.makeUser(login);
     const key = await keyFor(user);
@@ -155,21 +155,21 @@ describe.concurrent('a forgotten password', () => {
     expect(status).toBe(400);
   });
 
-  it.each(['no such key', '', 'x'.repeat(5000)])('is not to be set by a wrong key (%#)', async (key) => {
+  it.each(['no such key', '', 'x'.repeat(5000)])('cannot be reset with a wrong key (%#)', async (key) => {
     const { status } = await finish(key, 'whatever');
 
     expect(status).toBe(400);
   });
 
-  it('is used by one of two who finish at the same moment', async () => {
+  it('is reset by exactly one of two concurrent requests with the same key', async () => {
     const key = await keyFor(await gatehouse.makeUser('contended'));
 
-    const answers = await Promise.all(['first', 'second'].map((password) => finish(key, password)));
+    const responses = await Promise.all(['first', 'second'].map((password) => finish(key, password)));
 
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400]);
   });
 
-  it('once set, leaves no older token with the right to change anything', async () => {
+  it('leaves older tokens without the right to change anything once it is reset', async () => {
     const user = await gatehouse.makeUser('stolen', { authorities: ['ROLE_USER'] });
     const token = await gatehouse.logIn('stolen');
     await finish(await keyFor(user), 'mine again');
@@ -183,7 +183,7 @@ describe.concurrent('a forgotten password', () => {
 });
 
 describe('an invitation', () => {
-  it('is mailed to who is created without a password, and sets the first one', async () => {
+  it('is mailed to a user created without a password, and sets the first one', async () => {
     const token = await gatehouse.logIn('admin');
     const body = { login: 'invited', email: 'invited@example.com', password: '' };
     await gatehouse.call('POST', '/api/users', { token, body });
@@ -197,7 +197,7 @@ describe('an invitation', () => {
     expect(await gatehouse.logIn('invited', 'my first')).toBeTruthy();
   });
 
-  it('has one link, whatever the user is called', async () => {
+  it('contains one link even when the login looks like a template', async () => {
     const token = await gatehouse.logIn('admin');
     await gatehouse.call('POST', '/api/users', { token, body: { login: '{link}$&', email: 'odd-name@example.com' } });
 
@@ -207,7 +207,7 @@ describe('an invitation', () => {
     expect(mail?.text.match(/key=/g)).toHaveLength(1);
   });
 
-  it('is not mailed to who has a password, or is not activated', async () => {
+  it('is not mailed to a user who has a password or is not activated', async () => {
     await gatehouse.makeUser('equipped');
     const token = await gatehouse.logIn('admin');
     const body = { login: 'asleep', email: 'asleep@example.com', activated: false };
@@ -218,9 +218,9 @@ describe('an invitation', () => {
   });
 });
 
-it('the mailbox shows in a browser what was sent, and nothing in it runs', async () => {
+it('the mailbox page shows sent mail and contains no scripts', async () => {
   await gatehouse.makeUser('shown', { langKey: 'en' });
-  await ask('shown@example.com');
+  await requestReset('shown@example.com');
 
   const page = await (await fetch(`${gatehouse.cloud.endpoint}/mailbox`)).text();
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { barrier } from './support/barrier.ts';
 import { type Received, useGatehouse } from './support/gatehouse.ts';
 
-/* A module that has restarted says with the parameters of which change. */
+/* A module reports its restart with the number of the last parameter change that it has loaded. */
 
 const gate = barrier();
 const gatehouse = useGatehouse({ intercept: gate.intercept });
@@ -24,7 +24,7 @@ async function makeParameter(): Promise<{ id: number; change: () => Promise<Rece
 }
 
 describe('a report of a restart', () => {
-  it('clears the flag, with the module object as it was read', async () => {
+  it('clears the flag when it repeats the module object as it was read', async () => {
     const { id, change } = await makeParameter();
     await change();
 
@@ -48,21 +48,21 @@ describe('a report of a restart', () => {
     expect(body.module).toEqual({ needsRestart: true, changes: 2 });
   });
 
-  it('does not hide a change that is made at the same moment', async () => {
+  it('does not hide a concurrent change', async () => {
     for (const inTurn of [true, false, true, false]) {
       const { id, change } = await makeParameter();
       await change();
 
       gate.raise(2, inTurn);
       const both = [() => report(id, { changes: 1 }), change].map((send) => send().finally(gate.lift));
-      const answers = await Promise.all(both);
+      const responses = await Promise.all(both);
 
-      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      expect(responses.map(({ status }) => status)).toEqual([200, 200]);
       expect(await moduleOf(id)).toEqual({ needsRestart: true, changes: 2 });
     }
   });
 
-  it('changes nothing where no restart is needed', async () => {
+  it('changes nothing when no restart is needed', async () => {
     const { id, change } = await makeParameter();
     const untouched = await report(id, { changes: 0 });
     await change();
@@ -75,7 +75,7 @@ describe('a report of a restart', () => {
   });
 
   it.each([[{}], [{ changes: null }], [{ changes: -1 }], [{ changes: 1.5 }], [{ changes: '1' }], [{ changes: 2 }]])(
-    'is refused when it names no change that there was: %j',
+    'is rejected with 400 when it names no existing change: %j',
     async (body) => {
       const { id, change } = await makeParameter();
       await change();
@@ -87,13 +87,13 @@ describe('a report of a restart', () => {
     },
   );
 
-  it('needs an integration, and a role that integrates', async () => {
+  it('requires an existing integration and a role that may change integrations', async () => {
     const { id } = await makeParameter();
-    await gatehouse.makeUser('onlooker', { authorities: ['ROLE_ANALYST'] });
-    const onlooker = await gatehouse.logIn('onlooker');
+    await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
+    const analyst = await gatehouse.logIn('analyst');
     const path = `/api/utm-integrations/${id}/module/restarted`;
 
     expect((await report(999_999, { changes: 0 })).status).toBe(404);
-    expect((await gatehouse.call('POST', path, { token: onlooker, body: { changes: 0 } })).status).toBe(403);
+    expect((await gatehouse.call('POST', path, { token: analyst, body: { changes: 0 } })).status).toBe(403);
   });
 });

@@ -10,12 +10,12 @@ import { type Gatehouse, startGatehouse, useGatehouse } from './support/gatehous
 import { type Items, itemsOf, putBack } from './support/items.ts';
 
 /*
- * A table that is restored from a backup gives ids again that it gave before. What was issued for the lost accounts,
- * integrations and parameters must not open the new ones that have their ids.
+ * A table that was restored from a backup assigns ids again. Tokens, reset keys and ETags that were issued for lost
+ * accounts, integrations and parameters must not be valid for new ones with the same ids.
  */
 
 const shared = useGatehouse();
-/** The one that a test is about: adopting a table ends the sessions of all tests that share one. */
+/** The instance under test: adopting a table ends all its sessions, so those tests need an instance of their own. */
 let gatehouse: Gatehouse = shared;
 let admin: string;
 let backup: Items;
@@ -30,7 +30,7 @@ const call = (method: string, path: string, token: string, body?: unknown, heade
 const integration = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
 
 describe('after a restore, before the table is adopted', () => {
-  it('rejects the token of a lost account that opens an administrator who has its id', async () => {
+  it('rejects the token of a lost account whose id a new administrator has', async () => {
     const lost = await gatehouse.makeUser('lost', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
     const token = await gatehouse.logIn('lost');
     await restore();
@@ -53,7 +53,7 @@ describe('after a restore, before the table is adopted', () => {
     expect((await call('GET', '/api/account', await gatehouse.logIn('heir'))).body.login).toBe('heir');
   });
 
-  it('rejects reset keys and ETags of what was lost', async () => {
+  it('rejects reset keys and ETags of lost users and integrations', async () => {
     await restore();
     const lost = await call('POST', '/api/users', admin, { login: 'lost', email: 'lost@example.com' });
     const key = gatehouse.keyMailedTo('lost@example.com');
@@ -72,7 +72,7 @@ describe('after a restore, before the table is adopted', () => {
     expect([finished.status, updated.status, deleted.status]).toEqual([400, 412, 412]);
   });
 
-  it('rejects the ETag of a later state of the same user, which a new change has reached by another way', async () => {
+  it('rejects the ETag of a lost version of a user after a new change with the same version number', async () => {
     const user = await call('POST', '/api/users', admin, { login: 'twofold', email: 'twofold@example.com' });
     const before = await itemsOf(gatehouse.cloud);
     const lost = await call('PUT', '/api/users', admin, { ...user.body, firstName: 'Lost' });
@@ -84,7 +84,7 @@ describe('after a restore, before the table is adopted', () => {
     expect(overwritten.status).toBe(412);
   });
 
-  it('accepts the token of an account from before there were stamps, for that account only', async () => {
+  it('accepts the token of an account without a stamp, for that account only', async () => {
     const early = await gatehouse.makeUser('early');
     const always = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const withoutStamps = { accountStamp: undefined, resetStamp: undefined };
@@ -109,7 +109,7 @@ describe('npm run adopt', () => {
     gatehouse = shared;
   });
 
-  /** The command, on the table of this service as an operator with AWS credentials would run it. */
+  /** Runs the command on the table of this service, as an operator with AWS credentials would. */
   async function adopt(...options: string[]) {
     const { endpoint, region } = gatehouse.cloud;
     const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/adopt.ts', ...options], {
@@ -127,7 +127,7 @@ describe('npm run adopt', () => {
     return { code, stdout, stderr };
   }
 
-  it('moves the sequences, ends all sessions and deletes the reset keys', async () => {
+  it('advances the sequences, ends all sessions and deletes the reset keys', async () => {
     const { id } = await gatehouse.makeUser('keeper');
     await call('POST', '/api/users', admin, { login: 'invited', email: 'invited@example.com' });
     const key = gatehouse.keyMailedTo('invited@example.com');
@@ -151,7 +151,7 @@ describe('npm run adopt', () => {
     expect(keys.body.keys).toHaveLength(1);
   });
 
-  it('skips as many ids as --skip says, and can be repeated', async () => {
+  it('skips as many ids as --skip gives, and can be repeated', async () => {
     const next = async () => (await gatehouse.table.get(sequenceKey('USER')))?.n as number;
     const before = await next();
 
@@ -163,11 +163,11 @@ describe('npm run adopt', () => {
   });
 
   it.each([[['--nonsense'], 'npm run adopt -- [--table NAME] [--skip IDS]']])(
-    'ends %j with 2 and a sentence',
-    async (options, sentence) => {
+    'exits with status 2 and a usage message for %j',
+    async (options, message) => {
       const { code, stderr } = await adopt(...options);
 
-      expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
       expect(stderr).not.toMatch(/^ +at /m);
     },
   );

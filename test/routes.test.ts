@@ -4,27 +4,27 @@ import { RESERVED_LOGINS } from '../lib/users/user-schema.ts';
 import { routes } from '../routes.ts';
 
 const FUNCTIONS = `${import.meta.dirname}/../functions`;
-/** The one function that no request reaches: a schedule calls it. */
+/** The only function without a route: a schedule invokes it. */
 const SCHEDULED = 'verify-table.ts';
 const files = readdirSync(FUNCTIONS).filter((file) => file !== SCHEDULED);
 
-describe('the routes', () => {
-  it('name each function once, and no other', () => {
-    const named = routes.map(({ handler }) => `${handler}.ts`);
+describe('the route table', () => {
+  it('lists every function exactly once', () => {
+    const handlers = routes.map(({ handler }) => `${handler}.ts`);
 
-    expect(named.sort()).toEqual(files.sort());
+    expect(handlers.sort()).toEqual(files.sort());
   });
 
-  it('name each request once', () => {
+  it('lists every request exactly once', () => {
     const requests = routes.map(({ route }) => route.replace(/\{\w+\}/g, '{}'));
 
     expect(new Set(requests).size).toBe(routes.length);
   });
 
-  it('are closed, but for signing in, the public keys and the health', () => {
-    const open = routes.filter(({ contract }) => contract.access === 'public').map(({ route }) => route);
+  it('requires authentication for all routes except login, password reset, public keys, health and info', () => {
+    const publicRoutes = routes.filter(({ contract }) => contract.access === 'public').map(({ route }) => route);
 
-    expect(open).toEqual([
+    expect(publicRoutes).toEqual([
       'POST /api/authenticate',
       'GET /.well-known/jwks.json',
       'GET /api/health',
@@ -34,7 +34,7 @@ describe('the routes', () => {
     ]);
   });
 
-  it('read by role what the token says, and change by role what the table says', () => {
+  it('takes roles from the token for reads only', () => {
     const byToken = routes.filter(
       ({ contract: { access } }) => typeof access === 'object' && access.rolesFrom === 'token',
     );
@@ -42,14 +42,14 @@ describe('the routes', () => {
     expect(byToken.map(({ route }) => route.split(' ')[0]).filter((method) => method !== 'GET')).toEqual([]);
   });
 
-  it('reserve the logins that a path under /api/users means something else by', () => {
+  it('reserves every path segment under /api/users as a login', () => {
     const segments = routes.flatMap(({ route }) => /^\w+ \/api\/users\/([^/{]+)$/.exec(route)?.[1] ?? []);
 
     expect([...RESERVED_LOGINS].sort()).toEqual([...new Set(segments)].sort());
   });
 });
 
-it.each(files)('%s translates, and is no longer than 25 lines', (file) => {
+it.each(files)('%s documents its route and has at most 25 lines', (file) => {
   const text = readFileSync(`${FUNCTIONS}/${file}`, 'utf8');
 
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(25);
