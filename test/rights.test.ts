@@ -13,7 +13,7 @@ interface Statement {
   Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': string[] } };
 }
 
-/** The stack of this run with other rights; the source stays as it is. */
+/** A copy of this run's stack whose IAM statements were changed or removed. */
 function stackWith(change: (functionFile: string, statement: Statement) => boolean) {
   const original = inject('assembly');
   const assembly = mkdtempSync(join(tmpdir(), 'gatehouse-rights-'));
@@ -78,34 +78,34 @@ describe('a function that lacks a right', () => {
       { name: 'Gate logs', shortName: 'gate', integrationType: 'API' },
       'is not authorized to perform dynamodb:ConditionCheckItem on Table for USER',
     ],
-    ['GET', '/.well-known/jwks.json', undefined, 'is not authorized to perform kms:Decrypt on TableKey'],
-    ['GET', '/api/users/authorities', undefined, 'is not authorized to perform dynamodb:Query on Table for JWKS'],
-  ])('%s %s: it is a defect, logged once, and nobody is told to come back', async (method, path, body, sentence) => {
+    ['GET', '/.well-known/jwks.json', undefined, 'may not kms:Decrypt on TableKey'],
+    ['GET', '/api/users/authorities', undefined, 'may not dynamodb:Query on Table for JWKS'],
+  ])('responds to %s %s with 500 and logs the denial once', async (method, path, body, message) => {
     const before = gatehouse.lines.length;
 
     expect(await request(method, path, body)).toBe(500);
 
-    const refused = `${method} ${path} ${sentence}`;
-    expect(gatehouse.cloud.deniedCalls).toContain(refused);
+    const denial = `${method} ${path} ${message}`;
+    expect(gatehouse.cloud.deniedCalls).toContain(denial);
     const lines = gatehouse.lines.slice(before);
-    expect(lines).toContain(refused);
+    expect(lines).toContain(denial);
     expect(lines.filter((line) => line.includes('AccessDeniedException'))).toHaveLength(1);
   });
 
-  it('sends no mail, and its log says why', async () => {
+  it('sends no mail and logs the denial', async () => {
     const before = gatehouse.lines.length;
 
     await request('POST', '/api/account/reset-password/init', { email: 'admin@example.com' });
 
-    const refused = 'POST /api/account/reset-password/init is not authorized to perform ses:SendEmail on';
+    const denial = 'POST /api/account/reset-password/init is not authorized to perform ses:SendEmail on';
     const lines = gatehouse.lines.slice(before);
-    expect(lines.find((line) => line.startsWith(refused))).toContain('identity/gatehouse@example.com');
+    expect(lines.find((line) => line.startsWith(denial))).toContain('identity/gatehouse@example.com');
     expect(lines.filter((line) => line.includes('AccessDeniedException'))).toHaveLength(1);
   });
 });
 
-describe('a right that is not needed', () => {
-  const HEALTH = 'GET /api/health does not use';
+describe('an unused right', () => {
+  const HEALTH = 'GET /api/health may';
   const unused = ({ cloud }: Gatehouse) => cloud.unusedPermissions().filter((right) => right.startsWith(HEALTH));
 
   let gatehouse: Gatehouse;
@@ -114,7 +114,7 @@ describe('a right that is not needed', () => {
   });
   afterAll(() => gatehouse.stop());
 
-  it('is named until a request needs it', async () => {
+  it('is reported until a request uses it', async () => {
     expect(unused(gatehouse)).toEqual([
       `${HEALTH} dynamodb:GetItem on Table for ADMINS`,
       `${HEALTH} kms:Decrypt on TableKey`,
@@ -135,10 +135,10 @@ describe('a right that is not needed', () => {
     ['another key', (it) => keys(it, 'ADMINS', 'USER'), ['dynamodb:GetItem on Table for USER']],
     ['any action', (it) => (it.Action = 'dynamodb:*'), ['dynamodb:* on Table for ADMINS']],
     ['any key', (it) => keys(it, '*'), ['dynamodb:GetItem on Table for *']],
-    ['all keys that begin so', (it) => keys(it, 'A*'), ['dynamodb:GetItem on Table for A*']],
-    ['no matter which key', (it) => Reflect.deleteProperty(it, 'Condition'), ['dynamodb:GetItem on Table']],
+    ['a key prefix', (it) => keys(it, 'A*'), ['dynamodb:GetItem on Table for A*']],
+    ['no condition on keys', (it) => Reflect.deleteProperty(it, 'Condition'), ['dynamodb:GetItem on Table']],
     ['any resource', (it) => (it.Resource = '*' as never), ['dynamodb:GetItem on * for ADMINS']],
-  ])('stays named: %s', async (_, widen, expected) => {
+  ])('is reported after a policy was widened to %s', async (_, widen, expected) => {
     const stack = stackWith((file, statement) => {
       if (file === 'gethealth' && statement.Action === 'dynamodb:GetItem') widen(statement);
       return true;
@@ -155,7 +155,7 @@ describe('a right that is not needed', () => {
 describe('a call', () => {
   const ARN = 'arn:aws:dynamodb:eu-central-1:000000000000:table/';
   const KEY = 'arn:aws:kms:eu-central-1:000000000000:key/1';
-  /** What a function without any right lacks first, and one with all of them nothing. */
+  /** The first right that a function with these statements lacks for the call, or undefined. */
   function lacks(
     { service, operation, input }: Pick<AwsCall, 'service' | 'operation' | 'input'>,
     ...allowed: object[]
@@ -196,12 +196,12 @@ describe('a call', () => {
       { service: 'KMS', operation: 'Sign', input: { KeyId: '1' } } as unknown as AwsCall,
       `kms:Sign on ${KEY}`,
     ],
-  ])('%s needs the right to what it does', (_, call, right) => {
-    expect(lacks(call)).toBe(`f is not authorized to perform ${right}`);
+  ])('%s requires the right to its action', (_, call, right) => {
+    expect(lacks(call)).toBe(`f may not ${right}`);
   });
 
   it.each(['ExecuteStatement', 'BatchWriteItem', 'DeleteTable'])(
-    '%s is refused: nobody knows its rights',
+    '%s is rejected, because the rights that it requires are unknown',
     (operation) => {
       const all = { Effect: 'Allow', Action: '*', Resource: '*' };
 
@@ -209,7 +209,7 @@ describe('a call', () => {
     },
   );
 
-  it('that must be part of a transaction is refused outside of one', () => {
+  it('whose right is limited to transactions is rejected outside of one', () => {
     const only = {
       Effect: 'Allow',
       Action: 'dynamodb:UpdateItem',
@@ -223,7 +223,7 @@ describe('a call', () => {
     );
   });
 
-  it('to send mail needs the permission on the configuration set that it names', () => {
+  it('that sends mail requires the right to its configuration set', () => {
     const ses = 'arn:aws:ses:eu-central-1:000000000000:';
     const asSender = { StringEquals: { 'ses:FromAddress': 'gate@example.com' } };
     const statement = (...resources: string[]) => ({
@@ -244,7 +244,7 @@ describe('a call', () => {
     expect(send('events', 'configuration-set/other')).toContain('configuration-set/events');
   });
 
-  it('to open a value needs the context that it was sealed in', () => {
+  it('that decrypts a value requires its encryption context', () => {
     const only = {
       Effect: 'Allow',
       Action: 'kms:Decrypt',
@@ -271,23 +271,23 @@ describe('a template', () => {
       },
       <T>(value: unknown) => value as T,
     );
-  const served = (Description: string, Role = 'arn/R') => ({ Description, Role });
+  const lambda = (Description: string, Role = 'arn/R') => ({ Description, Role });
 
   it.each<[string, Record<string, Record<string, Record<string, unknown>>>, string]>([
     [
-      'two functions of one role',
-      { 'AWS::IAM::Role': { R: {} }, 'AWS::Lambda::Function': { F: served('f'), G: served('g') } },
+      'two functions that share a role',
+      { 'AWS::IAM::Role': { R: {} }, 'AWS::Lambda::Function': { F: lambda('f'), G: lambda('g') } },
       'The function G has no role of its own',
     ],
-    ['no role', { 'AWS::Lambda::Function': { F: served('f') } }, 'The function F has no role of its own'],
+    ['no role', { 'AWS::Lambda::Function': { F: lambda('f') } }, 'The function F has no role of its own'],
     ['a managed policy', { 'AWS::IAM::Role': { R: { ManagedPolicyArns: ['a'] } } }, 'which R has'],
     ['a boundary', { 'AWS::IAM::Role': { R: { PermissionsBoundary: 'a' } } }, 'which R has'],
     ['a policy of users', { 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } }, 'which P names'],
-  ])('with %s stops', (_, resources, sentence) => {
-    expect(policiesOf(resources)).toThrow(sentence);
+  ])('with %s is rejected', (_, resources, message) => {
+    expect(policiesOf(resources)).toThrow(message);
   });
 
-  it('may have policies inside of a role and beside it', () => {
+  it('may have inline and separate policies of a role', () => {
     const right = (Action: string) => ({
       Version: '2012-10-17',
       Statement: { Effect: 'Allow', Action, Resource: '*' },
@@ -295,7 +295,7 @@ describe('a template', () => {
     const policies = policiesOf({
       'AWS::IAM::Role': { R: { Policies: [{ PolicyDocument: right('kms:Sign') }] } },
       'AWS::IAM::Policy': { P: { Roles: ['R'], PolicyDocument: right('kms:Verify') } },
-      'AWS::Lambda::Function': { F: served('f') },
+      'AWS::Lambda::Function': { F: lambda('f') },
     })();
 
     expect(policies.get('f')?.grants.map(({ action }) => action)).toEqual(['kms:Sign', 'kms:Verify']);

@@ -35,7 +35,7 @@ async function makeParameter(integration: { id: number }, confValue = SECRET) {
 const get = (id: number) => gatehouse.call('GET', `${PATH}/${id}`, { token });
 const stored = async (id: number) => (await gatehouse.table.get(entityKey('CONF', id)))?.confValue as Uint8Array;
 
-/** What somebody with rights on the table alone could do. */
+/** Overwrites the stored value, as an attacker with rights to the table alone could. */
 async function overwrite(id: number, confValue: Uint8Array): Promise<void> {
   const { endpoint, region, tableName } = gatehouse.cloud;
   const { pk, sk } = entityKey('CONF', id);
@@ -51,13 +51,15 @@ async function overwrite(id: number, confValue: Uint8Array): Promise<void> {
   client.destroy();
 }
 
-/** Past the check of the contract, which names no 500. */
+/** Sends without the contract check, because no contract lists a 500. */
 async function getUnchecked(id: number) {
-  const answer = await fetch(`${gatehouse.cloud.url}${PATH}/${id}`, { headers: { Authorization: `Bearer ${token}` } });
-  return { status: answer.status, text: await answer.text() };
+  const response = await fetch(`${gatehouse.cloud.url}${PATH}/${id}`, {
+    headers: { Authorization: `Bearer ${token}` },
+  });
+  return { status: response.status, text: await response.text() };
 }
 
-it.each(['created', 'updated'])('a value that was %s cannot be read in the table', async (how) => {
+it.each(['created', 'updated'])('a value that was %s is not readable in the table', async (how) => {
   const parameter = await makeParameter(await makeIntegration(), how === 'created' ? SECRET : 'before');
   if (how === 'updated') await gatehouse.call('PUT', PATH, { token, body: { ...parameter, confValue: SECRET } });
 
@@ -70,7 +72,7 @@ it.each(['created', 'updated'])('a value that was %s cannot be read in the table
   expect(spellings.filter((spelling) => text.includes(spelling))).toEqual([]);
 });
 
-it('equal values do not look equal in the table', async () => {
+it('equal values have different ciphertexts in the table', async () => {
   const integration = await makeIntegration();
   const [one, other] = [await makeParameter(integration), await makeParameter(integration)];
   const first = await stored(one.id);
@@ -83,7 +85,7 @@ it('equal values do not look equal in the table', async () => {
 });
 
 it.each([true, false])(
-  'a value copied to another parameter cannot be read there (same integration: %j)',
+  'a value copied to another parameter cannot be decrypted there (same integration: %j)',
   async (same) => {
     const integration = await makeIntegration();
     const from = await makeParameter(integration);
@@ -91,14 +93,14 @@ it.each([true, false])(
 
     await overwrite(to.id, await stored(from.id));
 
-    const answer = await getUnchecked(to.id);
-    expect(answer.status).toBe(500);
-    expect([answer.text, ...gatehouse.lines].join('\n')).not.toContain(SECRET);
+    const response = await getUnchecked(to.id);
+    expect(response.status).toBe(500);
+    expect([response.text, ...gatehouse.lines].join('\n')).not.toContain(SECRET);
     expect((await get(from.id)).body.confValue).toBe(SECRET);
   },
 );
 
-it('a value of which one bit was changed cannot be read', async () => {
+it('a value with one flipped bit cannot be decrypted', async () => {
   const { id } = await makeParameter(await makeIntegration());
   const bytes = Buffer.from(await stored(id));
   const last = bytes.length - 1;
@@ -109,7 +111,7 @@ it('a value of which one bit was changed cannot be read', async () => {
   expect((await getUnchecked(id)).status).toBe(500);
 });
 
-it('the keys of values are bound to the integration, and each change has a key of its own', async () => {
+it('data keys are bound to the integration, and every change uses a new one', async () => {
   keyCalls.length = 0;
   const integration = await makeIntegration();
 

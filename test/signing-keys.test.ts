@@ -5,12 +5,12 @@ import { rawSignature } from '../lib/tokens/signing-keys.ts';
 import { makeKey } from './support/mint.ts';
 import { REFUSED, signedBy, tableOf, useStillClock, verifierOn } from './support/tokens.ts';
 
-describe('the keys that verify tokens', () => {
+describe('the public keys that verify tokens', () => {
   useStillClock();
   const [key, other] = [makeKey('one'), makeKey('two')];
   const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 
-  it('are read once for many tokens', async () => {
+  it('are read once for several tokens', async () => {
     const table = tableOf(key);
     const verifier = verifierOn(table);
 
@@ -19,7 +19,7 @@ describe('the keys that verify tokens', () => {
     expect(table.reads).toBe(1);
   });
 
-  it('can be several at once, for one to follow the other', async () => {
+  it('can be several at the same time, for rotation', async () => {
     const verifier = verifierOn(tableOf(key, other));
 
     const callers = [await verifier.verify(signedBy(key)), await verifier.verify(signedBy(other))];
@@ -27,7 +27,7 @@ describe('the keys that verify tokens', () => {
     expect(callers).toHaveLength(2);
   });
 
-  it('are read again for an unknown one, at first at once and then every 30 seconds', async () => {
+  it('are read again for an unknown key id, at most every 30 seconds after the first time', async () => {
     const table = tableOf(key);
     const verifier = verifierOn(table);
     const reads: number[] = [];
@@ -41,7 +41,7 @@ describe('the keys that verify tokens', () => {
     expect(reads).toEqual([2, 2, 2, 3, 3, 3, 4]);
   });
 
-  it('take in a new one with the first token that it signs', async () => {
+  it('include a new key as soon as a token signed with it arrives', async () => {
     const table = tableOf(key);
     const verifier = verifierOn(table);
     await verifier.verify(signedBy(key));
@@ -52,7 +52,7 @@ describe('the keys that verify tokens', () => {
     expect(caller.id).toBe(7);
   });
 
-  it('know one that was published five minutes before it signs, whatever unknown ones are asked for meanwhile', async () => {
+  it('include a key published five minutes before its first use, whatever unknown key ids arrive meanwhile', async () => {
     const table = tableOf(key);
     const verifier = verifierOn(table);
     await verifier.verify(signedBy(key));
@@ -65,7 +65,7 @@ describe('the keys that verify tokens', () => {
     expect(caller.id).toBe(7);
   });
 
-  it('are asked for a new one again when the table has not answered', async () => {
+  it('are read again for a new key after a failed read', async () => {
     const table = tableOf(key);
     const verifier = verifierOn(table);
     await verifier.verify(signedBy(key));
@@ -79,7 +79,7 @@ describe('the keys that verify tokens', () => {
     expect(caller.id).toBe(7);
   });
 
-  it('are forgotten after five minutes: one that is gone verifies nothing any more', async () => {
+  it('expire after five minutes, so that a removed key no longer verifies tokens', async () => {
     const table = tableOf(key, other);
     const verifier = verifierOn(table);
     await verifier.verify(signedBy(other));
@@ -88,13 +88,13 @@ describe('the keys that verify tokens', () => {
     await verifier.verify(signedBy(other));
     pass(1);
 
-    const answer = verifier.verify(signedBy(other));
+    const verification = verifier.verify(signedBy(other));
 
-    await expect(answer).rejects.toEqual(REFUSED);
+    await expect(verification).rejects.toEqual(REFUSED);
     expect((await verifier.verify(signedBy(key))).id).toBe(7);
   });
 
-  it('verify nothing once they are older than that and the table does not answer', async () => {
+  it('verify no token once they have expired and the table is unavailable', async () => {
     const table = tableOf(key);
     const verifier = verifierOn(table);
     await verifier.verify(signedBy(key));
@@ -104,7 +104,7 @@ describe('the keys that verify tokens', () => {
     await expect(verifier.verify(signedBy(key))).rejects.toThrow('The table does not answer');
   });
 
-  it('may be out of reach at the start: the next request reads them, and is refused as an outage only', async () => {
+  it('are read by the next request when the table was unavailable at the start', async () => {
     const table = tableOf(key);
     table.answers = false;
     const verifier = verifierOn(table);
@@ -117,8 +117,8 @@ describe('the keys that verify tokens', () => {
   });
 });
 
-describe('a signature of KMS', () => {
-  it('becomes one that a token can carry, also where its numbers are short', () => {
+describe('a signature from KMS', () => {
+  it('is converted from DER to the format of JWS, even when r or s is short', () => {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const seen = { shortR: 0, shortS: 0 };
 
@@ -133,7 +133,7 @@ describe('a signature of KMS', () => {
     expect(Math.min(seen.shortR, seen.shortS)).toBeGreaterThan(1);
   });
 
-  it('keeps both numbers, whatever their size', () => {
+  it('keeps r and s of any size', () => {
     const number = fc
       .tuple(fc.bigInt({ min: 1n, max: 2n ** 256n - 1n }), fc.integer({ min: 0, max: 255 }))
       .map(([value, bits]) => value >> BigInt(bits) || 1n);
@@ -150,7 +150,7 @@ describe('a signature of KMS', () => {
     );
   });
 
-  /** An ASN.1 INTEGER: no leading zeros, but one where the number would look negative. */
+  /** A DER INTEGER: minimal length, with a leading zero byte only where the number would be negative. */
   function integer(value: bigint): Buffer {
     const digits = value.toString(16);
     const bytes = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
