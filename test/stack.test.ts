@@ -8,13 +8,13 @@ import { readSettings } from '../infra/settings.ts';
 import { routes } from '../routes.ts';
 import { assemblyOf, templateOf as template } from './support/stack.ts';
 
-/* Facts about the template of an environment. The bundles are those of this run. */
+/* Facts about the synthesized template of an environment, with the bundles of this run. */
 
 const prod = template('prod');
 const dev = template('dev');
 
 describe('the table', () => {
-  it('is on demand with maxima, under a key of ours', () => {
+  it('has on-demand capacity with maximum throughput and a customer managed key', () => {
     prod.hasResourceProperties('AWS::DynamoDB::Table', {
       BillingMode: 'PAY_PER_REQUEST',
       OnDemandThroughput: { MaxReadRequestUnits: 12_000, MaxWriteRequestUnits: 4000 },
@@ -22,7 +22,7 @@ describe('the table', () => {
     });
   });
 
-  it('is kept, protected and restorable outside dev', () => {
+  it('is retained, protected from deletion and restorable to a point in time, except in dev', () => {
     prod.hasResource('AWS::DynamoDB::Table', {
       DeletionPolicy: 'Retain',
       UpdateReplacePolicy: 'Retain',
@@ -38,24 +38,24 @@ describe('the table', () => {
   });
 });
 
-it('what holds data has the same logical id for ever: another one would replace it, and lose the data', () => {
+it('resources that hold data keep their logical ids, because a new id would replace them', () => {
   const ids = (type: string) => Object.keys(prod.findResources(type)).sort();
 
   expect(ids('AWS::DynamoDB::Table')).toEqual(['Table']);
   expect(ids('AWS::KMS::Key')).toEqual(['PepperKey', 'SigningKey', 'TableKey', 'ValuesKey']);
 });
 
-describe('while one key of tokens takes over from another', () => {
+describe('during the rotation of the signing key', () => {
   const SIGNERS = ['SigningKey2', 'SigningKey'].map((key) => ({ 'Fn::GetAtt': [key, 'Arn'] }));
   const both = template('prod', { signingKeys: ['SigningKey2', 'SigningKey'] });
 
-  it('both are there, under their own logical ids, and all others stay as they are', () => {
+  it('both keys exist under their own logical ids, and all other keys keep theirs', () => {
     const keys = Object.keys(both.findResources('AWS::KMS::Key')).sort();
 
     expect(keys).toEqual(['PepperKey', 'SigningKey', 'SigningKey2', 'TableKey', 'ValuesKey']);
   });
 
-  it('the login alone names them, in that order, and may use both', () => {
+  it('only the login has both keys, in order, and the right to use them', () => {
     const users = Object.values(both.findResources('AWS::Lambda::Function')).filter(
       ({ Properties }) => 'SIGNING_KEYS' in Properties.Environment.Variables,
     );
@@ -73,8 +73,8 @@ describe('while one key of tokens takes over from another', () => {
   });
 });
 
-describe('every row of the API', () => {
-  it('has one route, one function and one role', () => {
+describe('every route of the API', () => {
+  it('has its own route, function and role', () => {
     const keys = Object.values(prod.findResources('AWS::ApiGatewayV2::Route')).map(
       ({ Properties }) => Properties.RouteKey,
     );
@@ -84,7 +84,7 @@ describe('every row of the API', () => {
     prod.resourceCountIs('AWS::IAM::Role', routes.length);
   });
 
-  it('runs on arm64 and Node 24 with explicit memory and timeout, and a log that ends', () => {
+  it('has a function on arm64 and Node 24 with explicit memory and timeout, and a log with limited retention', () => {
     prod.allResourcesProperties('AWS::Lambda::Function', {
       Architectures: ['arm64'],
       Runtime: 'nodejs24.x',
@@ -103,10 +103,10 @@ interface Statement {
   Condition?: Record<string, Record<string, unknown>>;
 }
 
-/** The statements of the role of the function that serves a row. */
-function statementsOf(on: string): Statement[] {
+/** The IAM statements of the function that serves a route. */
+function statementsOf(route: string): Statement[] {
   const functions = Object.values(prod.findResources('AWS::Lambda::Function'));
-  const role = functions.find(({ Properties }) => Properties.Description === on)?.Properties.Role['Fn::GetAtt'][0];
+  const role = functions.find(({ Properties }) => Properties.Description === route)?.Properties.Role['Fn::GetAtt'][0];
   return Object.values(prod.findResources('AWS::IAM::Policy'))
     .filter(({ Properties }) => Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === role))
     .flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
@@ -119,12 +119,12 @@ const ONLY_IN_TRANSACTIONS = {
   'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
 };
 
-/** Action → the partition keys that it is allowed on. */
-function tableRights(on: string): Record<string, unknown> {
-  const statements = statementsOf(on).filter(({ Action }) => String(Action).startsWith('dynamodb:'));
+/** Maps each DynamoDB action to the partition keys that it is allowed on. */
+function tableRights(route: string): Record<string, unknown> {
+  const statements = statementsOf(route).filter(({ Action }) => String(Action).startsWith('dynamodb:'));
   return Object.fromEntries(
     statements.map(({ Action, Condition }) => [
-      // What may be done outside of a transaction too is another right.
+      // An update that is allowed outside of transactions too is a separate right.
       Condition?.['ForAnyValue:StringEquals'] || !/Update/.test(String(Action)) ? Action : `${Action}, alone`,
       Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'],
     ]),
@@ -132,7 +132,7 @@ function tableRights(on: string): Record<string, unknown> {
 }
 
 describe('the rights of a function', () => {
-  it('are exactly those of its row', () => {
+  it('are exactly those of its route', () => {
     expect(tableRights('DELETE /api/users/{login}')).toEqual({
       'dynamodb:GetItem': ['LOGIN#*', 'USER', 'PRECEDENCE#*'],
       'dynamodb:PutItem': ['AUDIT#*', 'PRECEDENCE#*'],
@@ -153,9 +153,9 @@ describe('the rights of a function', () => {
   });
 
   it.each(routes.map(({ route }) => route))(
-    '%s: no wildcard, no scan, nothing without a key, and the key of the table only through it',
-    (on) => {
-      for (const { Action, Resource, Condition } of statementsOf(on)) {
+    'contain no wildcard and no scan, and are limited to partition keys and to the table key via DynamoDB: %s',
+    (route) => {
+      for (const { Action, Resource, Condition } of statementsOf(route)) {
         for (const action of [Action].flat()) {
           expect(action).not.toContain('*');
           expect(action).not.toMatch(/Scan|Table$/);
@@ -167,8 +167,8 @@ describe('the rights of a function', () => {
         }
         expect(Resource).not.toBe('*');
       }
-      const touchesTheTable = Object.keys(tableRights(on)).length > 0;
-      expect(statementsOf(on).filter(({ Resource }) => isOf('TableKey', Resource))).toEqual(
+      const touchesTheTable = Object.keys(tableRights(route)).length > 0;
+      expect(statementsOf(route).filter(({ Resource }) => isOf('TableKey', Resource))).toEqual(
         [touchesTheTable].filter(Boolean).map(() => ({
           Effect: 'Allow',
           Action: 'kms:Decrypt',
@@ -179,7 +179,7 @@ describe('the rights of a function', () => {
     },
   );
 
-  it('to update are for transactions, except for drawing a number', () => {
+  it('allow updates only in transactions, except for sequences', () => {
     const updates = statementsOf('POST /api/users').filter(({ Action }) => Action === 'dynamodb:UpdateItem');
 
     expect(updates).toHaveLength(2);
@@ -190,9 +190,9 @@ describe('the rights of a function', () => {
     }
   });
 
-  it('to a key of values hold in the context of an integration, and to send mail as the sender', () => {
-    const conditionOf = (on: string, action: string, key?: string) =>
-      statementsOf(on).find(({ Action, Resource }) => Action === action && (!key || isOf(key, Resource)))?.Condition;
+  it('allow a values key only in the encryption context of an integration, and mail only from the sender', () => {
+    const conditionOf = (route: string, action: string, key?: string) =>
+      statementsOf(route).find(({ Action, Resource }) => Action === action && (!key || isOf(key, Resource)))?.Condition;
     const context = {
       StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },
       Null: { 'kms:EncryptionContext:integration': 'false' },
@@ -205,12 +205,12 @@ describe('the rights of a function', () => {
     });
   });
 
-  it('to sign belong to the login alone, and what only writes secrets cannot read them', () => {
+  it('allow signing only for the login, and no decryption for functions that only write secrets', () => {
     const holders = (action: string, key: string) =>
       routes
         .map(({ route }) => route)
-        .filter((on) =>
-          statementsOf(on).some(({ Action, Resource }) => [Action].flat().includes(action) && isOf(key, Resource)),
+        .filter((route) =>
+          statementsOf(route).some(({ Action, Resource }) => [Action].flat().includes(action) && isOf(key, Resource)),
         );
 
     expect(holders('kms:Sign', 'SigningKey')).toEqual(['POST /api/authenticate']);
@@ -232,7 +232,7 @@ describe('the rights of a function', () => {
   });
 });
 
-it('the stage throttles all routes, gives those that anyone can call a throttle of their own, and logs who asks', () => {
+it('the stage throttles all routes, limits login and reset separately, and logs source addresses', () => {
   prod.hasResource('AWS::ApiGatewayV2::Stage', {
     Properties: {
       DefaultRouteSettings: { ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 },
@@ -243,13 +243,13 @@ it('the stage throttles all routes, gives those that anyone can call a throttle 
       },
       AccessLogSettings: { DestinationArn: Match.anyValue(), Format: Match.stringLikeRegexp('sourceIp') },
     },
-    // A throttle names a route that must be there first.
+    // Route settings can only name routes that exist already.
     DependsOn: Match.arrayWith([Match.stringLikeRegexp('Entranceauthenticate')]),
   });
 });
 
 it.each(['POST /api/authenticate', 'POST /api/account/reset-password/init', 'POST /api/account/reset-password/finish'])(
-  '%s may fail 100 times and be asked 1,000 times by a source, and run 100 times at once',
+  '%s allows 100 failures and 1,000 requests per source, and 100 concurrent executions',
   (Description) => {
     const limits = (failures: string, requests: string) => ({
       Description,
@@ -267,7 +267,7 @@ it.each(['POST /api/authenticate', 'POST /api/account/reset-password/init', 'POS
   },
 );
 
-it('reserves instances for no function that requires a token', () => {
+it('reserves concurrency for no function that requires a token', () => {
   const reserved = Object.values(prod.findResources('AWS::Lambda::Function'))
     .filter(({ Properties }) => Properties.ReservedConcurrentExecutions !== undefined)
     .map(({ Properties }) => Properties.Description);
@@ -276,10 +276,10 @@ it('reserves instances for no function that requires a token', () => {
 });
 
 it.each(Object.entries({ prod, dev }))(
-  '%s gives no function more than the 4 KB of environment that Lambda allows',
+  '%s keeps the environment of every function below the 4 KB that Lambda allows',
   (_, stack) => {
     const sizes = Object.values(stack.findResources('AWS::Lambda::Function')).map(({ Properties }) => {
-      // A reference becomes an ARN or a name.
+      // Estimates 100 bytes for the ARN or name that replaces each reference.
       const text = JSON.stringify(Properties.Environment?.Variables ?? {}).replaceAll(
         /\{"(Ref|Fn::GetAtt)":[^}]*\}/g,
         'x'.repeat(100),
@@ -292,7 +292,7 @@ it.each(Object.entries({ prod, dev }))(
   },
 );
 
-describe('the configuration set of mails', () => {
+describe('the configuration set for mail', () => {
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
   const mailWith = (configurationSet: string) =>
     readSettings(
@@ -311,7 +311,7 @@ describe('the configuration set of mails', () => {
       }).node,
     ).settings.mail;
 
-  it('is named to the functions that send mail, and to no other, where the settings have one', () => {
+  it('is in the environment of exactly the functions that send mail, if the settings have one', () => {
     const withOne = template('prod', { mail: mailWith('gatehouse_mail-1') });
     const named = Object.values(withOne.findResources('AWS::Lambda::Function'))
       .filter(({ Properties }) => Properties.Environment.Variables.MAIL_CONFIGURATION_SET === 'gatehouse_mail-1')
@@ -321,7 +321,7 @@ describe('the configuration set of mails', () => {
     expect(JSON.stringify(prod.toJSON())).not.toMatch(/CONFIGURATION_SET|configuration-set/);
   });
 
-  it('can be used by them to send as the sender', () => {
+  it('is allowed for those functions when they send from the sender', () => {
     const withOne = template('prod', { mail: mailWith('gatehouse_mail-1') });
     const statements = Object.values(withOne.findResources('AWS::IAM::Policy'))
       .flatMap(({ Properties }) => Properties.PolicyDocument.Statement as Statement[])
@@ -344,8 +344,8 @@ describe('the configuration set of mails', () => {
     }
   });
 
-  it.each(['', 'with space', 'all/*', 'x'.repeat(65)])('cannot be called %j', (name) => {
-    expect(() => mailWith(name)).toThrow(/settings of prod in cdk.json are invalid.*mail.configurationSet/s);
+  it.each(['', 'with space', 'all/*', 'x'.repeat(65)])('cannot be named %j', (name) => {
+    expect(() => mailWith(name)).toThrow(/settings of prod in cdk.json are wrong.*mail.configurationSet/s);
   });
 });
 
@@ -354,13 +354,13 @@ describe('the daily verification', () => {
   const changes = { dailyVerification: { alarmTopic } };
   const verified = template('prod', changes);
 
-  it('is off unless the environment wants it: then no function can scan, and nothing is scheduled', () => {
+  it('is off by default, with no right to scan, no schedule and no alarm', () => {
     expect(JSON.stringify(prod.toJSON())).not.toContain('dynamodb:Scan');
     prod.resourceCountIs('AWS::Events::Rule', 0);
     prod.resourceCountIs('AWS::CloudWatch::Alarm', 0);
   });
 
-  it('runs once a day, once, with the time that a long table takes', () => {
+  it('runs once a day without retries, with the longest timeout that Lambda allows', () => {
     verified.hasResourceProperties('AWS::Events::Rule', {
       ScheduleExpression: 'rate(1 day)',
       Targets: [{ Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^DailyVerificationFunction'), 'Arn'] } }],
@@ -373,7 +373,7 @@ describe('the daily verification', () => {
     verified.hasResourceProperties('AWS::Lambda::EventInvokeConfig', { MaximumRetryAttempts: 0 });
   });
 
-  it('may read the table and nothing else', () => {
+  it('has the right to read the table and no other', () => {
     const [policy, ...others] = Object.entries(verified.findResources('AWS::IAM::Policy'))
       .filter(([id]) => id.startsWith('DailyVerification'))
       .map(([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[]);
@@ -390,7 +390,7 @@ describe('the daily verification', () => {
     });
   });
 
-  it('rings an alarm at its first error, at the topic that the environment names', () => {
+  it('sends an alarm to the configured topic on its first error', () => {
     verified.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'Errors',
       Namespace: 'AWS/Lambda',
@@ -401,7 +401,7 @@ describe('the daily verification', () => {
     });
   });
 
-  it('does not keep the local cloud from reading the template', () => {
+  it('is in a template that the local cloud can read', () => {
     expect(readTemplate(assemblyOf('prod', changes)).ofType('AWS::Events::Rule')).toHaveLength(1);
   });
 });

@@ -16,8 +16,8 @@ import { CHANGES, openStage, type Stage } from './support/changes.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 
 /*
- * What was right when it was decided may be wrong when it is made. Every change is held between its load and its commit
- * while its caller loses the right to make it, and then goes on.
+ * Authorization must hold at commit, not only at load (TOCTOU, CWE-367). Every change is held between load and commit
+ * while its caller loses the right to make it.
  */
 
 let held: { concerns: (call: AwsCall) => boolean; meanwhile: () => Promise<unknown> } | undefined;
@@ -48,7 +48,7 @@ const change = (fields: Partial<User>) => (user: User) =>
     undefined,
   );
 
-const LOSSES: Record<string, (user: User) => Promise<unknown>> = {
+const REVOCATIONS: Record<string, (user: User) => Promise<unknown>> = {
   demoted: change({ authorities: ['ROLE_ANALYST'] }),
   deactivated: change({ activated: false }),
   deleted: (user) => deleteUser(gatehouse.table, admin, user.login, undefined),
@@ -62,29 +62,28 @@ const LOSSES: Record<string, (user: User) => Promise<unknown>> = {
   },
 };
 
-/** Nobody is told here. */
 const silent: Mailer = { sendLink: async () => undefined, notify: async () => undefined };
-const isGone = (loss: string): boolean => loss === 'deleted' || loss.startsWith('replaced');
+const isGone = (revocation: string): boolean => revocation === 'deleted' || revocation.startsWith('replaced');
 const byToken = CHANGES.filter(({ on }) => routes.find((row) => row.route === on)?.contract.access !== 'public');
 
-describe.each(Object.entries(LOSSES))('a caller who is %s between load and commit', (loss, lose) => {
-  it.each(byToken)('changes nothing: $on', async ({ on, success, prepare }) => {
+describe.each(Object.entries(REVOCATIONS))('a caller who is %s between load and commit', (revocation, revoke) => {
+  it.each(byToken)('cannot make a change that requires the lost right: $on', async ({ on, success, prepare }) => {
     const { item, send, times } = await prepare(stage);
     const id = Number(item.split('/')[1]);
     const user = (await findUser(gatehouse.table, id)) as User;
     held = {
       concerns: ({ functionName, operation }) => functionName === on && operation === 'TransactWriteItems',
-      meanwhile: () => lose(user),
+      meanwhile: () => revoke(user),
     };
 
     const { status } = await send();
 
-    const isOwn = on.startsWith('POST /api/account');
-    const mayStill = isOwn && loss === 'demoted';
-    expect(status).toBe(mayStill ? success : isOwn && isGone(loss) ? 401 : 403);
+    const isAccountRoute = on.startsWith('POST /api/account');
+    const isStillAllowed = isAccountRoute && revocation === 'demoted';
+    expect(status).toBe(isStillAllowed ? success : isAccountRoute && isGone(revocation) ? 401 : 403);
     const after = await findUser(gatehouse.table, id);
-    if (!isOwn) expect(await times()).toBe(0);
-    else if (!mayStill) expect([user.passwordHash, 'another', undefined]).toContain(after?.passwordHash);
-    if (!mayStill) expect(after?.firstName).toBeUndefined();
+    if (!isAccountRoute) expect(await times()).toBe(0);
+    else if (!isStillAllowed) expect([user.passwordHash, 'another', undefined]).toContain(after?.passwordHash);
+    if (!isStillAllowed) expect(after?.firstName).toBeUndefined();
   });
 });
