@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LONG } from './support/long.ts';
 
-/* `npm start` as a person uses it: a process with a folder of its own. Each start takes the time of a synthesis. */
+/* Runs `npm start` as a developer does, in a process with its own state folder. Each start synthesizes the stack. */
 
 const ROOT = join(import.meta.dirname, '..');
 const folders: string[] = [];
@@ -31,13 +31,13 @@ interface Service {
   readonly child: ChildProcess;
   readonly lines: string[];
   readonly url: string;
-  /** The first line that says this, now or later. */
+  /** Resolves with the first line that contains the text, now or later. */
   line(text: string): Promise<string>;
 }
 
 function launch(environment: Record<string, string>) {
   const child = spawn(process.execPath, ['infra/local/start.ts'], {
-    // A process group, as a terminal makes one for each command.
+    // A process group of its own, as a shell creates for each command.
     detached: true,
     cwd: ROOT,
     env: { ...process.env, ...environment },
@@ -65,7 +65,9 @@ function launch(environment: Record<string, string>) {
       };
       waiting.add(look);
       look();
-      ended.then((status) => reject(new Error(`It ended with ${status} before it said ${text}:\n${lines.join('\n')}`)));
+      ended.then((status) =>
+        reject(new Error(`It exited with ${status} before it printed ${text}:\n${lines.join('\n')}`)),
+      );
     });
   return { child, lines, ended, line };
 }
@@ -77,21 +79,21 @@ async function start(folder: string): Promise<Service & { ended: Promise<number 
 }
 
 async function logIn(url: string, login: string): Promise<string> {
-  const answer = await fetch(`${url}/api/authenticate`, {
+  const response = await fetch(`${url}/api/authenticate`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ username: login, password: login }),
   });
-  return ((await answer.json()) as { id_token: string }).id_token;
+  return ((await response.json()) as { id_token: string }).id_token;
 }
 
 async function createUser(url: string, token: string, login: string): Promise<number> {
-  const answer = await fetch(`${url}/api/users`, {
+  const response = await fetch(`${url}/api/users`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
     body: JSON.stringify({ login, email: `${login}@example.com` }),
   });
-  return answer.status;
+  return response.status;
 }
 
 const isAlive = (pid: number): boolean => {
@@ -110,7 +112,7 @@ describe('npm start', { timeout: 60_000 }, () => {
   let token: string;
   const get = (path: string) => fetch(`${service.url}${path}`, { headers: { Authorization: `Bearer ${token}` } });
 
-  it('says in its last line that it is ready, and its example works when pasted', async () => {
+  it('prints its URL in the last line, and an example that works when pasted', async () => {
     service = await start(folder);
     const { lines, url } = service;
 
@@ -123,22 +125,22 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(await logIn(url, 'user')).toBeTruthy();
   });
 
-  it('misbehaves as a file in its folder says, and only as long as it says so', async () => {
+  it('injects the faults of the file in its state folder until that is removed', async () => {
     const file = join(folder, 'faults.json');
     writeFileSync(file, '[{"function": "GET /api/health", "fault": "error-before"}]');
-    await service.line('Injecting the faults of');
-    const struck = await get('/api/health');
+    await service.line('Faults are at work');
+    const faulted = await get('/api/health');
     writeFileSync(file, '[{"fault": "fire"}]');
     const refused = await service.line('The faults are unchanged');
     rmSync(file);
-    await service.line('Injecting no more faults');
-    const well = await get('/api/health');
+    await service.line('No faults any more');
+    const healthy = await get('/api/health');
 
-    expect([struck.status, well.status]).toEqual([503, 200]);
+    expect([faulted.status, healthy.status]).toEqual([503, 200]);
     expect(refused).toContain('0.fault');
   });
 
-  it('runs what has changed without being started anew', async () => {
+  it('runs changed code without a restart', async () => {
     token = await logIn(service.url, 'admin');
     const now = new Date();
 
@@ -152,7 +154,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect([account.status, again.status]).toEqual([200, 200]);
   });
 
-  it('refuses to be a second one on the same data', async () => {
+  it('exits with status 1 when another instance uses the same data', async () => {
     const second = launch({ STATE_DIR: folder, PORT: '0' });
 
     expect(await second.ended).toBe(1);
@@ -160,7 +162,7 @@ describe('npm start', { timeout: 60_000 }, () => {
   });
 
   if (LONG) {
-    it('loses nothing that it has answered when it is killed, and ends the engine that was left behind', async () => {
+    it('loses no acknowledged write when it is killed, and ends the orphaned engine at the next start', async () => {
       const answered: string[] = [];
       const writing = (async () => {
         for (let number = 0; ; number++) {
@@ -177,16 +179,16 @@ describe('npm start', { timeout: 60_000 }, () => {
 
       expect(engineOf(folder)).not.toBe(orphan);
       expect(isAlive(orphan)).toBe(false);
-      // The token of before is still good: the keys are kept too.
+      // The token is still valid, because the signing keys are kept too.
       for (const login of answered) expect((await get(`/api/users/${login}`)).status, login).toBe(200);
       expect(service.lines.join('\n')).not.toContain('First start');
     });
   }
 
-  it('stops cleanly on a signal, and its engine with it', async () => {
+  it('stops itself and its engine on a signal', async () => {
     const engine = engineOf(folder);
 
-    // Ctrl-C reaches every process of the command, and npm passes it on once more.
+    // Ctrl-C signals the whole process group, and npm forwards the signal once more.
     process.kill(-(service.child.pid as number), 'SIGINT');
     service.child.kill('SIGINT');
 
@@ -197,7 +199,7 @@ describe('npm start', { timeout: 60_000 }, () => {
   });
 
   if (LONG) {
-    it('stops cleanly while it is still starting', async () => {
+    it('stops itself and its engine on a signal during the start', async () => {
       const starting = launch({ STATE_DIR: folder, PORT: '0' });
       await starting.line('Synthesizing the stack');
       while (
@@ -216,7 +218,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     });
   }
 
-  it('says so when the port is taken', async () => {
+  it('exits with status 1 and names the port when it is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as { port: number };

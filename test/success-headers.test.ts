@@ -4,11 +4,11 @@ import { routes } from '../routes.ts';
 import { type Received, useGatehouse } from './support/gatehouse.ts';
 import type { Sent } from './support/launch.ts';
 
-/* What the answer to each row tells beside its body, when all went well. */
+/* The status and headers of every successful response. */
 
 const gatehouse = useGatehouse();
 
-/** The headers that only some answers have. */
+/** Headers that only some responses have. */
 const SPECIAL = ['location', 'etag', 'x-gatehouseapp-alert', 'x-gatehouseapp-params', 'x-total-count', 'link'];
 const specialOf = ({ headers }: Received) =>
   Object.fromEntries(
@@ -36,15 +36,15 @@ beforeAll(async () => {
   admin = await gatehouse.logIn('admin');
 });
 
-// Each function starts cold.
-it('every row answers with its status and its headers, and with no others', { timeout: 60_000 }, async () => {
-  const answered: Record<string, [status: number, hasBody: boolean, headers: object]> = {};
-  const expected: typeof answered = {};
-  async function send(on: string, path: string, wanted: [number, boolean, object], sent: Sent = {}) {
-    const answer = await gatehouse.call(on.split(' ')[0] ?? '', path, { token: admin, ...sent });
-    answered[on] = [answer.status, answer.text !== '', specialOf(answer)];
-    expected[on] = wanted;
-    return answer;
+// The timeout covers a cold start of every function.
+it('every route responds with exactly the expected status and headers', { timeout: 60_000 }, async () => {
+  const actual: Record<string, [status: number, hasBody: boolean, headers: object]> = {};
+  const expected: typeof actual = {};
+  async function send(route: string, path: string, wanted: [number, boolean, object], sent: Sent = {}) {
+    const response = await gatehouse.call(route.split(' ')[0] ?? '', path, { token: admin, ...sent });
+    actual[route] = [response.status, response.text !== '', specialOf(response)];
+    expected[route] = wanted;
+    return response;
   }
   const open: Sent = { token: undefined };
   const done: [number, boolean, object] = [200, false, {}];
@@ -114,7 +114,7 @@ it('every row answers with its status and its headers, and with no others', { ti
   });
   await send(`GET ${PARAMETERS}`, PARAMETERS, [200, true, onePage(PARAMETERS, 1)]);
   await send(`GET ${PARAMETERS}/count`, `${PARAMETERS}/count`, [200, true, {}]);
-  // The parameter has moved the version of its integration from 2 to 3, and so does the report.
+  // The changed parameter raised the version of its integration from 2 to 3, and the report raises it to 4.
   const restarted: [number, boolean, object] = [200, true, { etag: ETAG(4), ...named('updated') }];
   const report = { body: { changes: 1 } };
   await send(`POST ${INTEGRATIONS}/{id}/module/restarted`, `${path}/module/restarted`, restarted, report);
@@ -126,8 +126,8 @@ it('every row answers with its status and its headers, and with no others', { ti
   await send('GET /management/info', '/management/info', [200, true, {}], open);
   await send('GET /.well-known/jwks.json', '/.well-known/jwks.json', [200, true, {}], open);
 
-  expect(answered).toEqual(expected);
-  expect(Object.keys(answered).toSorted()).toEqual(routes.map(({ route }) => route).toSorted());
-  // The change of the account has moved it, and neither the two passwords nor the login.
+  expect(actual).toEqual(expected);
+  expect(Object.keys(actual).toSorted()).toEqual(routes.map(({ route }) => route).toSorted());
+  // The update and the account change raised the version of the user; the password changes and the login did not.
   expect(read.headers.etag).toEqual(ETAG(3));
 });

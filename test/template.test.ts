@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: Fn::Sub is written so
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is the syntax of Fn::Sub
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(assembly, { recursive: true, force: true }));
 
-/** Writes what the CDK would synthesize for a stack of these resources. */
+/** Writes the cloud assembly that the CDK would synthesize for a stack of these resources. */
 function synthesized(
   resources: Record<string, { Type: string; Properties?: object }>,
   artifact: object = { environment: 'aws://unknown-account/eu-north-1' },
@@ -35,7 +35,7 @@ function synthesized(
 }
 
 describe('a template', () => {
-  it('gives its stack, region, resources and assets', () => {
+  it('has a stack, a region, resources and assets', () => {
     const template = readTemplate(
       synthesized({
         Table: { Type: 'AWS::DynamoDB::Table', Properties: { BillingMode: 'PAY_PER_REQUEST' } },
@@ -48,7 +48,7 @@ describe('a template', () => {
     expect(template.assetFolder('abc.zip')).toBe(join(assembly, 'asset.abc'));
   });
 
-  it('with a resource type that the local cloud does not support stops with its name', () => {
+  it('is rejected with the name of a resource type that the local cloud does not support', () => {
     const folder = synthesized({ Bell: { Type: 'AWS::SNS::Topic', Properties: {} } });
 
     expect(() => readTemplate(folder)).toThrow('The local cloud does not support AWS::SNS::Topic, the type of Bell');
@@ -79,15 +79,15 @@ describe('a template', () => {
     expect(template.ofType('AWS::Other')).toEqual([]);
   });
 
-  it('is of us-east-1 where it does not say its region', () => {
+  it('has the region us-east-1 unless it names one', () => {
     expect(readTemplate(synthesized({}, {})).region).toBe('us-east-1');
   });
 
-  it.each([{ type: 'cdk:asset-manifest' }, { properties: {} }])('must be there: %j', (artifact) => {
-    expect(() => readTemplate(synthesized({}, artifact))).toThrow(`${assembly} contains no stack`);
+  it.each([{ type: 'cdk:asset-manifest' }, { properties: {} }])('is required in the assembly: %j', (artifact) => {
+    expect(() => readTemplate(synthesized({}, artifact))).toThrow(`${assembly} holds no stack`);
   });
 
-  it('names an asset that is not there', () => {
+  it('throws an error that names a missing asset', () => {
     const template = readTemplate(synthesized({}));
 
     expect(() => template.assetFolder('xyz.zip')).toThrow('xyz.zip');
@@ -122,7 +122,7 @@ describe('a value in a template', () => {
       { Ref: 'Table', Other: 1 },
       { Ref: 'Table', Other: 1 },
     ],
-  ])('%j is %j', (part, expected) => {
+  ])('%j resolves to %j', (part, expected) => {
     expect(value(part)).toEqual(expected);
   });
 
@@ -133,7 +133,7 @@ describe('a value in a template', () => {
     [{ Ref: 'Nowhere' }, 'Nowhere'],
     [{ 'Fn::GetAtt': ['Table', 'StreamArn'] }, 'Table.StreamArn'],
     [{ 'Fn::Sub': '${Nowhere}' }, 'Nowhere'],
-  ])('%j stops with the name of what is not known', (part, name) => {
+  ])('%j is rejected with the name of the unknown part', (part, name) => {
     expect(() => value(part)).toThrow(name);
   });
 });

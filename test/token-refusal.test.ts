@@ -4,10 +4,10 @@ import { routes } from '../routes.ts';
 import { useGatehouse } from './support/gatehouse.ts';
 import { decode, encode, es256, makeKey, type Part } from './support/mint.ts';
 
-describe('a request with a token that is none of ours', () => {
+describe('authentication', () => {
   const gatehouse = useGatehouse();
 
-  /** A good token in its three parts, the public key that verifies it, and a key of somebody else. */
+  /** The three parts of a valid token, and the public key that verifies it. */
   interface Known {
     readonly header: string;
     readonly claims: string;
@@ -22,13 +22,13 @@ describe('a request with a token that is none of ours', () => {
   });
   const stranger = makeKey('stranger');
 
-  /** What a stranger signs under such a header. */
+  /** A token with this header, signed with a key that the service has not published. */
   function forged(header: Part, { claims }: Known): string {
     const input = `${encode(header)}.${claims}`;
     return `${input}.${es256(input, stranger.privateKey)}`;
   }
 
-  /** What somebody signs with a public key, taken for a shared secret. */
+  /** A token whose HMAC uses the public key as the secret: an algorithm confusion attack (RFC 8725, section 2.1). */
   function hmac(secret: string | Buffer, { claims, published: { kid } }: Known): string {
     const input = `${encode({ alg: 'HS256', typ: 'at+jwt', kid })}.${claims}`;
     return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
@@ -60,20 +60,23 @@ describe('a request with a token that is none of ours', () => {
       'a signature of 65 bytes',
       ({ header, claims }) => `${header}.${claims}.${Buffer.alloc(65, 1).toString('base64url')}`,
     ],
-    ['the signature of somebody else', (k) => forged(decode(k.header), k)],
-    ['the address of the key inside', (k) => forged({ ...decode(k.header), jku: 'https://example.com/jwks.json' }, k)],
-    ['a certificate inside', (k) => forged({ ...decode(k.header), x5c: ['MIIB'], x5u: 'https://example.com/x5c' }, k)],
-    ['the key that verifies it inside', (k) => forged({ ...decode(k.header), jwk: stranger.jwk }, k)],
+    ['a signature by another key', (k) => forged(decode(k.header), k)],
+    ['a key URL in the header', (k) => forged({ ...decode(k.header), jku: 'https://example.com/jwks.json' }, k)],
+    [
+      'a certificate in the header',
+      (k) => forged({ ...decode(k.header), x5c: ['MIIB'], x5u: 'https://example.com/x5c' }, k),
+    ],
+    ['its own verification key in the header', (k) => forged({ ...decode(k.header), jwk: stranger.jwk }, k)],
     ['an unknown key', (k) => forged({ ...decode(k.header), kid: 'stranger' }, k)],
-    ['a key named like an object property', (k) => forged({ ...decode(k.header), kid: '__proto__' }, k)],
-    ['a key that has no name', (k) => forged({ ...decode(k.header), kid: undefined }, k)],
-    ['a key whose name is a number', (k) => forged({ ...decode(k.header), kid: 1 }, k)],
-    ['a header that is no object', ({ claims, signature }) => `${encode([])}.${claims}.${signature}`],
+    ['a key id that is an object property', (k) => forged({ ...decode(k.header), kid: '__proto__' }, k)],
+    ['no key id', (k) => forged({ ...decode(k.header), kid: undefined }, k)],
+    ['a key id that is a number', (k) => forged({ ...decode(k.header), kid: 1 }, k)],
+    ['a header that is not an object', ({ claims, signature }) => `${encode([])}.${claims}.${signature}`],
     ['a header that is null', ({ claims, signature }) => `${encode(null)}.${claims}.${signature}`],
-    ['a header that is no JSON', ({ claims, signature }) => `AAAA.${claims}.${signature}`],
-    ['claims that are no JSON', ({ header, signature }) => `${header}.AAAA.${signature}`],
+    ['a header that is not JSON', ({ claims, signature }) => `AAAA.${claims}.${signature}`],
+    ['claims that are not JSON', ({ header, signature }) => `${header}.AAAA.${signature}`],
     ['8,000 characters', ({ header, claims, signature }) => `${header}.${claims}${'A'.repeat(8000)}.${signature}`],
-  ])('is refused: %s', async (_, tokenFrom) => {
+  ])('rejects a token with 401 that has %s', async (_, tokenFrom) => {
     const { status, headers, body } = await gatehouse.call('GET', '/api/account', { token: tokenFrom(known) });
 
     expect(status).toBe(401);
@@ -81,27 +84,27 @@ describe('a request with a token that is none of ours', () => {
     expect(headers['www-authenticate']).toBe('Bearer');
   });
 
-  it.each<[string, (good: string) => Record<string, string | string[]>]>([
+  it.each<[string, (valid: string) => Record<string, string | string[]>]>([
     ['no header', () => ({})],
     ['an empty header', () => ({ Authorization: '' })],
     ['no token', () => ({ Authorization: 'Bearer ' })],
-    ['no scheme', (good) => ({ Authorization: good })],
-    ['another scheme', (good) => ({ Authorization: `Basic ${good}` })],
-    ['another scheme in front', (good) => ({ Authorization: `Basic x, Bearer ${good}` })],
-    ['two spaces', (good) => ({ Authorization: `Bearer  ${good}` })],
-    ['two headers', (good) => ({ Authorization: [`Bearer ${good}`, `Bearer ${good}`] })],
-    ['a header of another name', (good) => ({ 'X-Forwarded-Authorization': `Bearer ${good}` })],
-  ])('is refused, however good the token is: %s', async (_, headersFrom) => {
+    ['no scheme', (valid) => ({ Authorization: valid })],
+    ['another scheme', (valid) => ({ Authorization: `Basic ${valid}` })],
+    ['another scheme first', (valid) => ({ Authorization: `Basic x, Bearer ${valid}` })],
+    ['two spaces', (valid) => ({ Authorization: `Bearer  ${valid}` })],
+    ['two headers', (valid) => ({ Authorization: [`Bearer ${valid}`, `Bearer ${valid}`] })],
+    ['a header of another name', (valid) => ({ 'X-Forwarded-Authorization': `Bearer ${valid}` })],
+  ])('rejects a valid token with 401 when the request has %s', async (_, headersFrom) => {
     const { header, claims, signature } = known;
-    const good = `${header}.${claims}.${signature}`;
+    const valid = `${header}.${claims}.${signature}`;
 
-    const { status, body } = await gatehouse.call('GET', '/api/account', { headers: headersFrom(good) });
+    const { status, body } = await gatehouse.call('GET', '/api/account', { headers: headersFrom(valid) });
 
     expect(status).toBe(401);
     expect(body).toMatchObject({ status: 401, path: '/api/account', message: 'error.http.401' });
   });
 
-  const OPEN = [
+  const PUBLIC_ROUTES = [
     'POST /api/authenticate',
     'GET /.well-known/jwks.json',
     'GET /api/health',
@@ -109,15 +112,18 @@ describe('a request with a token that is none of ours', () => {
     'POST /api/account/reset-password/init',
     'POST /api/account/reset-password/finish',
   ];
-  const closed = routes
-    .filter(({ route }) => !OPEN.includes(route))
+  const protectedRoutes = routes
+    .filter(({ route }) => !PUBLIC_ROUTES.includes(route))
     .map(({ route }) => route.split(' ') as [string, string]);
 
-  it.each(closed)('is refused before anything else is looked at: %s %s', async (method, path) => {
-    const { status } = await gatehouse.call(method, path.replace('{id}', 'x').replace('{login}', 'x'), {
-      body: method === 'GET' ? undefined : 'no JSON',
-    });
+  it.each(protectedRoutes)(
+    'rejects a request without a token with 401 before any other check: %s %s',
+    async (method, path) => {
+      const { status } = await gatehouse.call(method, path.replace('{id}', 'x').replace('{login}', 'x'), {
+        body: method === 'GET' ? undefined : 'no JSON',
+      });
 
-    expect(status).toBe(401);
-  });
+      expect(status).toBe(401);
+    },
+  );
 });
