@@ -5,8 +5,8 @@ import { useUsers } from './support/users.ts';
 const gatehouse = useGatehouse();
 const { create, update, get, list, total, stored } = useUsers(gatehouse);
 
-describe('changing a user', () => {
-  it('takes the whole object back as it was listed', async () => {
+describe('updating a user', () => {
+  it('accepts the whole object as it was listed', async () => {
     await create({ login: 'listed', email: 'listed@example.com', firstName: 'Li', langKey: 'de' });
     const { body: listed } = await list();
     const before = listed.find(({ login }: { login: string }) => login === 'listed');
@@ -24,7 +24,7 @@ describe('changing a user', () => {
     expect((await get('listed')).body).toEqual(body);
   });
 
-  it('leaves as it is what is left out, the password too', async () => {
+  it('keeps omitted fields, including the password', async () => {
     const person = { firstName: 'Sta', lastName: 'Ys', imageUrl: '/s.png', langKey: 'fr' };
     const { id } = await gatehouse.makeUser('stays', { ...person, authorities: ['ROLE_USER'], activated: false });
     const before = await stored(id);
@@ -44,7 +44,7 @@ describe('changing a user', () => {
     });
   });
 
-  it('clears a name or image by null', async () => {
+  it('clears names and image with null', async () => {
     const person = { firstName: 'Cle', lastName: 'Ared', imageUrl: '/c.png' };
     const { body: before } = await create({ login: 'cleared', email: 'cleared@example.com', ...person });
 
@@ -53,7 +53,7 @@ describe('changing a user', () => {
     expect((await get('cleared')).body).toMatchObject({ firstName: null, lastName: null, imageUrl: null });
   });
 
-  it.each(['login', 'email', 'activated', 'langKey', 'authorities'])('refuses null for %s', async (field) => {
+  it.each(['login', 'email', 'activated', 'langKey', 'authorities'])('rejects null for %s with 400', async (field) => {
     const { body: before } = await get('user');
 
     const { status, body } = await update({ ...before, [field]: null });
@@ -62,7 +62,7 @@ describe('changing a user', () => {
     expect(body.fieldErrors).toEqual([{ objectName: 'user', field, message: 'NotNull' }]);
   });
 
-  it.each(['login', 'email'])('needs the %s', async (field) => {
+  it.each(['login', 'email'])('requires the field %s', async (field) => {
     const { body: before } = await get('user');
 
     const { status, body } = await update({ ...before, [field]: undefined });
@@ -71,13 +71,13 @@ describe('changing a user', () => {
     expect(body.fieldErrors).toEqual([{ objectName: 'user', field, message: 'NotNull' }]);
   });
 
-  it.each([undefined, '', null])('needs an id, which %j is not', async (id) => {
+  it.each([undefined, '', null])('rejects the id %j with 400', async (id) => {
     const { status, body } = await update({ id, login: 'nobody', email: 'nobody@example.com' });
 
     expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.idnull' });
   });
 
-  it('finds nobody by an unknown id, and creates nobody', async () => {
+  it('rejects an unknown id with 404 and creates no user', async () => {
     const before = await total();
 
     const { status, body } = await update({ id: 4711, login: 'nobody', email: 'nobody@example.com' });
@@ -91,7 +91,7 @@ describe('changing a user', () => {
     ['the login', { login: 'admin' }, 'error.userexists'],
     ['the e-mail address', { email: 'ADMIN@example.com' }, 'error.emailexists'],
     ['both', { login: 'admin', email: 'admin@example.com' }, 'error.userexists'],
-  ])('refuses %s of another user, and changes nothing', async (_, taken, message) => {
+  ])('rejects %s of another user with 400 and changes nothing', async (_, taken, message) => {
     const { body: before } = await get('user');
 
     const { status, body } = await update({ ...before, firstName: 'Thief', ...taken });
@@ -100,7 +100,7 @@ describe('changing a user', () => {
     expect((await get('user')).body).toEqual(before);
   });
 
-  it('takes a user’s own login and e-mail address in another case', async () => {
+  it("accepts the user's own login and e-mail address in another case", async () => {
     const { body: before } = await create({ login: 'own', email: 'own@example.com' });
 
     const { status, body } = await update({ ...before, login: 'OWN', email: 'Own@Example.com' });
@@ -109,7 +109,7 @@ describe('changing a user', () => {
     expect(body).toMatchObject({ login: 'OWN', email: 'Own@Example.com' });
   });
 
-  it('frees the old login and the old e-mail address, and takes the new ones', async () => {
+  it('releases the previous login and e-mail address and claims the new ones', async () => {
     const before = await gatehouse.makeUser('maiden');
     await update({ ...before, login: 'married', email: 'married@example.com' });
 
@@ -124,7 +124,7 @@ describe('changing a user', () => {
     await gatehouse.logIn('married', 'maiden');
   });
 
-  it('no longer finds a user by the old login', async () => {
+  it('makes the user unavailable under the previous login', async () => {
     const { body: before } = await create({ login: 'gone', email: 'gone@example.com' });
 
     await update({ ...before, login: 'found' });
@@ -133,17 +133,17 @@ describe('changing a user', () => {
     expect((await get('found')).body.id).toBe(before.id);
   });
 
-  it('keeps a deactivated user listed but out, until activated again', async () => {
+  it('prevents logins of a deactivated user, who stays listed, until reactivation', async () => {
     const user = await gatehouse.makeUser('pause');
-    const knock = () => gatehouse.call('POST', '/api/authenticate', { body: { username: 'pause', password: 'pause' } });
+    const logIn = () => gatehouse.call('POST', '/api/authenticate', { body: { username: 'pause', password: 'pause' } });
 
     await update({ ...user, activated: false });
-    const refused = await knock();
+    const rejected = await logIn();
     const { body: listed } = await list();
     await update({ ...user, activated: true });
 
-    expect(refused.status).toBe(401);
+    expect(rejected.status).toBe(401);
     expect(listed).toContainEqual(expect.objectContaining({ login: 'pause', activated: false }));
-    expect((await knock()).status).toBe(200);
+    expect((await logIn()).status).toBe(200);
   });
 });

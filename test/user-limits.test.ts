@@ -14,13 +14,13 @@ const PUNCTUATION = '!$&*+=^_{|}~.@-`';
 const accepted: [string, string, unknown][] = [
   ['login',       'one character',                      '1'],
   ['login',       '50 characters',                      'l'.repeat(50)],
-  ['login',       'all punctuation that it may have',   PUNCTUATION],
+  ['login',       'all permitted punctuation',          PUNCTUATION],
   ['login',       'three dots',                         '...'],
   ['email',       '3 characters',                       'a@b'],
   ['email',       '254 characters',                     `${'e'.repeat(250)}@b.c`],
   ['email',       'letters of any script',              'почта@例え.jp'],
   ['firstName',   '50 characters',                      'f'.repeat(50)],
-  ['firstName',   '25 characters of two units each',    '👩'.repeat(25)],
+  ['firstName',   '25 surrogate pairs',                 '👩'.repeat(25)],
   ['lastName',    '50 characters',                      'l'.repeat(50)],
   ['langKey',     '2 characters',                       'de'],
   ['langKey',     '10 characters',                      'zh-Hant-TW'],
@@ -30,53 +30,53 @@ const accepted: [string, string, unknown][] = [
 ];
 
 // biome-ignore format: a table is read by its columns
-const refused: [string, string, unknown, string][] = [
-  ['login',       'nothing',                            '',                               'NotBlank'],
+const rejected: [string, string, unknown, string][] = [
+  ['login',       'an empty string',                    '',                               'NotBlank'],
   ['login',       '51 characters',                      'l'.repeat(51),                   'Size'],
   ['login',       'a space',                            'a b',                            'Pattern'],
   ['login',       'a slash',                            'a/b',                            'Pattern'],
   ['login',       'a percent sign',                     'a%40b',                          'Pattern'],
   ['login',       'a letter beyond ASCII',              'Jürgen',                         'Pattern'],
-  ['login',       'a line end',                         'login\n',                        'Pattern'],
+  ['login',       'a line break',                       'login\n',                        'Pattern'],
   ['login',       'one dot',                            '.',                              'Pattern'],
   ['login',       'two dots',                           '..',                             'Pattern'],
   ['login',       'a segment of a route',               'authorities',                    'Pattern'],
   ['login',       'a number',                           5,                                'TypeMismatch'],
   ['email',       '2 characters',                       'a@',                             'Size'],
   ['email',       '255 characters',                     `${'e'.repeat(251)}@b.c`,         'Size'],
-  ['email',       '255 characters as given',            `${'e\u0301'.repeat(2)}${'e'.repeat(247)}@b.c`, 'Size'],
-  ['email',       '255 characters when compatible',     `${'ﬃ'.repeat(83)}e@b.cd`,        'Size'],
+  ['email',       '255 characters before NFKC',         `${'e\u0301'.repeat(2)}${'e'.repeat(247)}@b.c`, 'Size'],
+  ['email',       '255 characters after NFKC',          `${'ﬃ'.repeat(83)}e@b.cd`,        'Size'],
   ['email',       'no @',                               'nobody.example.com',             'Email'],
   ['email',       'nothing before the @',               '@example.com',                   'Email'],
   ['email',       'nothing after the @',                'nobody@',                        'Email'],
   ['email',       'two @',                              'a@b@example.com',                'Email'],
-  ['email',       'a second @ when compatible',         'a＠b@example.com',               'Email'],
+  ['email',       'a second @ after NFKC',              'a＠b@example.com',               'Email'],
   ['email',       'a space',                            'a b@example.com',                'Email'],
-  ['email',       'a space when compatible',            'a¨b@example.com',                'Email'],
+  ['email',       'a space after NFKC',                 'a¨b@example.com',                'Email'],
   ['email',       'a comma',                            'a,b@example.com',                'Email'],
-  ['email',       'a comma when compatible',            'a，b@example.com',               'Email'],
+  ['email',       'a comma after NFKC',                 'a，b@example.com',               'Email'],
   ['email',       'a control character',                'a\u0000b@example.com',           'Email'],
-  ['email',       'a line end',                         'a@example.com\nBcc: b',          'Email'],
+  ['email',       'a line break',                       'a@example.com\nBcc: b',          'Email'],
   ['firstName',   '51 characters',                      'f'.repeat(51),                   'Size'],
-  ['firstName',   '26 characters of two units each',    '👩'.repeat(26),                  'Size'],
+  ['firstName',   '26 surrogate pairs',                 '👩'.repeat(26),                  'Size'],
   ['firstName',   'a number',                           5,                                'TypeMismatch'],
   ['lastName',    '51 characters',                      'l'.repeat(51),                   'Size'],
   ['langKey',     '1 character',                        'd',                              'Size'],
   ['langKey',     '11 characters',                      'zh-Hant-TWN',                    'Size'],
   ['imageUrl',    '257 characters',                     `https://${'i'.repeat(249)}`,     'Size'],
   ['activated',   'a word',                             'yes',                            'TypeMismatch'],
-  ['authorities', 'one text',                           'ROLE_USER',                      'TypeMismatch'],
+  ['authorities', 'a string',                           'ROLE_USER',                      'TypeMismatch'],
 ];
 
 describe('a new user', () => {
-  it.each(accepted)('can have as %s %s', async (field, _, value) => {
+  it.each(accepted)('may have %s: %s', async (field, _, value) => {
     const { status, body } = await create({ ...nextUser(), [field]: value });
 
     expect(status).toBe(201);
     expect(body[field]).toEqual(value);
   });
 
-  it.each(refused)('cannot have as %s %s', async (field, _, value, message) => {
+  it.each(rejected)('is rejected with 400 for %s: %s', async (field, _, value, message) => {
     const { status, body } = await create({ ...nextUser(), [field]: value });
 
     expect(status).toBe(400);
@@ -89,16 +89,16 @@ describe('a new user', () => {
 
   it.each([
     ['3 letters', 'abc'],
-    ['3 characters of two units each', '🔑🔑🔑'],
+    ['3 surrogate pairs', '🔑🔑🔑'],
     ['101 letters', 'a'.repeat(101)],
-  ])('cannot have a password of %s', async (_, password) => {
+  ])('is rejected with 400 for a password of %s', async (_, password) => {
     const { status, body } = await create({ ...nextUser(), password });
 
     expect(status).toBe(400);
     expect(body.fieldErrors).toEqual([{ objectName: 'user', field: 'password', message: 'Size' }]);
   });
 
-  it.each(['ROLE_ROOT', 'role_admin', 'ADMIN', ''])('cannot have the role %j', async (role) => {
+  it.each(['ROLE_ROOT', 'role_admin', 'ADMIN', ''])('is rejected with 400 for the role %j', async (role) => {
     const { status, body } = await create({ ...nextUser(), authorities: ['ROLE_USER', role] });
 
     expect(status).toBe(400);
@@ -107,7 +107,7 @@ describe('a new user', () => {
     ]);
   });
 
-  it('hears of all its broken limits at once', async () => {
+  it('is rejected with all field errors at once', async () => {
     const { body } = await create({ login: 'a b', email: 'nobody', firstName: 'f'.repeat(51) });
 
     expect(body.fieldErrors.map(({ field }: { field: string }) => field).sort()).toEqual([
@@ -118,8 +118,8 @@ describe('a new user', () => {
   });
 });
 
-describe('a changed user', () => {
-  it.each(refused)('cannot have as %s %s', async (field, _, value, message) => {
+describe('an updated user', () => {
+  it.each(rejected)('is rejected with 400 for %s: %s', async (field, _, value, message) => {
     const { body: before } = await get('user');
 
     const { status, body } = await update({ ...before, [field]: value });

@@ -9,7 +9,7 @@ const { create, get, remove, total, stored } = useUsers(gatehouse);
 const STAMP = /^[\w-]{16}$/;
 
 describe('creating a user', () => {
-  it('needs a login and an e-mail address only', async () => {
+  it('requires only a login and an e-mail address', async () => {
     const { status, body } = await create({ login: 'plain', email: 'Plain@example.com' });
 
     expect(status).toBe(201);
@@ -31,7 +31,7 @@ describe('creating a user', () => {
     expect(Math.abs(Date.now() - Date.parse(body.createdDate))).toBeLessThan(60_000);
   });
 
-  it('says what was made, and where to find it', async () => {
+  it('returns the location and the alert headers of the new user', async () => {
     const { headers } = await create({ login: 'a&b=c', email: 'abc@example.com' });
 
     expect(headers).toMatchObject({
@@ -41,7 +41,7 @@ describe('creating a user', () => {
     });
   });
 
-  it.each([102, '102'])('does not let the client choose the id %j', async (id) => {
+  it.each([102, '102'])('rejects the id %j from the client with 400', async (id) => {
     const { status, body, headers } = await create({ id, login: 'chosen', email: 'chosen@example.com' });
 
     expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.idexists' });
@@ -52,7 +52,7 @@ describe('creating a user', () => {
     expect((await get('chosen')).status).toBe(404);
   });
 
-  it('works with the body of a JHipster 8 client', async () => {
+  it('accepts the body of a JHipster 8 client', async () => {
     const person = { login: 'jh8', firstName: 'J', lastName: 'H', email: 'jh8@example.com', activated: false };
     const roles = { langKey: 'de', authorities: ['ROLE_USER', 'ROLE_ANALYST'] };
     const noise = {
@@ -70,7 +70,7 @@ describe('creating a user', () => {
     expect(body).toMatchObject({ ...person, ...roles, createdBy: 'admin' });
   });
 
-  it('stores nothing that the contract does not name', async () => {
+  it('stores only fields that the contract lists', async () => {
     const secrets = { passwordHash: '$argon2id$', passwordChanges: 1, tokenExcepted: 'x', version: 99 };
     const audit = { createdBy: 'mallory', createdDate: '2001-01-01T00:00:00Z', lastModifiedBy: 'mallory' };
 
@@ -92,7 +92,7 @@ describe('creating a user', () => {
     });
   });
 
-  it('takes logins that differ in case only as two', async () => {
+  it('treats logins that differ only in case as distinct', async () => {
     const lower = await create({ login: 'case', email: 'case1@example.com' });
     const upper = await create({ login: 'Case', email: 'case2@example.com' });
 
@@ -102,7 +102,7 @@ describe('creating a user', () => {
     expect((await get('CASE')).status).toBe(404);
   });
 
-  it('refuses a login that is taken', async () => {
+  it('rejects a taken login with 400', async () => {
     const { status, body } = await create({ login: 'user', email: 'another@example.com' });
 
     expect(status).toBe(400);
@@ -121,8 +121,8 @@ describe('creating a user', () => {
     ['a dotless i', 'ısland@example.com', 'island@example.com'],
     ['the Kelvin sign', '\u212Aelvin@example.com', 'kelvin@example.com'],
     ['a composed accent', 'r\u00E9mi@example.com', 're\u0301mi@example.com'],
-  ])('refuses an e-mail address that differs from a taken one in %s only', async (what, first, second) => {
-    const login = what.replaceAll(' ', '-');
+  ])('rejects an e-mail address that differs from a taken one only in %s', async (difference, first, second) => {
+    const login = difference.replaceAll(' ', '-');
     const original = await create({ login, email: first });
 
     const { status, body } = await create({ login: `${login}.2`, email: second });
@@ -140,7 +140,7 @@ describe('creating a user', () => {
     expect(body.message).toBe('error.userexists');
   });
 
-  it.each([undefined, '', null])('sets no password when it is %j', async (password) => {
+  it.each([undefined, '', null])('sets no password for the value %j', async (password) => {
     const login = `keyless-${password}`;
 
     const { status, body } = await create({ login, email: `${login}@example.com`, password });
@@ -152,7 +152,7 @@ describe('creating a user', () => {
   it.each([
     [4, 'abcd'],
     [100, '🔑'.repeat(100)],
-  ])('lets in who gets a password of %i characters', async (length, password) => {
+  ])('allows login with a password of %i characters', async (length, password) => {
     const login = `key-${length}`;
 
     await create({ login, email: `${login}@example.com`, password });
@@ -162,7 +162,7 @@ describe('creating a user', () => {
 });
 
 describe('reading a user', () => {
-  it('finds exactly this login', async () => {
+  it('matches the login exactly', async () => {
     const { status, body } = await get('user');
 
     expect(status).toBe(200);
@@ -170,18 +170,18 @@ describe('reading a user', () => {
     for (const other of ['User', 'use', 'user@example.com', 'no such']) expect((await get(other)).status).toBe(404);
   });
 
-  it('shows administrators, and nobody else, the roles that there are', async () => {
+  it('returns the list of roles only to administrators', async () => {
     const users = await gatehouse.logIn('user');
 
     const shown = await get('authorities');
-    const refused = await get('authorities', users);
+    const rejected = await get('authorities', users);
 
     expect(shown.body).toEqual(['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST']);
-    expect(refused.status).toBe(403);
+    expect(rejected.status).toBe(403);
   });
 
   it.each(['!$&*+', '=^_{|}~', '.@-`', '...', 'a+b', 'x@y.z'])(
-    'reaches the login %s by its encoded path',
+    'finds the login %s under its percent-encoded path',
     async (login) => {
       const { body, headers } = await create({
         login,
@@ -197,19 +197,19 @@ describe('reading a user', () => {
     },
   );
 
-  it('decodes a path once only, and a plus sign is a plus sign', async () => {
+  it('decodes the path exactly once and keeps a plus sign', async () => {
     const token = await gatehouse.logIn('user');
     await create({ login: 'once@a+b', email: 'once@example.com' });
 
     const paths = ['once%40a%2Bb', 'once@a+b', 'once%2540a%2Bb', 'once@a%20b'];
-    const answers = await Promise.all(paths.map((path) => gatehouse.call('GET', `/api/users/${path}`, { token })));
+    const responses = await Promise.all(paths.map((path) => gatehouse.call('GET', `/api/users/${path}`, { token })));
 
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 404]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 404, 404]);
   });
 });
 
 describe('deleting a user', () => {
-  it('answers without a body, and the user is gone', async () => {
+  it('returns no body, and the user can no longer be read', async () => {
     await create({ login: 'leaver', email: 'leaver@example.com' });
     const before = await total();
 
@@ -224,14 +224,14 @@ describe('deleting a user', () => {
     expect(await total()).toBe(before - 1);
   });
 
-  it('knows logins in their exact case only', async () => {
+  it('matches the case of the login', async () => {
     const { status, body } = await remove('USER');
 
     expect({ status, message: body.message }).toEqual({ status: 404, message: 'error.http.404' });
     expect((await get('user')).status).toBe(200);
   });
 
-  it('frees login and e-mail address, but never the id', async () => {
+  it('releases the login and e-mail address, but not the id', async () => {
     const first = await create({ login: 'phoenix', email: 'phoenix@example.com' });
     await remove('phoenix');
 

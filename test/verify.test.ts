@@ -15,7 +15,7 @@ import { commit } from '../lib/table/change.ts';
 import { loginGuardKey } from '../lib/table/keys.ts';
 import { remove } from '../lib/table/write.ts';
 
-/* `npm run verify` as an operator uses it: a process, beside a service that keeps its data in a folder. */
+/* Runs `npm run verify` as an operator does, in a process beside a service that keeps its data in a folder. */
 
 const ROOT = join(import.meta.dirname, '..');
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-verify-'));
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const { AWS_ENDPOINT_URL_DYNAMODB: _, ...environment } = process.env;
 
-/** `npm run verify`, for this folder unless the environment says another. */
+/** Runs the command on this folder unless the environment names another. */
 async function verify(options: readonly string[] = [], more: Record<string, string> = {}) {
   const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/verify.ts', ...options], {
     cwd: ROOT,
@@ -47,7 +47,7 @@ async function verify(options: readonly string[] = [], more: Record<string, stri
   return { code, lines: stdout.trim().split('\n'), stderr };
 }
 
-/** What names the service to whoever has AWS credentials. */
+/** The environment of an operator with AWS credentials. */
 const asOnAws = () => ({
   AWS_ENDPOINT_URL: cloud?.endpoint ?? '',
   AWS_REGION: cloud?.region ?? '',
@@ -63,14 +63,14 @@ async function loseGuard(): Promise<void> {
 }
 
 describe('beside a running service', () => {
-  it('verifies its table, found by the folder or by name', async () => {
+  it('verifies its table, located by folder or by name', async () => {
     const [byFolder, byName] = await Promise.all([verify(), verify(['--table', cloud?.tableName ?? ''], asOnAws())]);
 
     const intact = { code: 0, lines: [`Verifying ${cloud?.tableName}`, expect.stringMatching(SUMMARY)], stderr: '' };
     expect([byFolder, byName]).toEqual([intact, intact]);
   });
 
-  it('says what it finds, and what --repair would do', async () => {
+  it('prints each finding and its repair', async () => {
     await loseGuard();
 
     const { code, lines } = await verify();
@@ -83,7 +83,7 @@ describe('beside a running service', () => {
     ]);
   });
 
-  it('with --repair shows each repair, makes it, and verifies again', async () => {
+  it('prints and makes each repair and verifies again with --repair', async () => {
     const { code, lines } = await verify(['--repair']);
 
     expect(code).toBe(0);
@@ -92,7 +92,7 @@ describe('beside a running service', () => {
   });
 });
 
-describe('what cannot be verified', () => {
+describe('npm run verify', () => {
   it.each([
     ['an unknown option', ['--nonsense'], {}, 'npm run verify -- [--table NAME] [--repair]'],
     ['a table without a name', ['--table'], {}, 'npm run verify -- [--table NAME] [--repair]'],
@@ -104,12 +104,12 @@ describe('what cannot be verified', () => {
       'There are no AWS credentials',
     ],
   ] as [string, string[], Record<string, string>, string][])(
-    '%s ends with 2 and a sentence',
-    async (_, options, more, says) => {
+    'exits with status 2 and a message for %s',
+    async (_, options, more, message) => {
       const { code, stderr } = await verify(options, more);
 
       expect(code).toBe(2);
-      expect(stderr).toContain(says);
+      expect(stderr).toContain(message);
       expect(stderr).not.toContain('    at ');
       expect(existsSync(nowhere)).toBe(false);
     },
@@ -122,7 +122,7 @@ describe('without a service', () => {
     cloud = undefined;
   });
 
-  it('verifies what the service has left, and leaves nothing running', async () => {
+  it('verifies the data of the stopped service and leaves no process behind', async () => {
     const before = readdirSync(folder).sort();
 
     const { code, lines, stderr } = await verify();
@@ -132,7 +132,7 @@ describe('without a service', () => {
     expect(readdirSync(folder).sort()).toEqual(before);
   });
 
-  it('keeps a service from starting on the same data meanwhile', async () => {
+  it('prevents a service from starting on the same data meanwhile', async () => {
     const table = await openLocalTable(folder);
 
     await expect(openState(folder)).rejects.toThrow('is in use by');
@@ -143,7 +143,7 @@ describe('without a service', () => {
     (await openState(folder)).close();
   });
 
-  it('takes its engine along when it is interrupted', async () => {
+  it('stops its engine when it is interrupted', async () => {
     const child = spawn(process.execPath, ['infra/verify.ts'], {
       cwd: ROOT,
       env: { ...environment, STATE_DIR: folder },
@@ -165,7 +165,7 @@ describe('without a service', () => {
     expect(existsSync(lock)).toBe(false);
   });
 
-  it('says so when the service has gone meanwhile', async () => {
+  it('exits with status 2 when the registered service is unreachable', async () => {
     const state = await openState(folder);
     state.recordTable({ endpoint: 'http://127.0.0.1:9', region: 'eu-central-1', tableName: 'any' });
 

@@ -15,21 +15,22 @@ beforeAll(async () => {
   [admin, analyst] = await Promise.all([gatehouse.logIn('admin'), gatehouse.logIn('analyst')]);
 });
 
-/** Method and path of a row, with something in place of each parameter. */
+/** Method and path of a route, with a value for each path parameter. */
 function requestOf({ route }: Route): [method: string, path: string] {
   const [method = '', path = ''] = route.split(' ');
   return [method, path.replace(/\{\w+\}/g, '7')];
 }
 
-const rows = (wanted: (route: Route) => unknown) => routes.filter(wanted).map((route) => [route.route, route] as const);
-const closedRows = rows(({ contract }) => contract.access !== 'public');
-const rowsWithBody = rows(({ contract }) => contract.body);
+const routesWhere = (predicate: (route: Route) => unknown) =>
+  routes.filter(predicate).map((route) => [route.route, route] as const);
+const protectedRoutes = routesWhere(({ contract }) => contract.access !== 'public');
+const routesWithBody = routesWhere(({ contract }) => contract.body);
 
 const create = (body: unknown, headers = {}) =>
   gatehouse.call('POST', '/api/utm-integrations', { token: admin, body, headers });
 
-describe('without a token', () => {
-  it.each(closedRows)('%s asks for one', async (_, route) => {
+describe('a request without a valid token', () => {
+  it.each(protectedRoutes)('is rejected with 401 and a Bearer challenge: %s', async (_, route) => {
     const [method, path] = requestOf(route);
 
     const { status, headers, body } = await gatehouse.call(method, path);
@@ -40,7 +41,7 @@ describe('without a token', () => {
   });
 
   it.each(['Bearer', 'Bearer ', 'Bearer x.y.z', 'Basic YWRtaW46YWRtaW4='])(
-    'or with "Authorization: %s", nobody is signed in',
+    'is rejected with 401 for "Authorization: %s"',
     async (Authorization) => {
       const { status } = await gatehouse.call('GET', '/api/account', { headers: { Authorization } });
 
@@ -48,7 +49,7 @@ describe('without a token', () => {
     },
   );
 
-  it('or with two, nobody is signed in', async () => {
+  it('is rejected with 401 for two Authorization headers', async () => {
     const Authorization = [`Bearer ${admin}`, `Bearer ${admin}`];
 
     const { status } = await gatehouse.call('GET', '/api/account', { headers: { Authorization } });
@@ -57,38 +58,41 @@ describe('without a token', () => {
   });
 });
 
-describe('the form of a body', () => {
-  it.each(rowsWithBody)('%s refuses who first, then size, media type and broken JSON', async (_, route) => {
-    const [method, path] = requestOf(route);
-    const broken = { body: '{'.repeat(64 * KIB + 1), headers: { 'Content-Type': 'application/xml' } };
-    const closed = route.contract.access !== 'public';
+describe('a request body', () => {
+  it.each(routesWithBody)(
+    'is checked for authentication, size, media type and JSON syntax in this order by %s',
+    async (_, route) => {
+      const [method, path] = requestOf(route);
+      const malformed = { body: '{'.repeat(64 * KIB + 1), headers: { 'Content-Type': 'application/xml' } };
+      const isProtected = route.contract.access !== 'public';
 
-    const answers = [
-      ...(closed ? [await gatehouse.call(method, path, broken)] : []),
-      await gatehouse.call(method, path, { ...broken, token: analyst }),
-      await gatehouse.call(method, path, { ...broken, token: analyst, body: '{' }),
-      await gatehouse.call(method, path, { token: analyst, body: '{' }),
-    ];
+      const responses = [
+        ...(isProtected ? [await gatehouse.call(method, path, malformed)] : []),
+        await gatehouse.call(method, path, { ...malformed, token: analyst }),
+        await gatehouse.call(method, path, { ...malformed, token: analyst, body: '{' }),
+        await gatehouse.call(method, path, { token: analyst, body: '{' }),
+      ];
 
-    expect(answers.map(({ status }) => status)).toEqual([...(closed ? [401] : []), 413, 415, 400]);
-  });
+      expect(responses.map(({ status }) => status)).toEqual([...(isProtected ? [401] : []), 413, 415, 400]);
+    },
+  );
 
-  it('comes before the right, the right before what is there, and that before the rules', async () => {
-    const { body: self } = await gatehouse.call('GET', '/api/account', { token: admin });
+  it('is validated before authorization, existence and business rules are checked, in this order', async () => {
+    const { body: callerUser } = await gatehouse.call('GET', '/api/account', { token: admin });
     const taken = { id: 777_777, login: 'analyst', email: 'ANALYST@example.com', authorities: [] };
     const put = (token: string, body: unknown) => gatehouse.call('PUT', '/api/users', { token, body });
 
-    const answers = [
+    const responses = [
       await put(analyst, { ...taken, authorities: ['ROLE_NOBODY'] }),
       await put(analyst, taken),
       await put(admin, taken),
-      await put(admin, { ...taken, id: self.id }),
-      await put(admin, { ...taken, id: self.id, login: 'admin' }),
-      await put(admin, { ...taken, id: self.id, login: 'admin', email: self.email }),
-      await put(admin, self),
+      await put(admin, { ...taken, id: callerUser.id }),
+      await put(admin, { ...taken, id: callerUser.id, login: 'admin' }),
+      await put(admin, { ...taken, id: callerUser.id, login: 'admin', email: callerUser.email }),
+      await put(admin, callerUser),
     ];
 
-    expect(answers.map(({ status, body }) => `${status} ${body.message}`)).toEqual([
+    expect(responses.map(({ status, body }) => `${status} ${body.message}`)).toEqual([
       '400 error.validation',
       '403 error.http.403',
       '404 error.idnotfound',
@@ -105,7 +109,7 @@ describe('the form of a body', () => {
     'application/json;charset=UTF-8',
     'application/json ; charset=utf-8',
     'Application/JSON; Charset="utf-8"',
-  ])('may be %s', async (type) => {
+  ])('may have the media type %s', async (type) => {
     const { status } = await create(INTEGRATION, { 'Content-Type': type });
 
     expect(status).toBe(201);
@@ -122,7 +126,7 @@ describe('the form of a body', () => {
     { 'Content-Type': 'application/jsonp' },
     { 'Content-Encoding': 'gzip' },
     { 'Content-Encoding': 'identity' },
-  ])('may not be %j', async (headers) => {
+  ])('is rejected with 415 for %j', async (headers) => {
     const { status, body } = await create(INTEGRATION, headers);
 
     expect(status).toBe(415);
@@ -133,15 +137,15 @@ describe('the form of a body', () => {
     ['application/json', 'x', 201],
     ['application/json', 'é', 201],
     ['application/octet-stream', 'x', 415],
-  ])('of %s with %j may have 64 KiB, and not a byte more', async (type, letter, within) => {
+  ])('of %s with %j is rejected with 413 beyond 64 KiB', async (type, letter, within) => {
     const json = JSON.stringify({ ...INTEGRATION, note: letter.repeat(32_000) });
     const spaces = ' '.repeat(64 * KIB - Buffer.byteLength(json));
 
     const fits = await create(json + spaces, { 'Content-Type': type });
-    const bursts = await create(`${json}${spaces} `, { 'Content-Type': type });
+    const tooLarge = await create(`${json}${spaces} `, { 'Content-Type': type });
 
     expect(fits.status).toBe(within);
-    expect(bursts).toMatchObject({ status: 413, body: { message: 'error.http.413' } });
+    expect(tooLarge).toMatchObject({ status: 413, body: { message: 'error.http.413' } });
   });
 
   it.each([
@@ -164,15 +168,15 @@ describe('the form of a body', () => {
     '{"note":{"a":1,"b":2,"\\u0061":3}}',
     `{"note":${'['.repeat(32)}${']'.repeat(32)}}`,
     Buffer.from('{"name":"a\xffb"}', 'latin1'),
-  ])('that is %j is refused by every row', async (body) => {
-    for (const [, route] of rowsWithBody) {
-      const answer = await gatehouse.call(...requestOf(route), { token: admin, body });
+  ])('of %j is rejected with 400 by every route', async (body) => {
+    for (const [, route] of routesWithBody) {
+      const response = await gatehouse.call(...requestOf(route), { token: admin, body });
 
-      expect(answer, route.route).toMatchObject({ status: 400, body: { message: 'error.http.400' } });
+      expect(response, route.route).toMatchObject({ status: 400, body: { message: 'error.http.400' } });
     }
   });
 
-  it('that is nested 32 deep is as good as any', async () => {
+  it('may be nested 32 levels deep', async () => {
     const note = JSON.parse('['.repeat(31) + ']'.repeat(31));
 
     const { status } = await create({ ...INTEGRATION, note });
@@ -180,11 +184,11 @@ describe('the form of a body', () => {
     expect(status).toBe(201);
   });
 
-  it('that is nested without end is no accident', async () => {
+  it('nested 30,000 levels deep is rejected with 400 by every route', async () => {
     const depth = 30_000;
     const body = `{"note":${'['.repeat(depth)}${']'.repeat(depth)}}`;
 
-    for (const [, route] of rowsWithBody) {
+    for (const [, route] of routesWithBody) {
       const { status } = await gatehouse.call(...requestOf(route), { token: admin, body });
 
       expect(status, route.route).toBe(400);
