@@ -13,8 +13,8 @@ import { PAIRS, runPairs } from './support/pairs.ts';
 import { runSequences } from './support/sequences.ts';
 
 /*
- * The long run: `npx node test/soak.ts --minutes 10 --seed 4711`. It asks the engine first what all races rest on, and
- * then searches, with other seeds each time round, until the time is over or something is found. Ends with 1 then.
+ * Long randomized test: `npx node test/soak.ts --minutes 10 --seed 4711`. Checks the engine rules that all races rely on,
+ * then searches with increasing seeds until the time is up or it finds a counterexample, and exits with status 1 if so.
  */
 
 const { values } = parseArgs({
@@ -23,15 +23,15 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
   },
 });
-const [minutes, first] = [Number(values.minutes), Number(values.seed)];
-if (!(minutes > 0) || !Number.isSafeInteger(first)) {
+const [minutes, firstSeed] = [Number(values.minutes), Number(values.seed)];
+if (!(minutes > 0) || !Number.isSafeInteger(firstSeed)) {
   process.stderr.write('npx node test/soak.ts [--minutes 10] [--seed 4711]\n');
   process.exit(2);
 }
-const until = Date.now() + minutes * 60_000;
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const deadline = Date.now() + minutes * 60_000;
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const done: Record<string, number> = {};
+const counts: Record<string, number> = {};
 const SEARCHES: Record<string, { size: number; search: (bench: Bench, seed: number) => Promise<string | undefined> }> =
   {
     'rounds of pairs, two administrators': {
@@ -47,27 +47,27 @@ const SEARCHES: Record<string, { size: number; search: (bench: Bench, seed: numb
       size: 1600,
       search: (bench, seed) => runHistory(bench, { seed, clients: 8, operations: 200, faults: true }),
     },
-    'creations at once': { size: 500, search: createManyAtOnce },
+    'concurrent creations': { size: 500, search: createManyAtOnce },
   };
 
-say(`Seed ${first}, ${minutes} minutes`);
+print(`Seed ${firstSeed}, ${minutes} minutes`);
 const state = openMemoryState();
 await synthesize(join(state.assemblies, 'soak'));
 const bench = await openBench({ assembly: join(state.assemblies, 'soak') });
 let found: string | undefined;
 try {
-  for (const [rule, demand] of Object.entries(ENGINE_RULES)) {
-    await demand(bench.gatehouse.table);
-    say(`The engine: ${rule}`);
+  for (const [rule, requireRule] of Object.entries(ENGINE_RULES)) {
+    await requireRule(bench.gatehouse.table);
+    print(`Engine rule holds: ${rule}`);
   }
-  for (let seed = first; !found && Date.now() < until; seed++) {
+  for (let seed = firstSeed; !found && Date.now() < deadline; seed++) {
     for (const [name, { size, search }] of Object.entries(SEARCHES)) {
-      if (found || Date.now() >= until) break;
+      if (found || Date.now() >= deadline) break;
       found = await search(bench, seed);
-      done[name] = (done[name] ?? 0) + size;
+      counts[name] = (counts[name] ?? 0) + size;
     }
-    say(
-      `Seed ${seed}: ${Object.entries(done)
+    print(
+      `Seed ${seed}: ${Object.entries(counts)
         .map(([name, count]) => `${count} ${name}`)
         .join(', ')}`,
     );
@@ -76,10 +76,10 @@ try {
   await bench.gatehouse.stop();
   rmSync(state.assemblies, { recursive: true, force: true });
 }
-say(found ?? 'Nothing found');
+print(found ?? 'No counterexample found');
 process.exit(found === undefined ? 0 : 1);
 
-/** 500 at once get 500 ids, and the totals are right; of those who want one address, one gets it. */
+/** 500 concurrent creations get distinct ids, and one of 60 for the same e-mail address succeeds. */
 async function createManyAtOnce({ gatehouse, putBack, token }: Bench, seed: number): Promise<string | undefined> {
   await putBack();
   const admin = await token(1);
@@ -87,9 +87,9 @@ async function createManyAtOnce({ gatehouse, putBack, token }: Bench, seed: numb
     gatehouse.call('POST', '/api/users', { token: admin, body: { login: `crowd-${seed}-${n}`, email } });
   const spellings = ['kelvin@example.com', 'KELVIN@example.com', '\u212Aelvin@Example.com', 'kel\uFF56in@example.com'];
   try {
-    const answers = await Promise.all(Array.from({ length: 500 }, (_, n) => create(n, `crowd-${n}@example.com`)));
-    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
-    assert.equal(new Set(answers.map(({ body }) => body.id)).size, 500);
+    const responses = await Promise.all(Array.from({ length: 500 }, (_, n) => create(n, `crowd-${n}@example.com`)));
+    assert.deepEqual([...new Set(responses.map(({ status }) => status))], [201]);
+    assert.equal(new Set(responses.map(({ body }) => body.id)).size, 500);
     const wanted = await Promise.all(
       Array.from({ length: 60 }, (_, n) => create(1000 + n, spellings[n % 4] as string)),
     );
@@ -97,6 +97,6 @@ async function createManyAtOnce({ gatehouse, putBack, token }: Bench, seed: numb
     await expectIntact(gatehouse);
     return undefined;
   } catch (error) {
-    return `Seed ${seed}, creations at once: ${(error as Error).message}`;
+    return `Seed ${seed}, concurrent creations: ${(error as Error).message}`;
   }
 }

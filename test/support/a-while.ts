@@ -1,6 +1,6 @@
 /**
- * Takes a while without a clock, as a call to AWS does: what is not waited for is not over when the answer is given, and
- * Lambda freezes it then. So a test that looks at what was done notices an `await` that is missing.
+ * Takes several microtask turns, as a call to AWS takes time: work that is not awaited is unfinished when the function
+ * responds, and Lambda then freezes it. A test of the results thus detects a missing `await`.
  */
 export async function aWhile(turns = 20): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await undefined;

@@ -1,15 +1,16 @@
 import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 
-/** Stands between load and commit: holds the functions' transactions until so many have arrived, each decided on what it read. */
+/** Holds the transactions of functions between load and commit until a given number of them have arrived. */
 export interface Barrier {
-  /** Goes around the calls of a local cloud. */
+  /** The interceptor for the calls of a local cloud. */
   readonly intercept: Interceptor;
-  /** The next so many transactions wait for one another. In turn, each is made when the one before it has been. */
+  /** Makes the next `count` transactions wait for one another; in turn, each starts when the previous one has ended. */
   raise(count: number, inTurn: boolean): void;
-  /** Nobody waits any more: a request that ended without a transaction would be waited for in vain. */
+  /** Releases all waiting transactions: a request that ends without one would never arrive. */
   lift(): void;
 }
 
+/** Opens a barrier that is not raised. */
 export function barrier(): Barrier {
   let missing = 0;
   let inTurn = false;
@@ -21,9 +22,9 @@ export function barrier(): Barrier {
     for (const go of waiting.splice(0)) go();
   };
   return {
-    raise(count, oneAfterTheOther) {
+    raise(count, sequential) {
       missing = count;
-      inTurn = oneAfterTheOther;
+      inTurn = sequential;
       waiting = [];
       turn = Promise.resolve();
     },

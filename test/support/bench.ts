@@ -7,20 +7,20 @@ import { type Gatehouse, type Launch, launch } from './launch.ts';
 import { makeTokens } from './mint.ts';
 import type { State } from './model.ts';
 
-/** Gatehouse where searches for counterexamples take place: it can be put back, disturbed, and called by anyone. */
+/** Gatehouse for searches for counterexamples: its table can be reset, its calls delayed or faulted. */
 export interface Bench {
   readonly gatehouse: Gatehouse;
   readonly faults: Faults;
   readonly gate: Barrier;
-  /** From now on, each transaction of a function waits for this before it is made. */
+  /** Delays each further transaction of a function by this promise. */
   delay(wait: () => Promise<unknown>): void;
-  /** A token of the user who has this id now, as a login would have given it after so many changes of the password. */
+  /** A token for the current user with this id, as a login after this many password changes would issue it. */
   token(id: number, passwordChanges?: number): Promise<string>;
-  /** Puts the table back to how it was when the bench was opened. */
+  /** Resets the table to its state when the bench was opened. */
   putBack(): Promise<void>;
 }
 
-/** Starts it with the accounts admin and user, ann, who administers too, and an integration with a parameter. */
+/** Starts a bench with the accounts admin, user and ann (an administrator), and an integration with a parameter. */
 export async function openBench(options: Omit<Launch, 'intercept'>): Promise<Bench> {
   const faults = openFaults();
   const gate = barrier();
@@ -74,7 +74,7 @@ const person = (login: string, fields: object) => ({
   ...fields,
 });
 
-/** What a bench starts with, as the model sees it; those who administer first. */
+/** The initial state of a bench in the model, administrators first. */
 export const START: State = {
   users: {
     admin: person('admin', {
@@ -97,7 +97,7 @@ export const START: State = {
   keys: {},
 };
 
-/** The ids of that. */
+/** The ids of the service for the handles in START. */
 export const IDS: readonly (readonly [handle: string, id: number])[] = [
   ['admin', 1],
   ['user', 2],
@@ -106,5 +106,5 @@ export const IDS: readonly (readonly [handle: string, id: number])[] = [
   ['parameter', 1_000_001],
 ];
 
-/** An id that nothing has. */
+/** An id that no entity has. */
 export const NONE = 999_999_999;

@@ -2,25 +2,27 @@ import assert from 'node:assert/strict';
 import type { AwsCall, AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import type { Received, Sent } from './launch.ts';
 
-/* Every secret that passes through a test is a canary: it may show up in no log line, no error and no header. */
+/* Every secret that passes through a test is a canary: it must not appear in any log line, error or header. */
 
-/** A shorter one could be anywhere by chance. */
+/** Characters. A shorter secret could match by chance. */
 const SHORTEST = 8;
-/** The head of a long one is enough to find it. */
+/** Characters. The beginning of a long secret is enough to find it. */
 const LONGEST = 100;
 const SECRET_FIELDS = ['password', 'newPassword', 'currentPassword', 'confValue', 'key'];
-/** What is allowed to be seen, and may be the same as a password: tests have accounts whose password is their login. */
+/** Fields that may be visible and may equal a password: in tests many accounts have their login as their password. */
 const OPEN_FIELDS = ['login', 'username', 'email'];
 
+/** Collects secrets and everything that must not contain them. */
 export interface Canaries {
-  /** Takes note of a request and its answer. */
+  /** Records a request and its response. */
   exchanged(method: string, path: string, sent: Sent, received: Received): void;
-  /** Takes note of a call to AWS and its answer. */
-  called(call: AwsCall, answer: AwsResponse): void;
-  /** Fails when something secret is in these lines, or in what was seen since the last time. */
+  /** Records a call to AWS and its response. */
+  called(call: AwsCall, response: AwsResponse): void;
+  /** Fails if a secret is in these lines, or in an error or header since the last check. */
   check(lines: readonly string[]): void;
 }
 
+/** Starts without any secrets. */
 export function canaries(): Canaries {
   const secrets = new Set<string>();
   const open = new Set<string>();
@@ -28,7 +30,7 @@ export function canaries(): Canaries {
   const hide = (secret: unknown) => {
     if (typeof secret === 'string' && secret.length >= SHORTEST) secrets.add(secret.slice(0, LONGEST));
   };
-  /** The header and the claims of a token are no secret: without its signature it is nothing. */
+  /** Only the signature of a token is secret: its header and claims are useless without it. */
   const hideToken = (token: unknown) => hide(typeof token === 'string' ? token.split('.')[2] : undefined);
 
   return {
@@ -36,7 +38,7 @@ export function canaries(): Canaries {
       const fields = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
       for (const name of SECRET_FIELDS) hide(fields[name]);
       for (const name of OPEN_FIELDS) open.add(String(fields[name]));
-      open.add(path).add(decodedOrAsItIs(path));
+      open.add(path).add(decodedOrRaw(path));
       hideToken(token);
       hideToken(received.body?.id_token);
       if (received.status >= 400) seen.add(received.text);
@@ -52,22 +54,22 @@ export function canaries(): Canaries {
         for (const [hash] of JSON.stringify(input).matchAll(/\$argon2id\$[^"]+/g)) hide(hash.slice(-LONGEST));
     },
     check(lines) {
-      // Most lines differ only in this, and everything is looked for in each of them.
+      // Most lines differ only in these fields; deduplication shortens the search.
       const varying = /"(requestId":"[\da-f-]{36}|(milliseconds|callerId)":\d+)"?/g;
       const text = [...new Set(lines.map((line) => line.replace(varying, ''))), ...seen].join('\n');
-      const told = [...secrets].filter((secret) => ![...open].some((known) => known.includes(secret)));
-      const found = told.filter((secret) => spellings(secret).some((spelling) => text.includes(spelling)));
+      const hidden = [...secrets].filter((secret) => ![...open].some((known) => known.includes(secret)));
+      const found = hidden.filter((secret) => spellings(secret).some((spelling) => text.includes(spelling)));
       for (const memory of [secrets, open, seen]) memory.clear();
       assert.deepEqual(found, [], 'secrets in log lines, errors or headers');
     },
   };
 }
 
-/** How a secret could show up: as it is, in JSON, in a URL, in hexadecimal, and in base64 wherever in a text it stood. */
+/** The encodings in which a secret could leak: plain, JSON, URL, hexadecimal, and base64 at any offset in a text. */
 export function spellings(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const base64 = [0, 1, 2].map((before) =>
-    // The first and the last character also carry bits of what stands around.
+    // The first and last characters also encode bits of the surrounding text, so they are cut off.
     Buffer.concat([Buffer.alloc(before), bytes])
       .toString('base64')
       .slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6)),
@@ -77,7 +79,7 @@ export function spellings(secret: string): string[] {
   return [...plain, bytes.toString('hex'), ...base64, ...inUrls];
 }
 
-function decodedOrAsItIs(path: string): string {
+function decodedOrRaw(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {

@@ -17,46 +17,51 @@ import type { routes } from '../../routes.ts';
 import type { Gatehouse, Received } from './gatehouse.ts';
 import { makeTokens } from './mint.ts';
 
-/* Every row that changes something, as a request whose effect can be counted. What it needs is written straight into the table, so that no function but the one in question has work. */
+/*
+ * Every route that changes something, as a request whose effect can be counted. Prerequisites are written straight into
+ * the table, so that only the function under test runs.
+ */
 
-type On = (typeof routes)[number]['route'];
+type RouteKey = (typeof routes)[number]['route'];
 
-/** A request that changes one thing, and that thing. */
+/** A request that makes one change, and how to count that change. */
 export interface Change {
-  readonly on: On;
-  /** The status when it is done, and when it is asked for once more. */
+  readonly on: RouteKey;
+  /** The status of the first request. */
   readonly success: number;
+  /** The status when the same request is repeated. */
   readonly repeated: number;
-  /** Whether asking once more does it once more: two integrations may look alike, and the same once more is another version. */
+  /** Whether a repeated request changes something again: integrations may be equal, and an update adds a version. */
   readonly again?: true;
-  /** The answer does not say whether it was made: a login goes on without a new hash, and nobody learns which addresses are known. */
+  /** Whether the response hides the outcome: a login succeeds without a rehash, and a reset reveals no addresses. */
   readonly silent?: true;
   prepare(stage: Stage): Promise<Prepared>;
 }
 
 export interface Prepared {
-  /** `<pk>/<sk>` of an item that each of its transactions names. */
+  /** `<pk>/<sk>` of an item in each of its transactions. */
   readonly item: string;
-  /** The same of an item that it reads, where that is another one. */
+  /** `<pk>/<sk>` of an item that it reads, if that is another one. */
   readonly read?: string;
   send(): Promise<Received>;
-  /** How often the change was made. */
+  /** Counts how often the change was made. */
   times(): Promise<number>;
 }
 
-/** Makes what requests need. */
+/** Creates the prerequisites of requests. */
 export interface Stage {
   readonly gatehouse: Gatehouse;
-  /** An account with the password `pass`, and a token for it. */
+  /** Creates an account with the password `pass`, and a token for it. */
   account(fields?: Partial<User>): Promise<{ user: User; token: string }>;
-  /** An integration with so many parameters. */
+  /** Creates an integration with this many parameters. */
   integration(parameters?: number): Promise<number>;
-  /** A parameter whose value can be read. */
+  /** Creates a parameter whose value KMS can decrypt. */
   openParameter(): Promise<number>;
-  /** A hash of the password `pass` as it was made when hashing was cheaper. */
+  /** A hash of the password `pass` at a lower cost than the current one. */
   outdatedHash(): Promise<string>;
 }
 
+/** Prepares the creation of prerequisites in the table of this instance. */
 export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
   const { cloud, table } = gatehouse;
   const { endpoint, region, pepperKey } = cloud;
@@ -70,27 +75,27 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
     gatehouse,
     async account(fields = {}) {
       const id = await table.nextId('USER');
-      const login = `player-${id}`;
+      const login = `account-${id}`;
       const person = { id, login, email: `${login}@example.com`, activated: true, langKey: 'en', passwordHash };
-      const user = newAccount({ ...person, authorities: ['ROLE_ADMIN', 'ROLE_USER'], ...fields }, 'stage');
+      const user = newAccount({ ...person, authorities: ['ROLE_ADMIN', 'ROLE_USER'], ...fields }, 'test');
       await untilCommitted(() => commit(table, creation(user)));
       return { user, token: tokens.of(user) };
     },
     async integration(parameters = 0) {
       const { accountStamp } = (await findUser(table, 1)) as User;
-      const admin = { id: 1, roles: ['ROLE_ADMIN'], accountStamp, jti: 'stage', passwordChanges: 0 } as const;
-      const wanted = { id: undefined, name: 'Tap', shortName: 'tap', description: undefined };
-      const made = await createIntegration(table, authorize(table, admin, CreateIntegration.access), {
-        ...wanted,
+      const admin = { id: 1, roles: ['ROLE_ADMIN'], accountStamp, jti: 'test', passwordChanges: 0 } as const;
+      const fields = { id: undefined, name: 'Tap', shortName: 'tap', description: undefined };
+      const integration = await createIntegration(table, authorize(table, admin, CreateIntegration.access), {
+        ...fields,
         integrationType: 'API',
         active: true,
       });
-      if (parameters === 0) return made.id;
+      if (parameters === 0) return integration.id;
       const counters = { parameterCount: parameters, parametersEver: parameters };
-      const ids = Array.from({ length: parameters }, (_, index) => parameterId(made.id, index + 1));
+      const ids = Array.from({ length: parameters }, (_, index) => parameterId(integration.id, index + 1));
       await untilCommitted(() =>
         commit(table, [
-          integrationChanged(made, { ...made, ...counters, module: { needsRestart: true, changes: 1 } }),
+          integrationChanged(integration, { ...integration, ...counters, module: { needsRestart: true, changes: 1 } }),
           ...ids.map((id) => {
             const stored = { id, confName: 'Key', confValue: new Uint8Array([1]), version: 1 };
             return claim(entityKey('CONF', id), stored, 'retry');
@@ -98,7 +103,7 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
           changeTotal('CONF', parameters),
         ]),
       );
-      return made.id;
+      return integration.id;
     },
     async openParameter() {
       const { token } = await stage.account();
@@ -119,28 +124,27 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
   return stage;
 }
 
-/** The stage is set for many at once: its transactions meet. */
+/** Repeats a write until it commits: concurrent preparations update the same counters. */
 async function untilCommitted(send: () => Promise<string>): Promise<void> {
   while ((await send()) !== 'committed') await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
 }
 
 const named = (kind: 'USER' | 'INTEGRATION', id: number): string => Object.values(entityKey(kind, id)).join('/');
 
-/** The stored item of an entity, or undefined. */
 const stored = (stage: Stage, kind: 'USER' | 'INTEGRATION' | 'CONF', id: number) =>
   stage.gatehouse.table.get(entityKey(kind, id));
 
-/** The number of the changes that an item counts. */
+/** The number of changes since the creation, by a counter of the item. */
 async function changesOf(stage: Stage, kind: 'USER' | 'INTEGRATION' | 'CONF', id: number, counter = 'version') {
   const count = Number.parseInt(String((await stored(stage, kind, id))?.[counter]), 10);
   return count - (counter === 'passwordChanges' ? 0 : 1);
 }
 
-/** With a password, or without one: then an invitation is mailed. */
+/** Without a password, an invitation is mailed. */
 const createUser = (password: string | undefined): Change => ({
   on: 'POST /api/users',
   success: 201,
-  // The login is taken: by what was made.
+  // The first request has taken the login.
   repeated: 400,
   async prepare(stage) {
     const { user, token } = await stage.account();
@@ -153,8 +157,10 @@ const createUser = (password: string | undefined): Change => ({
     };
   },
 });
+/** The creation that hashes a password and sends no mail. */
 export const CREATION_WITH_PASSWORD = createUser('pass');
 
+/** One change for every route that writes to the table. */
 export const CHANGES: readonly Change[] = [
   {
     on: 'POST /api/authenticate',
@@ -174,7 +180,7 @@ export const CHANGES: readonly Change[] = [
   {
     on: 'POST /api/account',
     success: 200,
-    // What changes nothing is no change.
+    // An update without a difference writes nothing.
     repeated: 200,
     async prepare(stage) {
       const { user, token } = await stage.account();
@@ -189,7 +195,7 @@ export const CHANGES: readonly Change[] = [
   {
     on: 'POST /api/account/change-password',
     success: 200,
-    // The password that was is wrong by now.
+    // The former password is no longer valid.
     repeated: 400,
     async prepare(stage) {
       const { user, token } = await stage.account();
@@ -211,7 +217,7 @@ export const CHANGES: readonly Change[] = [
       const { user } = await stage.account();
       const { email } = user;
       return {
-        // A key is an item of its own.
+        // Each key is an item of its own.
         item: 'RESET#*',
         read: named('USER', user.id),
         send: () =>
@@ -223,7 +229,7 @@ export const CHANGES: readonly Change[] = [
   {
     on: 'POST /api/account/reset-password/finish',
     success: 200,
-    // The key is used up.
+    // A key is valid once.
     repeated: 400,
     async prepare(stage) {
       const { user } = await stage.account();

@@ -4,45 +4,48 @@ import type { Act, State } from './model.ts';
 import { startRun } from './sequences.ts';
 
 /*
- * Every pair of what can happen to administrators, at the same moment: each decided before the other is made. One order
- * of the two must explain both answers and the table, so that nobody wins twice and the last administrator stays.
+ * Every pair of concurrent changes to administrators, each decided before the other commits. One order of the two must
+ * explain both responses and the table, so that no unique value has two owners and the last administrator remains.
  */
 
-type Deed = (by: string, user: string, state: State, name: string) => Act;
+/** Makes a change by a caller to a user, who may no longer exist. */
+type ChangeFactory = (caller: string, user: string, state: State, name: string) => Act;
 
 const update =
-  (fields: (name: string) => object): Deed =>
+  (fields: (name: string) => object): ChangeFactory =>
   (by, user, { users }, name) => {
     const { login = 'gone', email = 'gone@example.com' } = users[user] ?? {};
     return { do: 'update user', by, user, login, email, ...fields(name) } as Act;
   };
 
-const DEEDS: Record<string, Deed> = {
+const CHANGES: Record<string, ChangeFactory> = {
   delete: (by, user, { users }) => ({ do: 'delete user', by, login: users[user]?.login ?? 'gone' }),
   demote: update(() => ({ authorities: ['ROLE_USER'] })),
   deactivate: update(() => ({ activated: false })),
   promote: update(() => ({ activated: true, authorities: ['ROLE_ADMIN'] })),
-  // Both want the same, whoever they are done to.
+  // Both changes of a pair claim the same value, whatever their targets.
   rename: update(() => ({ login: 'wanted' })),
   'change e-mail': update((name) => ({ email: name.endsWith('0') ? 'Wanted@Example.com' : 'wanted@example.COM' })),
 };
-const names = Object.keys(DEEDS);
-/** Every pair of deeds. */
-export const PAIRS = names.flatMap((first, index) => names.slice(index).map((second) => [first, second] as const));
+const changeNames = Object.keys(CHANGES);
+/** The names of every pair of changes. */
+export const PAIRS = changeNames.flatMap((first, index) =>
+  changeNames.slice(index).map((second) => [first, second] as const),
+);
 
-/** Whom they are done to. */
-const AIMS = {
+/** The targets of the two changes, given their callers. */
+const TARGETS = {
   'each other': (one: string, other: string) => [other, one],
   themselves: (one: string, other: string) => [one, other],
-  'the first of them': (one: string) => [one, one],
-  'somebody else': () => ['user', 'user'],
+  'the first caller': (one: string) => [one, one],
+  'another user': () => ['user', 'user'],
 } satisfies Record<string, (one: string, other: string) => string[]>;
 
-/** The pairs after which nobody might be left who administers. */
-const ENDINGS = ['delete', 'demote', 'deactivate'];
-export const ENDING_PAIRS = PAIRS.filter((pair) => pair.every((name) => ENDINGS.includes(name)));
+const REVOCATIONS = ['delete', 'demote', 'deactivate'];
+/** The pairs that could leave no administrator. */
+export const REVOKING_PAIRS = PAIRS.filter((pair) => pair.every((name) => REVOCATIONS.includes(name)));
 
-/** Rounds of some pairs, with two administrators or with so many. Undefined, or what no order explains. */
+/** Runs rounds of the pairs with this many administrators. Returns the first outcome that no order explains. */
 export async function runPairs(
   bench: Bench,
   {
@@ -52,13 +55,13 @@ export async function runPairs(
     pairs = PAIRS,
   }: { seed: number; rounds: number; administrators: number; pairs?: typeof PAIRS },
 ): Promise<string | undefined> {
-  const aims = fc.constantFrom(...(Object.keys(AIMS) as (keyof typeof AIMS)[]));
-  const dice = fc.record({ aim: aims, inTurn: fc.boolean(), swapped: fc.boolean() });
-  const throws = fc.sample(dice, { seed, numRuns: rounds * pairs.length });
-  for (const [round, { aim, inTurn, swapped }] of throws.entries()) {
+  const targetNames = fc.constantFrom(...(Object.keys(TARGETS) as (keyof typeof TARGETS)[]));
+  const variant = fc.record({ targetName: targetNames, inTurn: fc.boolean(), swapped: fc.boolean() });
+  const variants = fc.sample(variant, { seed, numRuns: rounds * pairs.length });
+  for (const [round, { targetName, inTurn, swapped }] of variants.entries()) {
     const pair = pairs[round % pairs.length] as (typeof pairs)[number];
     const callers = swapped ? ['ann', 'admin'] : ['admin', 'ann'];
-    const targets = AIMS[aim](...(callers as [string, string]));
+    const targets = TARGETS[targetName](...(callers as [string, string]));
     try {
       await bench.putBack();
       const { atOnce } = startRun(bench);
@@ -68,12 +71,12 @@ export async function runPairs(
         const creation = { do: 'create user', by: 'admin', as: person.login, authorities: ['ROLE_ADMIN'] } as const;
         state = await atOnce(state, [{ ...creation, ...person, activated: true }], { inTurn }, 'more');
       }
-      const acts = pair.map((deed, index) =>
-        (DEEDS[deed] as Deed)(callers[index] as string, targets[index] as string, state, `pair${index}`),
+      const acts = pair.map((change, index) =>
+        (CHANGES[change] as ChangeFactory)(callers[index] as string, targets[index] as string, state, `pair${index}`),
       );
       await atOnce(state, acts, { inTurn }, pair.join(' and '));
     } catch (error) {
-      const where = `Seed ${seed}, round ${round}, ${administrators} administrators: ${pair.join(' and ')} ${aim}`;
+      const where = `Seed ${seed}, round ${round}, ${administrators} administrators: ${pair.join(' and ')} ${targetName}`;
       return `${where}\n${error instanceof Error ? error.message : error}`;
     }
   }
