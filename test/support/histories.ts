@@ -6,66 +6,68 @@ import { type Bench, IDS, NONE, START } from './bench.ts';
 import { actOf, type Command, userCommands } from './commands.ts';
 import { expectIntact } from './intact.ts';
 import { type Counterexample, linearize, type Operation, type Specification } from './linearizable.ts';
-import { type Act, type Answer, perform, type State } from './model.ts';
-import { answered, requestOf } from './requests.ts';
+import { type Act, type ModelResponse, perform, type State } from './model.ts';
+import { comparable, requestOf } from './requests.ts';
 
-/** How many clients do how much at the same time, and whether the table fails them now and then. */
-export interface Crowd {
+/** The load of a recorded history. */
+export interface Load {
   readonly seed: number;
   readonly clients: number;
-  /** Of each client. */
+  /** The number of operations per client. */
   readonly operations: number;
+  /** Whether transactions fail occasionally. */
   readonly faults: boolean;
 }
 
 type Users = State['users'];
 
 /**
- * Clients who change the same few users at the same time, each on behalf of whichever of these users it likes. Undefined
- * if one order of all that they did explains all their answers, and the table is intact; else what does not fit.
+ * Runs concurrent clients that change the same few users, each with tokens of any of them. Returns undefined if the
+ * history is linearizable and the table intact, or else a description of the counterexample.
  */
-export async function runHistory(bench: Bench, crowd: Crowd): Promise<string | undefined> {
+export async function runHistory(bench: Bench, load: Load): Promise<string | undefined> {
   await bench.putBack();
   try {
-    const history = await record(bench, crowd).finally(() => {
+    const history = await record(bench, load).finally(() => {
       bench.faults.inject([]);
       bench.delay(async () => undefined);
     });
     const found = linearize(history, JSON.stringify(START.users), specification);
-    if (found) return `Seed ${crowd.seed}: no order explains this history of ${history.length}.\n${readable(found)}`;
+    if (found)
+      return `Seed ${load.seed}: no order explains this history of ${history.length} operations.\n${readable(found)}`;
     await expectIntact(bench.gatehouse);
     return undefined;
   } catch (error) {
-    if (error instanceof AssertionError) return `Seed ${crowd.seed}: ${error.message}`;
+    if (error instanceof AssertionError) return `Seed ${load.seed}: ${error.message}`;
     throw error;
   }
 }
 
-/** The model, on behalf of a caller whose token is good. */
+/** The model for a caller with a valid token. */
 const specification: Specification<Act> = (text, act) => {
   const users: Users = JSON.parse(text);
   const by = 'by' in act ? act.by : 'nobody';
   const sessions = { [by]: { user: by, stale: false } };
-  const { answer, state } = perform({ ...START, users, sessions }, act);
-  const outcomes = [{ state: JSON.stringify(state.users), output: textOf(answer) }];
-  // The target is looked up beside the caller, not in the same moment. Who is told that it is not there has changed
-  // nothing, and may have lost the right to do so a moment earlier.
-  if (answer.status === 403 && act.do === 'update user' && !users[act.user]) {
+  const { response, state } = perform({ ...START, users, sessions }, act);
+  const outcomes = [{ state: JSON.stringify(state.users), output: textOf(response) }];
+  // The service reads the target and the caller in parallel, not atomically: a caller who gets 404 may have lost the
+  // right to the change just before, and changes nothing either way.
+  if (response.status === 403 && act.do === 'update user' && !users[act.user]) {
     outcomes.push({ state: text, output: textOf({ status: 404, message: 'error.idnotfound' }) });
   }
-  if (answer.status === 403 && act.do === 'delete user' && !Object.values(users).some((u) => u.login === act.login)) {
+  if (response.status === 403 && act.do === 'delete user' && !Object.values(users).some((u) => u.login === act.login)) {
     outcomes.push({ state: text, output: textOf({ status: 404, message: 'error.http.404' }) });
   }
   return outcomes;
 };
 
-async function record(bench: Bench, { seed, clients, operations, faults }: Crowd): Promise<Operation<Act>[]> {
+async function record(bench: Bench, { seed, clients, operations, faults }: Load): Promise<Operation<Act>[]> {
   const { gatehouse } = bench;
   const sample = <T>(arbitrary: fc.Arbitrary<T>, numRuns: number, salt: number): T[] =>
     fc.sample(arbitrary, { seed: seed + salt, numRuns });
   const ids = new Map(IDS);
   const handles = new Map(IDS.slice(0, 3).map(([handle, id]) => [id, handle]));
-  /** What any of the clients has seen last: they ask for what there may be, mostly as somebody who may. */
+  /** The users as any client saw them last, so that most operations have existing targets and authorized callers. */
   const seen = { ...START.users };
   const gone: string[] = [];
   const history: Operation<Act>[] = [];
@@ -76,8 +78,8 @@ async function record(bench: Bench, { seed, clients, operations, faults }: Crowd
   bench.delay(() => wait(pauses[time % pauses.length]));
 
   async function perform(client: number, command: Command, name: string): Promise<void> {
-    const act = { ...actOf({ ...command, ifMatch: 'none' }, seenBy(), name), firstName: undefined } as Act;
-    // By its first name an account is known again whose creation nobody was told of.
+    const act = { ...actOf({ ...command, ifMatch: 'none' }, stateSeen(), name), firstName: undefined } as Act;
+    // The first name identifies an account whose creation got no response.
     if (act.do === 'create user') Object.assign(act, { firstName: name });
     const [method, path, body] = requestOf(
       act,
@@ -104,11 +106,11 @@ async function record(bench: Bench, { seed, clients, operations, faults }: Crowd
         delete seen[handle];
       }
     }
-    const output = textOf(answered(received, { status: received.status, body: {} }) as Answer);
+    const output = textOf(comparable(received, { status: received.status, body: {} }) as ModelResponse);
     history.push({ client, invoked, returned: known ? returned : Number.POSITIVE_INFINITY, input: act, output });
   }
 
-  function seenBy(): State {
+  function stateSeen(): State {
     const callers = [...Object.keys(seen), ...gone.slice(-1)];
     const sessions = Object.fromEntries(callers.map((user) => [user, { user, stale: false }]));
     return { ...START, users: seen, sessions };
@@ -116,7 +118,7 @@ async function record(bench: Bench, { seed, clients, operations, faults }: Crowd
 
   await Promise.all(
     Array.from({ length: clients }, async (_, client) => {
-      // Two and two want the same, as by double clicks: chance alone would seldom have them meet on one user.
+      // Clients share their commands in pairs, as by double clicks: chance alone would rarely make them conflict.
       for (const [index, command] of sample(userCommands, operations, client >> 1).entries()) {
         await perform(client, command, `u${client}-${index}`);
       }
@@ -129,27 +131,28 @@ const CHANGES = ['POST /api/users', 'PUT /api/users', 'DELETE /api/users/{login}
 const ITEMS = ['LOGIN#*', 'EMAIL#*', 'ADMINS/*'];
 const FAULTS = ['conflict', 'error-before', 'error-after', 'lost', 'reset'] as const;
 
-/** Of the transactions of each function: mostly nothing; now and then a fault, seldom the end of the function, or several lost answers in a row. */
-function faultsOf(dice: readonly number[]) {
-  return dice.flatMap((die, index) => {
-    const strike = (fault: Fault, times = 1) =>
+/** Leaves most transactions alone; some fail, and few crash the function or lose several responses in a row. */
+function faultsOf(numbers: readonly number[]) {
+  return numbers.flatMap((number, index) => {
+    const rulesFor = (fault: Fault, times = 1) =>
       Array.from({ length: times }, (_, further) => ({
         operation: 'TransactWriteItems',
         function: CHANGES[index % CHANGES.length] as string,
         nth: Math.floor(index / CHANGES.length) + further + 1,
         fault,
       }));
-    // A conflict about the caller alone would never be taken for a broken rule.
-    const item = ITEMS[die % ITEMS.length] as string;
-    if (die % 9 === 3) return strike('conflict').map((rule) => ({ ...rule, item, nth: 1 + Math.floor(rule.nth / 4) }));
-    if (die % 200 === 0) return strike('kill');
-    if (die % 40 === 1) return strike('lost', 6);
-    return die % 15 === 2 ? strike(FAULTS[die % FAULTS.length] as Fault) : [];
+    // A conflict on the caller's own item could never be mistaken for a violated rule, so conflicts hit these items.
+    const item = ITEMS[number % ITEMS.length] as string;
+    if (number % 9 === 3)
+      return rulesFor('conflict').map((rule) => ({ ...rule, item, nth: 1 + Math.floor(rule.nth / 4) }));
+    if (number % 200 === 0) return rulesFor('kill');
+    if (number % 40 === 1) return rulesFor('lost', 6);
+    return number % 15 === 2 ? rulesFor(FAULTS[number % FAULTS.length] as Fault) : [];
   });
 }
 
-/** An answer as a text, its fields in one order. */
-function textOf({ status, message, version, body }: Answer): string {
+/** A response as text, with sorted fields. */
+function textOf({ status, message, version, body }: ModelResponse): string {
   const fields = Object.entries(body ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return [status, message, version && `version ${version}`, body && JSON.stringify(fields)].filter(Boolean).join(' ');
 }
@@ -158,7 +161,7 @@ function readable({ order, state, next }: Counterexample<Act>): string {
   const line = ({ client, invoked, returned, input, output }: Operation<Act>) =>
     `  client ${client}, ${invoked} to ${returned}: ${JSON.stringify(input)}\n    ${output}`;
   return [
-    `After ${order.length}, the last of which are`,
+    `After ${order.length} operations, the last of which are`,
     ...order.slice(-8).map(line),
     `the users are ${state}`,
     'and none of these can come next:',

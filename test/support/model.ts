@@ -1,6 +1,6 @@
 /*
- * The contract in small: what Gatehouse must answer and what must be true afterwards, with neither table nor concurrency.
- * Things are called by handles of the model's own; the ids of the service are bound to them by whoever compares.
+ * A sequential model of the contract, without a table: the response to each operation and the state after it. Entities
+ * have handles; the comparing test maps them to the ids of the service.
  */
 
 interface User {
@@ -14,7 +14,7 @@ interface User {
   readonly lastModifiedBy: string;
   readonly password: string | undefined;
   readonly passwordChanges: number;
-  /** How often the address has changed, by its spelling. */
+  /** The number of changes of the e-mail address, including changes of its spelling. */
   readonly addressChanges: number;
   readonly version: number;
 }
@@ -34,20 +34,20 @@ interface Parameter {
   readonly version: number;
 }
 
-/** A token: it changes things until the password changes by another one. */
+/** A token, stale once the password was changed with another token. */
 interface Session {
   readonly user: string;
   readonly stale: boolean;
 }
 
-/** What is mailed to set a password with. */
+/** A mailed key to set a password. */
 interface ResetKey {
   readonly user: string;
   readonly addressChanges: number;
   readonly passwordChanges: number;
 }
 
-/** All that is true, by handles. What is gone is not there. */
+/** All existing entities by handle. */
 export interface State {
   readonly users: Record<string, User>;
   readonly integrations: Record<string, Integration>;
@@ -56,22 +56,22 @@ export interface State {
   readonly keys: Record<string, ResetKey>;
 }
 
-type If = { /** If-Match. */ readonly version?: number | undefined };
-type By = { /** A session. */ readonly by: string };
-type New = { /** The handle of what comes to be. */ readonly as: string };
+type If = { /** The version for If-Match. */ readonly version?: number | undefined };
+type By = { /** The caller's session. */ readonly by: string };
+type New = { /** The handle of the created entity. */ readonly as: string };
 type Person = Partial<Pick<User, 'firstName' | 'email'>>;
 type Roles = Partial<Pick<User, 'activated' | 'authorities'>>;
 type Owned = Pick<Parameter, 'confName' | 'confValue' | 'integration'>;
 
-/** All that can be asked, by what it does. */
+/** The parameters of every operation. */
 export interface Acts {
   'create user': By & New & Roles & Pick<User, 'login' | 'email' | 'password'> & { firstName?: string | null };
   'update user': By & If & Roles & Pick<User, 'login' | 'email'> & { user: string; firstName?: string | null };
   'delete user': By & If & { login: string };
   'update account': By & Person;
   'change password': By & { from: string; to: string };
-  'ask for key': New & { email: string };
-  'use key': { key: string; to: string };
+  'request reset': New & { email: string };
+  'finish reset': { key: string; to: string };
   'log in': New & { login: string; password: string };
   'read user': { login: string };
   'create integration': By & New & Pick<Integration, 'name'>;
@@ -85,100 +85,105 @@ export interface Acts {
   'update parameter': By & If & Owned & { parameter: string };
   'delete parameter': By & If & { parameter: string };
 }
-export type Doing = keyof Acts;
-export type Act<D extends Doing = Doing> = { [K in D]: { readonly do: K } & Acts[K] }[D];
+export type OperationName = keyof Acts;
+export type Act<D extends OperationName = OperationName> = { [K in D]: { readonly do: K } & Acts[K] }[D];
 
-/** What must be answered: with an ETag and a body where the contract has them, handles for ids. */
-export interface Answer {
+/** The expected response, with a version and a body where the contract has them, and handles for ids. */
+export interface ModelResponse {
   readonly status: number;
   readonly message?: string;
   readonly version?: number;
   readonly body?: object;
 }
 
-/** What comes of an act: the answer, and what is true then. */
-export function perform(before: State, act: Act): { answer: Answer; state: State } {
+/** Applies an act and returns the response and the state after it. */
+export function perform(before: State, act: Act): { response: ModelResponse; state: State } {
   const state = structuredClone(before);
   try {
-    const rule = RULES[act.do] as (state: Draft, act: Act) => Answer;
-    return { answer: rule(state, act), state };
-  } catch (refusal) {
-    if (!(refusal instanceof Refusal)) throw refusal;
-    return { answer: refusal.answer, state: before };
+    const rule = RULES[act.do] as (state: Draft, act: Act) => ModelResponse;
+    return { response: rule(state, act), state };
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    return { response: error.response, state: before };
   }
 }
 
-/** The lists that must be shown, handles for ids. */
-export function shown(state: State) {
+/** The expected lists, with handles for ids. */
+export function listsOf(state: State) {
   return {
-    users: Object.entries(state.users).map(([id, user]) => userShown(id, user)),
-    integrations: Object.entries(state.integrations).map(([id, integration]) => integrationShown(id, integration)),
-    parameters: Object.keys(state.parameters).map((id) => parameterShown(state, id)),
+    users: Object.entries(state.users).map(([id, user]) => userBody(id, user)),
+    integrations: Object.entries(state.integrations).map(([id, integration]) => integrationBody(id, integration)),
+    parameters: Object.keys(state.parameters).map((id) => parameterBody(state, id)),
   };
 }
 
-/** Several spellings, one address. */
+/** The key under which all spellings of an e-mail address are equal. */
 export const addressOf = (email: string): string => email.toLowerCase().replace('ß', 'ss');
 
 type Draft = { -readonly [K in keyof State]: State[K] };
 
-class Refusal extends Error {
-  readonly answer: Answer;
+class Rejection extends Error {
+  readonly response: ModelResponse;
   constructor(status: number, message = `error.http.${status}`) {
     super(message);
-    this.answer = { status, message };
+    this.response = { status, message };
   }
 }
 
-const demand = (allowed: boolean, status: number, message?: string): void => {
-  if (!allowed) throw new Refusal(status, message);
+const check = (allowed: boolean, status: number, message?: string): void => {
+  if (!allowed) throw new Rejection(status, message);
 };
 
-/** Who calls, if the table says now that they may. */
-function caller(state: State, { by }: By, roles: readonly string[], whenGone = 403): [handle: string, user: User] {
+/** The caller, if the current state still authorizes the call. */
+function authorizedCaller(
+  state: State,
+  { by }: By,
+  roles: readonly string[],
+  statusIfDeleted = 403,
+): [handle: string, user: User] {
   const { user: handle, stale } = state.sessions[by] as Session;
   const user = state.users[handle];
-  if (!user) throw new Refusal(whenGone);
-  const entitled = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
-  demand(user.activated && !stale && entitled, 403);
+  if (!user) throw new Rejection(statusIfDeleted);
+  const hasRole = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
+  check(user.activated && !stale && hasRole, 403);
   return [handle, user];
 }
 
 const ADMINISTRATORS = ['ROLE_ADMIN'];
 const INTEGRATORS = ['ROLE_ADMIN', 'ROLE_USER'];
 
-function existing<T>(things: Record<string, T>, handle: string, message: string): T {
-  const thing = things[handle];
-  if (!thing) throw new Refusal(404, message);
-  return thing;
+function requireExisting<T>(entities: Record<string, T>, handle: string, message: string): T {
+  const entity = entities[handle];
+  if (!entity) throw new Rejection(404, message);
+  return entity;
 }
 
-const demandVersion = (thing: { version: number }, { version }: If) =>
-  demand(version === undefined || version === thing.version, 412);
+const requireVersion = (entity: { version: number }, { version }: If) =>
+  check(version === undefined || version === entity.version, 412);
 
-/** The rules of all users together, in the order in which they are reported. */
-function demandRules(state: State, before: State, handle: string): void {
+/** Checks the invariants across all users, in the order in which the service reports violations. */
+function checkInvariants(state: State, before: State, handle: string): void {
   const { [handle]: user, ...others } = state.users;
   const all = Object.values(others);
   if (user) {
-    demand(!all.some(({ login }) => login === user.login), 400, 'error.userexists');
-    demand(!all.some(({ email }) => addressOf(email) === addressOf(user.email)), 400, 'error.emailexists');
+    check(!all.some(({ login }) => login === user.login), 400, 'error.userexists');
+    check(!all.some(({ email }) => addressOf(email) === addressOf(user.email)), 400, 'error.emailexists');
   }
   const administers = ({ activated, authorities }: User) => activated && authorities.includes('ROLE_ADMIN');
-  const some = ({ users }: State) => Object.values(users).some(administers);
-  demand(some(state) || !some(before), 400, 'error.lastadmin');
+  const hasAdministrator = ({ users }: State) => Object.values(users).some(administers);
+  check(hasAdministrator(state) || !hasAdministrator(before), 400, 'error.lastadmin');
 }
 
-/** The new password stands; of all tokens only this one goes on. */
-function setPassword(state: Draft, handle: string, password: string, excepted?: string): void {
+/** Sets the password and makes all sessions of the user stale but one. */
+function setPassword(state: Draft, handle: string, password: string, keptSession?: string): void {
   const user = state.users[handle] as User;
   state.users[handle] = { ...user, password, passwordChanges: user.passwordChanges + 1 };
   for (const [name, session] of Object.entries(state.sessions)) {
-    if (session.user === handle && name !== excepted) state.sessions[name] = { ...session, stale: true };
+    if (session.user === handle && name !== keptSession) state.sessions[name] = { ...session, stale: true };
   }
 }
 
-const isGood = (state: State, { user, addressChanges, passwordChanges }: ResetKey): boolean => {
+const isValidKey = (state: State, { user, addressChanges, passwordChanges }: ResetKey): boolean => {
   const owner = state.users[user];
   return (
     owner?.activated === true && owner.passwordChanges === passwordChanges && owner.addressChanges === addressChanges
@@ -191,7 +196,7 @@ const newKey = (user: string, { addressChanges, passwordChanges }: User): ResetK
   passwordChanges,
 });
 
-const userShown = (
+const userBody = (
   id: string,
   { password: _p, passwordChanges: _c, addressChanges: _a, version: _v, ...user }: User,
 ) => ({
@@ -201,177 +206,177 @@ const userShown = (
   langKey: 'en',
 });
 
-const integrationShown = (id: string, { version: _v, ...integration }: Integration) => ({
+const integrationBody = (id: string, { version: _v, ...integration }: Integration) => ({
   id,
   ...integration,
   shortName: 'short',
   integrationType: 'API',
 });
 
-function parameterShown(state: State, id: string) {
+function parameterBody(state: State, id: string) {
   const { version: _v, integration: owner, ...parameter } = state.parameters[id] as Parameter;
   const { name, module } = state.integrations[owner] as Integration;
   return { id, integration: { id: owner, name, module }, ...parameter, confDescription: null };
 }
 
-const changed = <T extends { version: number }>(thing: T, fields: Partial<T>): T => {
+const changed = <T extends { version: number }>(entity: T, fields: Partial<T>): T => {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return { ...thing, ...Object.fromEntries(given), version: thing.version + 1 };
+  return { ...entity, ...Object.fromEntries(given), version: entity.version + 1 };
 };
 
-/** A user changes; a key that was mailed to another address is worthless. */
+/** Changes a user, and invalidates keys mailed to a previous address. */
 const changedUser = (user: User, fields: Partial<User>): User => {
   const after = changed(user, fields);
   return { ...after, addressChanges: user.addressChanges + (after.email === user.email ? 0 : 1) };
 };
 
-const DONE: Answer = { status: 200 };
+const OK: ModelResponse = { status: 200 };
 
-const RULES: { [D in Doing]: (state: Draft, act: Acts[D]) => Answer } = {
+const RULES: { [D in OperationName]: (state: Draft, act: Acts[D]) => ModelResponse } = {
   'create user'(state, act) {
     const before = structuredClone(state);
-    const [, { login: createdBy }] = caller(state, act, ADMINISTRATORS);
+    const [, { login: createdBy }] = authorizedCaller(state, act, ADMINISTRATORS);
     const { login, email, firstName = null, password, activated = true, authorities = [] } = act;
     const person = { login, email, firstName, lastName: null, activated, authorities };
     const counts = { passwordChanges: 0, addressChanges: 0, version: 1 };
     const user = { ...person, createdBy, lastModifiedBy: createdBy, password, ...counts };
     state.users[act.as] = user;
-    demandRules(state, before, act.as);
+    checkInvariants(state, before, act.as);
     if (password === undefined && activated) state.keys[act.as] = newKey(act.as, user);
-    return { status: 201, version: 1, body: userShown(act.as, user) };
+    return { status: 201, version: 1, body: userBody(act.as, user) };
   },
 
   'update user'(state, act) {
     const before = structuredClone(state);
-    const [, { login: lastModifiedBy }] = caller(state, act, ADMINISTRATORS);
-    const user = existing(state.users, act.user, 'error.idnotfound');
-    demandVersion(user, act);
+    const [, { login: lastModifiedBy }] = authorizedCaller(state, act, ADMINISTRATORS);
+    const user = requireExisting(state.users, act.user, 'error.idnotfound');
+    requireVersion(user, act);
     const { login, email, firstName, activated, authorities } = act;
     const fields = { login, email, firstName, activated, authorities, lastModifiedBy };
     const after = changedUser(user, fields as Partial<User>);
     state.users[act.user] = after;
-    demandRules(state, before, act.user);
-    return { status: 200, version: after.version, body: userShown(act.user, after) };
+    checkInvariants(state, before, act.user);
+    return { status: 200, version: after.version, body: userBody(act.user, after) };
   },
 
   'delete user'(state, act) {
     const before = structuredClone(state);
-    caller(state, act, ADMINISTRATORS);
+    authorizedCaller(state, act, ADMINISTRATORS);
     const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === act.login);
-    if (!handle || !user) throw new Refusal(404);
-    demandVersion(user, act);
+    if (!handle || !user) throw new Rejection(404);
+    requireVersion(user, act);
     delete state.users[handle];
-    demandRules(state, before, handle);
-    return DONE;
+    checkInvariants(state, before, handle);
+    return OK;
   },
 
   'update account'(state, act) {
     const before = structuredClone(state);
-    const [handle, user] = caller(state, act, [], 401);
+    const [handle, user] = authorizedCaller(state, act, [], 401);
     const { firstName, email } = act;
     const isSame = <T>(wanted: T | undefined, now: T) => wanted === undefined || wanted === now;
-    if (isSame(firstName, user.firstName) && isSame(email, user.email)) return DONE;
+    if (isSame(firstName, user.firstName) && isSame(email, user.email)) return OK;
     state.users[handle] = changedUser(user, { firstName, email, lastModifiedBy: user.login } as Partial<User>);
-    demandRules(state, before, handle);
-    return DONE;
+    checkInvariants(state, before, handle);
+    return OK;
   },
 
   'change password'(state, act) {
-    const [handle, user] = caller(state, act, [], 401);
-    demand(user.password === act.from, 400);
+    const [handle, user] = authorizedCaller(state, act, [], 401);
+    check(user.password === act.from, 400);
     setPassword(state, handle, act.to, act.by);
-    return DONE;
+    return OK;
   },
 
-  'ask for key'(state, act) {
+  'request reset'(state, act) {
     const owner = Object.entries(state.users).find(([, { email }]) => addressOf(email) === addressOf(act.email));
     if (owner?.[1].activated) state.keys[act.as] = newKey(...owner);
-    return DONE;
+    return OK;
   },
 
-  'use key'(state, act) {
+  'finish reset'(state, act) {
     const key = state.keys[act.key];
-    if (!key || !isGood(state, key)) throw new Refusal(400);
+    if (!key || !isValidKey(state, key)) throw new Rejection(400);
     setPassword(state, key.user, act.to);
-    return DONE;
+    return OK;
   },
 
   'log in'(state, act) {
     const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === act.login);
-    if (!handle || !user?.activated || user.password !== act.password) throw new Refusal(401);
+    if (!handle || !user?.activated || user.password !== act.password) throw new Rejection(401);
     state.sessions[act.as] = { user: handle, stale: false };
-    return DONE;
+    return OK;
   },
 
   'read user'(state, act) {
     const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === act.login);
-    if (!handle || !user) throw new Refusal(404);
-    return { status: 200, version: user.version, body: userShown(handle, user) };
+    if (!handle || !user) throw new Rejection(404);
+    return { status: 200, version: user.version, body: userBody(handle, user) };
   },
 
   'create integration'(state, act) {
-    caller(state, act, INTEGRATORS);
+    authorizedCaller(state, act, INTEGRATORS);
     const integration = { name: act.name, description: null, active: true, module: null, version: 1 };
     state.integrations[act.as] = integration;
-    return { status: 201, version: 1, body: integrationShown(act.as, integration) };
+    return { status: 201, version: 1, body: integrationBody(act.as, integration) };
   },
 
   'update integration'(state, act) {
-    caller(state, act, INTEGRATORS);
-    const integration = existing(state.integrations, act.integration, 'error.idnotfound');
-    demandVersion(integration, act);
+    authorizedCaller(state, act, INTEGRATORS);
+    const integration = requireExisting(state.integrations, act.integration, 'error.idnotfound');
+    requireVersion(integration, act);
     const { name, description, active } = act;
     const after = changed(integration, { name, description, active } as Partial<Integration>);
     state.integrations[act.integration] = after;
-    return { status: 200, version: after.version, body: integrationShown(act.integration, after) };
+    return { status: 200, version: after.version, body: integrationBody(act.integration, after) };
   },
 
   'delete integration'(state, act) {
-    caller(state, act, INTEGRATORS);
-    demandVersion(existing(state.integrations, act.integration, 'error.http.404'), act);
+    authorizedCaller(state, act, INTEGRATORS);
+    requireVersion(requireExisting(state.integrations, act.integration, 'error.http.404'), act);
     delete state.integrations[act.integration];
     for (const [handle, { integration }] of Object.entries(state.parameters)) {
       if (integration === act.integration) delete state.parameters[handle];
     }
-    return DONE;
+    return OK;
   },
 
   'report restart'(state, act) {
-    caller(state, act, INTEGRATORS);
-    const integration = existing(state.integrations, act.integration, 'error.http.404');
+    authorizedCaller(state, act, INTEGRATORS);
+    const integration = requireExisting(state.integrations, act.integration, 'error.http.404');
     const { needsRestart, changes } = integration.module ?? { needsRestart: false, changes: 0 };
-    demand(act.changes <= changes, 400, 'error.validation');
-    const seen = needsRestart && act.changes === changes;
-    const after = seen ? changed(integration, { module: { needsRestart: false, changes } }) : integration;
+    check(act.changes <= changes, 400, 'error.validation');
+    const clearsFlag = needsRestart && act.changes === changes;
+    const after = clearsFlag ? changed(integration, { module: { needsRestart: false, changes } }) : integration;
     state.integrations[act.integration] = after;
-    return { status: 200, version: after.version, body: integrationShown(act.integration, after) };
+    return { status: 200, version: after.version, body: integrationBody(act.integration, after) };
   },
 
   'create parameter'(state, act) {
-    caller(state, act, INTEGRATORS);
-    existing(state.integrations, act.integration, 'error.idnotfound');
+    authorizedCaller(state, act, INTEGRATORS);
+    requireExisting(state.integrations, act.integration, 'error.idnotfound');
     const { integration, confName, confValue } = act;
     state.parameters[act.as] = { integration, confName, confValue, version: 1 };
-    return { status: 201, version: 1, body: parameterShown(state, act.as) };
+    return { status: 201, version: 1, body: parameterBody(state, act.as) };
   },
 
   'update parameter'(state, act) {
-    caller(state, act, INTEGRATORS);
-    const integration = existing(state.integrations, act.integration, 'error.idnotfound');
-    const parameter = existing(state.parameters, act.parameter, 'error.idnotfound');
-    demand(parameter.integration === act.integration, 404, 'error.idnotfound');
-    demandVersion(parameter, act);
+    authorizedCaller(state, act, INTEGRATORS);
+    const integration = requireExisting(state.integrations, act.integration, 'error.idnotfound');
+    const parameter = requireExisting(state.parameters, act.parameter, 'error.idnotfound');
+    check(parameter.integration === act.integration, 404, 'error.idnotfound');
+    requireVersion(parameter, act);
     const module = { needsRestart: true, changes: (integration.module?.changes ?? 0) + 1 };
     state.integrations[act.integration] = changed(integration, { module });
     const after = changed(parameter, { confName: act.confName, confValue: act.confValue });
     state.parameters[act.parameter] = after;
-    return { status: 200, version: after.version, body: parameterShown(state, act.parameter) };
+    return { status: 200, version: after.version, body: parameterBody(state, act.parameter) };
   },
 
   'delete parameter'(state, act) {
-    caller(state, act, INTEGRATORS);
-    demandVersion(existing(state.parameters, act.parameter, 'error.http.404'), act);
+    authorizedCaller(state, act, INTEGRATORS);
+    requireVersion(requireExisting(state.parameters, act.parameter, 'error.http.404'), act);
     delete state.parameters[act.parameter];
-    return DONE;
+    return OK;
   },
 };

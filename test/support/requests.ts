@@ -1,9 +1,9 @@
 import type { Received } from './launch.ts';
-import type { Act, Answer } from './model.ts';
+import type { Act, ModelResponse } from './model.ts';
 
 type Request = [method: string, path: string, body?: unknown];
 
-/** The request by which an act is asked for. */
+/** The HTTP request for an act. */
 export function requestOf(act: Act, idOf: (handle: string) => number, keyOf: (handle: string) => string): Request {
   const integration = (active = true) => ({ shortName: 'short', integrationType: 'API', active });
   switch (act.do) {
@@ -21,9 +21,9 @@ export function requestOf(act: Act, idOf: (handle: string) => number, keyOf: (ha
       return ['POST', '/api/account', { email: act.email, firstName: act.firstName }];
     case 'change password':
       return ['POST', '/api/account/change-password', { currentPassword: act.from, newPassword: act.to }];
-    case 'ask for key':
+    case 'request reset':
       return ['POST', '/api/account/reset-password/init', { email: act.email }];
-    case 'use key':
+    case 'finish reset':
       return ['POST', '/api/account/reset-password/finish', { key: keyOf(act.key), newPassword: act.to }];
     case 'log in':
       return ['POST', '/api/authenticate', { username: act.login, password: act.password }];
@@ -51,8 +51,8 @@ export function requestOf(act: Act, idOf: (handle: string) => number, keyOf: (ha
   }
 }
 
-/** An answer in the words of the model, as far as the model speaks of it. */
-export function answered({ status, headers, body }: Received, expected: Answer): object {
+/** The part of a response that the model predicts, in its form. */
+export function comparable({ status, headers, body }: Received, expected: ModelResponse): object {
   const version = headers.etag && Number.parseInt(headers.etag.slice(1), 10);
   return {
     status,
@@ -62,5 +62,5 @@ export function answered({ status, headers, body }: Received, expected: Answer):
   };
 }
 
-/** What the model knows of an entity. */
+/** An entity without its dates, which the model does not predict. */
 export const withoutDates = ({ createdDate: _c, lastModifiedDate: _m, ...rest }: Record<string, unknown>) => rest;

@@ -3,27 +3,28 @@ import fc from 'fast-check';
 import { entityKey, type Kind } from '../../lib/table/keys.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { type Bench, IDS, NONE, START } from './bench.ts';
-import { actOf, type Step, steps } from './commands.ts';
+import { actOf, type Step, steps, type TransactionFault } from './commands.ts';
 import { expectIntact } from './intact.ts';
 import type { Received } from './launch.ts';
-import { type Act, perform, type State, shown } from './model.ts';
-import { answered, requestOf, withoutDates } from './requests.ts';
+import { type Act, listsOf, perform, type State } from './model.ts';
+import { comparable, requestOf, withoutDates } from './requests.ts';
 
-/** How long to search, and whether the first finding will do as it is. */
+/** The extent of a search for counterexamples. */
 export interface Search {
   readonly seed: number;
-  /** Where to begin among the sequences of this seed, as a finding names it. */
+  /** The fast-check path of a sequence of this seed, as a counterexample reports it. */
   readonly path?: string;
-  /** How many sequences. */
+  /** The number of sequences. */
   readonly runs: number;
-  /** Milliseconds. */
+  /** A time limit in milliseconds. */
   readonly atMost?: number;
+  /** Whether to shrink the first counterexample; true unless set. */
   readonly shrink?: boolean;
 }
 
 /**
- * Random sequences of all changes, each from the same start, against the model: every answer, what the lists show after
- * each step, and whether the table is intact. Undefined, or the shortest sequence that was found to differ, with its seed.
+ * Compares the service with the model for random sequences of all changes: every response, the lists after each step, and
+ * whether the table is intact. Returns the shortest sequence found to differ, with its seed, or undefined.
  */
 export async function runSequences(
   bench: Bench,
@@ -38,11 +39,11 @@ export async function runSequences(
     ...(atMost !== undefined && { interruptAfterTimeLimit: atMost }),
   });
   if (!details.failed) return undefined;
-  const why = details.errorInstance instanceof Error ? details.errorInstance.message : '';
-  return `${fc.defaultReportMessage(details)}\n${why}`;
+  const reason = details.errorInstance instanceof Error ? details.errorInstance.message : '';
+  return `${fc.defaultReportMessage(details)}\n${reason}`;
 }
 
-/** One sequence. Fails where Gatehouse and the model part. */
+/** Runs one sequence and fails where the service and the model differ. */
 async function runSequence(bench: Bench, sequence: readonly Step[]): Promise<void> {
   await bench.putBack();
   const { run } = startRun(bench);
@@ -50,21 +51,21 @@ async function runSequence(bench: Bench, sequence: readonly Step[]): Promise<voi
   for (const [index, step] of sequence.entries()) state = await run(state, step, `${index + 1}`);
 }
 
-/** What comes next from the start: step by step, or several acts at once. */
+/** Begins a run from START, which takes one step or several concurrent acts at a time. */
 export function startRun(bench: Bench) {
   const { gatehouse, gate, faults } = bench;
-  /** The ids, tokens and keys of the service, by the handles of the model. */
+  // The ids, tokens and keys of the service by the handles of the model.
   const ids = new Map(IDS);
   const tokens = new Map<string, string>();
   const keys = new Map<string, string>();
   const idOf = (handle: string): number => ids.get(handle) ?? NONE;
 
-  /** The same with ids for handles. */
-  function real(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map(real);
+  /** Replaces handles by ids. */
+  function withIds(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(withIds);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([name, each]) => [name, name === 'id' ? idOf(each as string) : real(each)]),
+      Object.entries(value).map(([name, each]) => [name, name === 'id' ? idOf(each as string) : withIds(each)]),
     );
   }
 
@@ -81,14 +82,14 @@ export function startRun(bench: Bench) {
     return received;
   }
 
-  /** The token of a session; at the start there is one for each user. */
+  /** The token of a session; START has one session per user. */
   async function tokenOf(session: string): Promise<string> {
     const token = tokens.get(session) ?? (await bench.token(idOf(session)));
     tokens.set(session, token);
     return token;
   }
 
-  /** The ETag of the so many-eth version of what an act is about, or one that nothing has. */
+  /** The ETag of the target of an act if it has this version, or an ETag that no entity has. */
   async function etagOf(act: Act, count: number): Promise<string> {
     const { table } = gatehouse;
     const find = (kind: Kind, handle: string) => table.get(entityKey(kind, idOf(handle)));
@@ -104,13 +105,13 @@ export function startRun(bench: Bench) {
     return `"${Number.parseInt(version, 10) === count ? version : `${count}-none`}"`;
   }
 
-  /** The key of the last mail to this user. */
+  /** Remembers the key in the last mail to this user. */
   function readKey(handle: string, { users, keys: known }: State): void {
     keys.set(handle, gatehouse.keyMailedTo(users[known[handle]?.user ?? '']?.email ?? ''));
   }
 
-  /** What the lists show to somebody who may read them all. */
-  async function look(state: State) {
+  /** Reads the lists as a caller who may read all of them. */
+  async function readLists(state: State) {
     const [reader, { passwordChanges }] = Object.entries(state.users).find(
       ([, { activated, authorities }]) => activated && authorities.includes('ROLE_ADMIN'),
     ) as [string, State['users'][string]];
@@ -127,35 +128,35 @@ export function startRun(bench: Bench) {
     return { users, integrations, parameters };
   }
 
-  async function run(state: State, { commands, ...how }: Step, name: string): Promise<State> {
+  async function run(state: State, { commands, ...timing }: Step, name: string): Promise<State> {
     const acts = commands.map((command, index) => actOf(command, state, `${name}${'ab'[index]}`));
-    return atOnce(state, acts, how, name);
+    return atOnce(state, acts, timing, name);
   }
 
-  /** Does all of this at once. What came of it must be what one order of them brings. */
+  /** Runs acts concurrently and requires the responses and the state of one sequential order. */
   async function atOnce(
     state: State,
     acts: readonly Act[],
-    { inTurn, trouble }: Pick<Step, 'inTurn' | 'trouble'>,
+    { inTurn, transactionFault }: Pick<Step, 'inTurn' | 'transactionFault'>,
     name: string,
   ): Promise<State> {
-    faults.inject(trouble ? rulesOf(trouble) : []);
+    faults.inject(transactionFault ? faultRulesOf(transactionFault) : []);
     if (acts.length > 1) gate.raise(acts.length, inTurn);
-    const answers = await Promise.all(acts.map((act) => send(act).finally(gate.lift)));
+    const responses = await Promise.all(acts.map((act) => send(act).finally(gate.lift)));
     faults.inject([]);
 
-    const asked = acts.map((act, index) => [act, answers[index] as Received] as const);
-    const orders = asked.length > 1 ? [asked, asked.toReversed()] : [asked];
+    const exchanges = acts.map((act, index) => [act, responses[index] as Received] as const);
+    const orders = exchanges.length > 1 ? [exchanges, exchanges.toReversed()] : [exchanges];
     const failures: unknown[] = [];
     for (const order of orders) {
       try {
         let after = state;
         for (const [act, received] of order) {
           const expected = perform(after, act);
-          assert.deepEqual(answered(received, expected.answer), real(expected.answer), sentenceOf(act));
+          assert.deepEqual(comparable(received, expected.response), withIds(expected.response), textOf(act));
           after = expected.state;
         }
-        assert.deepEqual(byId(await look(after)), byId(real(shown(after)) as Lists), 'what the lists show');
+        assert.deepEqual(byId(await readLists(after)), byId(withIds(listsOf(after)) as Lists), 'what the lists show');
         await expectIntact(gatehouse);
         for (const handle of Object.keys(after.keys)) if (!keys.has(handle)) readKey(handle, after);
         return after;
@@ -164,7 +165,7 @@ export function startRun(bench: Bench) {
       }
     }
     const all = failures.map((failure) => (failure as Error).message).join('\nand in the other order\n');
-    throw new Error(`Step ${name}: ${acts.map(sentenceOf).join(' and ')}\n${all}`);
+    throw new Error(`Step ${name}: ${acts.map(textOf).join(' and ')}\n${all}`);
   }
 
   return { run, atOnce };
@@ -174,9 +175,9 @@ type Lists = Record<string, { id: number }[]>;
 const byId = (lists: Lists) =>
   Object.fromEntries(Object.entries(lists).map(([kind, list]) => [kind, list.toSorted((a, b) => a.id - b.id)]));
 
-const sentenceOf = (act: Act): string => JSON.stringify(act);
+const textOf = (act: Act): string => JSON.stringify(act);
 
-function rulesOf({ fault, item, times }: NonNullable<Step['trouble']>) {
+function faultRulesOf({ fault, item, times }: TransactionFault) {
   return Array.from({ length: times }, (_, index) => ({
     operation: 'TransactWriteItems',
     fault,
