@@ -5,20 +5,21 @@ import type { Table } from '../../lib/table/table.ts';
 import { add, claim, type Write } from '../../lib/table/write.ts';
 
 /*
- * What every result of a race rests on. Local engines have been known to get each of these wrong, so whoever races asks
- * the engine first.
+ * The guarantees of DynamoDB that every race test relies on. Local engines have violated each of them, so tests check the
+ * engine first.
  */
 
 const key = (name: string) => ({ pk: `SELFTEST#${name}`, sk: randomUUID() });
-const forget = (table: Table, ...keys: { pk: string; sk: string }[]) =>
+const deleteItems = (table: Table, ...keys: { pk: string; sk: string }[]) =>
   table.transact(
     keys.map((at): Write => ({ act: 'Delete', key: at })),
     randomUUID(),
   );
 const counter = async (table: Table, at: { pk: string; sk: string }) => (await table.get(at))?.n;
 
+/** Checks by the guarantee that they verify; each fails if the engine violates it. */
 export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
-  async 'of 50 that put an item which must not exist, one wins'(table) {
+  async 'exactly one of 50 concurrent puts of a new item succeeds'(table) {
     const wanted = key('claim');
     const put = async (n: number) => {
       for (;;) {
@@ -33,10 +34,10 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
     assert.equal(winners.length, 1);
     assert.equal(outcomes.filter(({ outcome }) => outcome === 'login-taken').length, 49);
     assert.equal(await counter(table, wanted), winners[0]?.n);
-    await forget(table, wanted);
+    await deleteItems(table, wanted);
   },
 
-  async 'a transaction is made once for a token, however often it comes'(table) {
+  async 'a transaction takes effect once per client request token'(table) {
     const at = key('replay');
     const token = randomUUID();
     for (let times = 0; times < 5; times++) await table.transact([add(at, 1)], token);
@@ -45,10 +46,10 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
     await assert.rejects(table.transact([add(at, 2)], token), { name: 'IdempotentParameterMismatchException' });
     await table.transact([add(at, 1)], randomUUID());
     assert.equal(await counter(table, at), 2);
-    await forget(table, at);
+    await deleteItems(table, at);
   },
 
-  async 'of a transaction with one broken condition nothing is made'(table) {
+  async 'a transaction with one failed condition has no effect'(table) {
     const [first, taken, last] = [key('first'), key('taken'), key('last')];
     await table.transact([add(taken, 1)], randomUUID());
     const writes: Write[] = [add(first, 1), claim(taken, {}, 'retry'), add(last, 1)];
@@ -60,10 +61,10 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
       1,
       undefined,
     ]);
-    await forget(table, taken);
+    await deleteItems(table, taken);
   },
 
-  async 'of 20 that add to a number at once, none is lost'(table) {
+  async 'no update of 20 concurrent additions is lost'(table) {
     const at = key('sum');
     const increase = async () => {
       while ((await commit(table, [add(at, 1)])) !== 'committed');
@@ -72,6 +73,6 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
     await Promise.all(Array.from({ length: 20 }, increase));
 
     assert.equal(await counter(table, at), 20);
-    await forget(table, at);
+    await deleteItems(table, at);
   },
 };

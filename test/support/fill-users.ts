@@ -8,7 +8,7 @@ import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { idText } from '../../lib/table/keys.ts';
 import type { Gatehouse } from './gatehouse.ts';
 
-/** Fills the table up to so many users of ordinary length. */
+/** Fills the table up to this many users of typical size. */
 export async function fillUsers({ cloud, table }: Gatehouse, size: number): Promise<void> {
   const { endpoint, region, tableName } = cloud;
   const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
@@ -30,7 +30,7 @@ export async function fillUsers({ cloud, table }: Gatehouse, size: number): Prom
       },
     }));
     let RequestItems: BatchWriteItemCommandInput['RequestItems'] = { [tableName]: requests };
-    // What the meter does not let through comes back.
+    // Throttled requests are returned as unprocessed.
     while (Object.keys(RequestItems ?? {}).length > 0) {
       RequestItems = (await client.send(new BatchWriteItemCommand({ RequestItems }))).UnprocessedItems;
     }

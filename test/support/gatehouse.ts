@@ -11,19 +11,19 @@ export type { Gatehouse, Received } from './launch.ts';
 
 type Options = Partial<Omit<Launch, 'heldToRows'>>;
 
-/** Gatehouse on the stack of this run, whose rights it helps to justify; or on a mutant. */
+/** Starts an instance on the stack of this run, recording the rights that it uses, or on the stack of a mutant. */
 export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
   const assembly = inject('assembly');
   if (options.assembly !== undefined) return launch({ ...options, assembly: options.assembly, heldToRows: false });
   return launch({ ...options, assembly, onUnusedRights: (rights) => recordUnused(assembly, rights) });
 }
 
-/** Serves one test file after the other: most of what a file would cost is the start. */
+/** One instance per worker serves its test files in turn, because the start dominates the cost of a file. */
 interface Shared {
   readonly gatehouse: Gatehouse;
   /** The table before the first test. */
   readonly start: Items;
-  /** What the file that it serves wants around its calls. */
+  /** The interceptor of the current test file. */
   intercept: Interceptor | undefined;
 }
 const worker = globalThis as { shared?: Promise<Shared> };
@@ -33,9 +33,9 @@ async function share(): Promise<Shared> {
   const gatehouse = await startGatehouse({
     intercept: (call, make) => (shared?.intercept ? shared.intercept(call, make) : make()),
   });
-  // The first login publishes the key of tokens, and remembers that it has.
+  // The first login publishes the signing key and caches that it has done so.
   const { publicKey } = makeTokens(await gatehouse.logIn('admin'));
-  // From the start, so that no function first meets it as an unknown key.
+  // Published before any test, so that no function encounters the minting key as an unknown one.
   const { pk, sk, jwk } = publicKey;
   await commit(gatehouse.table, [claim({ pk, sk }, { jwk }, 'retry')]);
   const start = [...(await itemsOf(gatehouse.cloud))].filter(([, { pk }]) => !pk.startsWith('ATTEMPTS#'));
@@ -43,7 +43,7 @@ async function share(): Promise<Shared> {
   return shared;
 }
 
-/** Gatehouse for all tests of a file, with the accounts admin and user, nothing else in its table and no mail. */
+/** Provides an instance to all tests of a file, with only the accounts admin and user in its table and no mail. */
 export function useGatehouse({ intercept, breaksData }: Pick<Options, 'intercept' | 'breaksData'> = {}): Gatehouse {
   let shared: Shared | undefined;
   beforeAll(async () => {

@@ -8,7 +8,7 @@ const user = (id: number, login: string, email: string, authorities: string[]): 
   ...{ version: `v${id}`, passwordChanges: 1, emailKeyRule: 'UTS46' },
 });
 
-/** The smallest table with an item of every kind that rules span: an administrator, two users, an integration and its parameters. */
+/** A minimal intact table with every kind of item that invariants span: three users, an integration, two parameters. */
 export const INTACT_ITEMS: readonly Item[] = [
   user(1, 'admin', 'admin@example.com', ['ROLE_ADMIN', 'ROLE_USER']),
   user(2, 'user', 'user@example.com', ['ROLE_USER']),

@@ -5,7 +5,7 @@ import { type Verification, verifyTable } from '../../lib/integrity/verify-table
 import { openTableScanner, patientClient } from '../../lib/table/table-scanner.ts';
 import type { Gatehouse } from './launch.ts';
 
-/** What `npm run verify` finds in the table of a Gatehouse. */
+/** Verifies the table of an instance as `npm run verify` does. */
 export async function verify({
   cloud: { endpoint, region, tableName },
 }: Pick<Gatehouse, 'cloud'>): Promise<Verification> {
@@ -17,8 +17,8 @@ export async function verify({
   }
 }
 
-/** Every rule that spans items holds. */
+/** Fails unless every invariant across items holds. */
 export async function expectIntact(gatehouse: Pick<Gatehouse, 'cloud'>): Promise<void> {
   const { findings, undecided } = await verify(gatehouse);
-  assert.deepEqual([...findings.map(({ says }) => says), ...undecided], [], 'what verify finds');
+  assert.deepEqual([...findings.map(({ says }) => says), ...undecided], [], 'findings of the verification');
 }

@@ -5,11 +5,12 @@ import type { Cloud } from '../../infra/local/cloud.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import type { Item } from '../../lib/table/table.ts';
 
-/** All items of a table as they were at one moment, by their keys. */
+/** All items of a table by their keys. */
 export type Items = ReadonlyMap<string, Item>;
 
 const clientOf = ({ endpoint, region }: Cloud) => new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
 
+/** Reads all items of the table. */
 export async function itemsOf(cloud: Cloud): Promise<Items> {
   const client = clientOf(cloud);
   const items = new Map<string, Item>();
@@ -25,18 +26,19 @@ export async function itemsOf(cloud: Cloud): Promise<Items> {
   return items;
 }
 
+/** Items per request, by the limit of BatchWriteItem. */
 const LARGEST_BATCH = 25;
 
-/** Puts the table back to how it was. */
+/** Restores the table to the given items. */
 export async function putBack(cloud: Cloud, start: Items): Promise<void> {
   const { tableName: TableName } = cloud;
   const client = clientOf(cloud);
   const documents = DynamoDBDocumentClient.from(client);
   const now = await itemsOf(cloud);
-  const strange = [...now].filter(([name]) => !start.has(name)).map(([, item]) => item);
+  const added = [...now].filter(([name]) => !start.has(name)).map(([, item]) => item);
   const changed = [...start].filter(([name, item]) => !isDeepStrictEqual(now.get(name), item)).map(([, item]) => item);
   const writes = [
-    ...strange.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })),
+    ...added.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })),
     ...changed.map((Item) => ({ PutRequest: { Item } })),
   ];
   while (writes.length > 0) {

@@ -1,32 +1,33 @@
-/** What one client asked and was told. The times are places in one order of all calls and returns. */
+/** A request of one client and its response. Times are positions in one order of all invocations and responses. */
 export interface Operation<I> {
   readonly client: number;
   readonly invoked: number;
-  /** Infinity when the outcome is unknown: it may have taken effect at any time since, or never. */
+  /** Infinity if the outcome is unknown: the operation may take effect at any later time, or never. */
   readonly returned: number;
   readonly input: I;
   readonly output: string;
 }
 
-/** What an operation may do in a state; states are texts that are equal when they are. */
+/** The outcomes that an operation may have in a state. Equal states must have equal texts. */
 export type Specification<I> = (
   state: string,
   input: I,
 ) => readonly { readonly state: string; readonly output: string }[];
 
-/** The longest order that explains answers, where it leads to, and the answers of which none can come next. */
+/** The longest order that explains the responses, its final state, and the operations none of which can follow. */
 export interface Counterexample<I> {
   readonly order: readonly Operation<I>[];
   readonly state: string;
   readonly next: readonly Operation<I>[];
 }
 
-/** Dead ends after which the search gives up. */
-const MOST = 50_000;
+/** The number of dead ends after which the search gives up. */
+const DEAD_ENDS_MAX = 50_000;
 
 /**
- * Whether there is one order of the operations that gives every answer and keeps real time: what had returned before
- * another was invoked comes first. Undefined if so. The search is Wing and Gong's, with Lowe's memory of dead ends.
+ * Searches for one order of the operations that explains every response and respects real time: an operation that returned
+ * before another was invoked precedes it. Returns undefined if there is one. The algorithm is that of Wing and Gong, with
+ * Lowe's memoization of dead ends.
  */
 export function linearize<I>(
   history: readonly Operation<I>[],
@@ -44,12 +45,12 @@ export function linearize<I>(
     let first = from;
     while (done.has(known[first] as Operation<I>)) first++;
     if (first === known.length) return true;
-    // Nothing that was invoked later can be done yet, so this is all that two configurations can differ in.
+    // Operations invoked later cannot have taken effect yet, so two configurations can differ in these only.
     const reach = known.slice(first).findIndex(({ invoked }) => invoked > (known[first] as Operation<I>).returned);
     const within = known.slice(first, reach < 0 ? undefined : first + reach);
     const configuration = `${first} ${[...within, ...unknown].map((each) => (done.has(each) ? 1 : 0)).join('')} ${state}`;
     if (deadEnds.has(configuration)) return false;
-    if (deadEnds.size === MOST) throw new Error(`No order found after ${MOST} dead ends`);
+    if (deadEnds.size === DEAD_ENDS_MAX) throw new Error(`No order found after ${DEAD_ENDS_MAX} dead ends`);
 
     const open = [...within, ...unknown].filter((each) => !done.has(each));
     const end = Math.min(...open.map(({ returned }) => returned));
@@ -58,7 +59,7 @@ export function linearize<I>(
     for (const operation of next) {
       done.add(operation);
       for (const after of specification(state, operation.input)) {
-        // An unknown operation that changes nothing may as well never have taken effect.
+        // An operation of unknown outcome that changes nothing is equivalent to one that never took effect.
         const possible = isUnknown(operation) ? after.state !== state : after.output === operation.output;
         if (possible && search(first, after.state)) return true;
       }

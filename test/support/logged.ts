@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 
-/** The lines that are logged meanwhile, as they are printed. */
+/** Captures what is printed while `work` runs. */
 export async function printedBy(work: () => unknown): Promise<string[]> {
   const printed: string[] = [];
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {

@@ -1,2 +1,2 @@
-/** Whether there is time: `LONG=1 npm test` tries every row under every fault and crash, lists too long to read, and mutants. */
+/** Whether to run the tests that take minutes (`LONG=1 npm test`): faults and crashes of every route, long lists, mutants. */
 export const LONG = process.env.LONG === '1';

@@ -3,19 +3,19 @@ import type { Item, Range, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { aWhile } from './a-while.ts';
 
-/** A table in the memory of a test, which notes what it is asked, and what is written once that is over. */
+/** A table in memory that records reads when they begin and writes when they have ended. */
 export interface MemoryTable extends Table {
-  /** What was asked for, in order: the operation, and the partition or the kind. */
+  /** Reads in order: the operation, and the partition or the kind. */
   readonly calls: string[];
   readonly queries: { readonly pk: string; readonly range: Range }[];
-  /** The writes of every transaction; they are applied, and their conditions are not evaluated. */
+  /** The writes of every transaction, applied without evaluating their conditions. */
   readonly transactions: (readonly Write[])[];
   /** Updates outside of transactions, which are not applied. */
   readonly updates: Write[];
   find(key: Key): Item | undefined;
 }
 
-/** A table of these items, whose totals are these, or else as many as there are. */
+/** Opens a table with these items. A total that is not given is the number of items of its kind. */
 export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record<Kind, number>> = {}): MemoryTable {
   const items = new Map(stored.map((item) => [nameOf(item), item]));
   const [calls, queries, updates]: [string[], MemoryTable['queries'], Write[]] = [[], [], []];
@@ -40,7 +40,7 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
       calls.push(`query ${pk}`);
       queries.push({ pk, range });
       const { from = '', to = '\uffff', backwards = false, limit } = range;
-      // As DynamoDB does.
+      // DynamoDB rejects these ranges too.
       if (from > to || (limit !== undefined && limit < 1)) throw new Error(`No such range: ${JSON.stringify(range)}`);
       const found = inPartition(pk)
         .filter(({ sk }) => sk >= from && sk <= to)
@@ -66,7 +66,7 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
       for (const write of writes) {
         if (write.act === 'Put') items.set(nameOf(write.key), { ...write.attributes, ...write.key });
         if (write.act === 'Delete') items.delete(nameOf(write.key));
-        if (write.act === 'Update') items.set(nameOf(write.key), updated(items.get(nameOf(write.key)), write));
+        if (write.act === 'Update') items.set(nameOf(write.key), applyUpdate(items.get(nameOf(write.key)), write));
       }
     },
   };
@@ -74,8 +74,8 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
 
 const nameOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
 
-/** The item after an update by `SET` and `REMOVE`; sums and sets stay as they are. */
-function updated(item: Item | undefined, { key, update = '', names = {}, values = {} }: Write): Item {
+/** Applies `SET` of plain values and `REMOVE`; arithmetic and sets are not supported. */
+function applyUpdate(item: Item | undefined, { key, update = '', names = {}, values = {} }: Write): Item {
   const after: Item = { ...item, ...key };
   for (const [, name = '', value = ''] of update.matchAll(/(#\w+) = (:\w+)/g)) after[names[name] ?? ''] = values[value];
   const [, removed = ''] = /REMOVE (.*)/.exec(update) ?? [];

@@ -7,40 +7,42 @@ import type { User } from '../../lib/users/user.ts';
 /** The header or the claims of a token. */
 export type Part = Record<string, unknown>;
 
+/** Encodes a part of a token as base64url JSON. */
 export const encode = (part: unknown): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+/** Decodes a part of a token. */
 export const decode = (part = ''): Part => JSON.parse(Buffer.from(part, 'base64url').toString());
 
-/** A key pair, the public one as the table has it. */
+/** A key pair, with the public key as the table stores it. */
 export interface Key {
   readonly jwk: Part & { readonly kid: string };
   readonly privateKey: KeyObject;
 }
 
-/** A new key, by its thumbprint unless it is to have another id. */
+/** Generates a key pair, whose id is its thumbprint unless given. */
 export function makeKey(kid?: string): Key {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
   return { jwk: { ...jwk, kid: kid ?? thumbprint(jwk), alg: 'ES256', use: 'sig' }, privateKey };
 }
 
-/** The signature that ES256 wants. */
+/** Signs with ES256 in the format of JWS (RFC 7518, section 3.4). */
 export function es256(input: string, key: KeyObject): string {
   return sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
 }
 
-/** What a token says of the account that it is given for. */
+/** The attributes of an account that go into its tokens. */
 type TokenHolder = Pick<User, 'id' | 'accountStamp'> & Partial<Pick<User, 'authorities' | 'passwordChanges'>>;
 
-/** One key for all files of a worker: a function that has met an unknown key looks for no other one for a while. */
+/** One key for all files of a worker: after an unknown key a function does not read keys again for a while. */
 const worker = globalThis as { mintingKey?: Key };
 
-/** Tokens without logins, which cost two hashes each: signed by a key of their own, like a real one in all but the user. */
+/** Mints tokens without logins, which hash twice each. They equal a real one except for the key and the account. */
 export function makeTokens(real: string) {
   worker.mintingKey ??= makeKey();
   const { jwk, privateKey } = worker.mintingKey;
   const [header, claims] = real.split('.').slice(0, 2).map(decode);
   return {
-    /** For the table: whoever verifies must find it. */
+    /** Must be in the table for verification to succeed. */
     publicKey: { ...signingKeyKey(jwk.kid), jwk } satisfies Item,
     of({ id, accountStamp, authorities: roles = [], passwordChanges = 0 }: TokenHolder): string {
       const iat = Math.floor(Date.now() / 1000);

@@ -7,18 +7,18 @@ import { bundle } from '../../infra/bundle.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** One place in the source, and what a careless hand would have made of it. */
+/** One place in the source, and a plausible mistake to put there. */
 export interface Mutation {
   readonly file: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** What reads before it writes reads what its row does not name. */
+/** Widens the rights to all partition keys: a mutant that reads before it writes needs keys its route does not list. */
 const anyItem = (name: string, value: unknown): unknown =>
   name === 'dynamodb:LeadingKeys' && Array.isArray(value) ? ['*'] : value;
 
-/** The stack of this run with a rule broken in its functions, which may use any item as they use their own; the source stays as it is. */
+/** Builds a copy of this run's stack with these mutations in its functions, which may access any item. */
 export async function mutant(mutations: readonly Mutation[]): Promise<{ assembly: string; remove: () => void }> {
   const original = inject('assembly');
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mutant-'));
@@ -29,7 +29,7 @@ export async function mutant(mutations: readonly Mutation[]): Promise<{ assembly
   for (const { file, from, to } of mutations) {
     const path = join(ROOT, file);
     const source = sources.get(path) ?? readFileSync(path, 'utf8');
-    if (!source.includes(from)) throw new Error(`${file} has no line with ${from}: the mutant has lost its place`);
+    if (!source.includes(from)) throw new Error(`${file} does not contain ${from}: the mutation is outdated`);
     sources.set(path, source.replace(from, to));
   }
   const plugin: Plugin = {
@@ -43,11 +43,11 @@ export async function mutant(mutations: readonly Mutation[]): Promise<{ assembly
   };
   const bundles = join(original, 'bundles');
   const changed = readdirSync(bundles).filter((name) => {
-    // A bundle says where each of its parts comes from.
+    // esbuild puts the path of each source file in a comment.
     const text = readFileSync(join(bundles, name, 'index.mjs'), 'utf8');
     return mutations.some(({ file }) => text.includes(`\n// ${file}\n`));
   });
-  if (changed.length === 0) throw new Error('No function has any of it: the mutant has lost its place');
+  if (changed.length === 0) throw new Error('No function contains the mutated files');
   await bundle(join(folder, 'bundles'), [plugin], changed);
 
   const assets = readdirSync(folder).find((name) => name.endsWith('.assets.json')) as string;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { routes } from '../../routes.ts';
 
-/* Requests around the contract: a good one of some row with some of it spoiled, or nothing that any row could want. */
+/* Generates malformed requests: valid ones of a route with corrupted parts, and ones that match no route. */
 
-/** A request as a client would send it; the token is one of those that the test has. */
+/** A request as a client would send it; the test supplies the token of this kind. */
 export interface Nasty {
   readonly method: string;
   readonly path: string;
@@ -19,6 +19,7 @@ const TOKENS = [
   'twice',
   'odd',
 ] as const;
+/** The kinds of tokens, mostly a valid one. */
 export type Token = (typeof TOKENS)[number];
 
 const TEXTS = [
@@ -95,7 +96,7 @@ const value: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 4 }),
 );
 
-/** JSON that no JavaScript value is written as. */
+/** JSON and malformed JSON that JSON.stringify never produces. */
 const RAW = [
   ...['1e400', '-0', '1E5', '01', '+1', '.5', 'NaN', 'undefined', "'x'", '"\\ud800"', '"\\u0000"', '"\\x"', '"\n"'],
   ...[
@@ -109,7 +110,7 @@ const RAW = [
   ],
 ];
 
-/** What a good request of each row with a body says. */
+/** A valid body for each route that takes one. */
 const BODIES: Record<string, Record<string, unknown>> = {
   'POST /api/authenticate': { username: 'user', password: 'wrong', rememberMe: true },
   'POST /api/account': { firstName: 'A', lastName: 'B', email: 'fuzz@example.com', langKey: 'de', imageUrl: '' },
@@ -151,26 +152,26 @@ const TYPES = [
 ];
 const json = (body: unknown) => JSON.stringify(body) ?? 'undefined';
 
-/** A good body with up to three fields spoiled, one of them perhaps by what is no value. */
-const spoiledBody = (good: Record<string, unknown>): fc.Arbitrary<string | Uint8Array> => {
-  const field = fc.oneof(fc.constantFrom(...Object.keys(good)), text);
-  const spoiled = fc
+/** A valid body with up to three corrupted fields, one of them possibly with malformed JSON. */
+const corruptedBody = (valid: Record<string, unknown>): fc.Arbitrary<string | Uint8Array> => {
+  const field = fc.oneof(fc.constantFrom(...Object.keys(valid)), text);
+  const corrupted = fc
     .tuple(
       fc.array(fc.tuple(field, value), { maxLength: 3 }),
       fc.option(fc.tuple(field, fc.constantFrom(...RAW)), { freq: 4 }),
     )
     .map(([changes, raw]) => {
-      const body = json({ ...good, ...Object.fromEntries(changes) });
+      const body = json({ ...valid, ...Object.fromEntries(changes) });
       return raw ? `${body.slice(0, -1)},${json(raw[0])}:${raw[1]}}` : body;
     });
   return fc.oneof(
-    { weight: 12, arbitrary: spoiled },
+    { weight: 12, arbitrary: corrupted },
     { weight: 2, arbitrary: value.map(json) },
     { weight: 1, arbitrary: fc.constantFrom(...RAW, ...TEXTS) },
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 60 }) },
-    { weight: 1, arbitrary: spoiled.map((body) => Buffer.from(`\uFEFF${body}`, 'utf16le')) },
-    { weight: 1, arbitrary: spoiled.map((body) => Buffer.from(body.toWellFormed()).subarray(0, -3)) },
-    { weight: 1, arbitrary: spoiled.map((body) => body.padEnd(65 * 1024)) },
+    { weight: 1, arbitrary: corrupted.map((body) => Buffer.from(`\uFEFF${body}`, 'utf16le')) },
+    { weight: 1, arbitrary: corrupted.map((body) => Buffer.from(body.toWellFormed()).subarray(0, -3)) },
+    { weight: 1, arbitrary: corrupted.map((body) => body.padEnd(65 * 1024)) },
   );
 };
 
@@ -287,12 +288,12 @@ const header = fc.oneof(
   ),
 );
 
-/** A request of a row, more or less. */
-const ofRow = (on: string): fc.Arbitrary<Nasty> => {
-  const [method = '', pattern = ''] = on.split(' ');
-  const good = BODIES[on];
-  const path = fc.tuple(segment, fc.option(query, { freq: good ? 2 : 8 })).map(([part, search]) => {
-    // As a function: what stands for the parameter may contain $.
+/** A mostly valid request of a route. */
+const ofRoute = (route: string): fc.Arbitrary<Nasty> => {
+  const [method = '', pattern = ''] = route.split(' ');
+  const valid = BODIES[route];
+  const path = fc.tuple(segment, fc.option(query, { freq: valid ? 2 : 8 })).map(([part, search]) => {
+    // A function, because the replacement may contain `$`.
     const filled = pattern.replace(/\{\w+\}/, () => part);
     return search === null ? filled : `${filled}?${search}`;
   });
@@ -304,11 +305,11 @@ const ofRow = (on: string): fc.Arbitrary<Nasty> => {
       'Content-Type': type,
       ...Object.fromEntries(others.filter(([name]) => name !== '__proto__')),
     })),
-    body: good ? spoiledBody(good) : fc.option(value.map(json), { nil: undefined, freq: 3 }),
+    body: valid ? corruptedBody(valid) : fc.option(value.map(json), { nil: undefined, freq: 3 }),
   });
 };
 
-const ofNoRow = fc.record({
+const ofNoRoute = fc.record({
   method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD', 'TRACE', 'PROPFIND'),
   path: fc
     .array(fc.oneof(segment, fc.constantFrom('api', 'users', 'account', '', 'utm-integrations', '.well-known')), {
@@ -320,8 +321,8 @@ const ofNoRow = fc.record({
   body: fc.constant(undefined),
 });
 
-/** So many requests for each row and for none, the same for the same seed. Row after row, because a function that is used starts only once. */
+/** Generates requests for each route and for none, determined by the seed and grouped by route to avoid cold starts. */
 export function nastyRequests(seed: number, count: number): Nasty[][] {
-  const kinds = [...routes.map(({ route }) => ofRow(route)), ofNoRow];
+  const kinds = [...routes.map(({ route }) => ofRoute(route)), ofNoRoute];
   return kinds.map((kind, index) => fc.sample(kind, { seed: seed + index, numRuns: count }));
 }
