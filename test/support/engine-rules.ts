@@ -5,8 +5,8 @@ import type { Table } from '../../lib/table/table.ts';
 import { add, claim, type Write } from '../../lib/table/write.ts';
 
 /*
- * The guarantees of DynamoDB that every race test relies on. Local engines have violated each of them, so tests check the
- * engine first.
+ * The guarantees of DynamoDB that every race test relies on. Local engines have violated each of them, so tests check
+ * the engine first.
  */
 
 const key = (name: string) => ({ pk: `SELFTEST#${name}`, sk: randomUUID() });

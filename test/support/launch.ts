@@ -13,67 +13,67 @@ import { type Route, routes } from '../../routes.ts';
 import { canaries } from './canaries.ts';
 import { expectIntact } from './intact.ts';
 
-/** What a test sends, beyond method and path. */
+/** The parts of a request beyond its method and path. */
 export interface Sent {
   readonly token?: string | undefined;
-  /** Sent as JSON, unless it is a string or bytes: those go as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Record<string, string | string[]>;
-  /** The address of the loopback network that it comes from; 127.0.0.1 unless said. */
+  /** The source address in the loopback network; 127.0.0.1 unless given. */
   readonly from?: string;
-  /** The function may be killed meanwhile: then it is API Gateway that answers. */
+  /** Whether the function may crash, so that the response is API Gateway's and exempt from the contract check. */
   readonly mayCrash?: boolean;
 }
 
-/** What came back; `body` is the parsed JSON, or undefined when there was none. */
+/** A response; `body` is the parsed JSON, or undefined without any. */
 export interface Received {
   readonly status: number;
   readonly headers: Record<string, string | undefined>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape, and fail when one is another
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape, and fail on an unexpected one
   readonly body: any;
   readonly text: string;
 }
 
-/** Gatehouse on this machine, with the accounts admin and user, its data in memory. */
+/** A local instance with its data in memory and the accounts admin and user. */
 export interface Gatehouse {
   readonly cloud: Cloud;
-  /** The table behind it, to look at. */
   readonly table: Table;
-  /** The lines that its functions have printed. */
+  /** The log lines of its functions. */
   readonly lines: readonly string[];
-  /** Sends a request, and checks the answer against the contract of its row. */
+  /** Sends a request and checks the response against the contract of its route. */
   call(method: string, path: string, sent?: Sent): Promise<Received>;
-  /** A token for an account. */
+  /** Logs in and returns the token. */
   logIn(login: string, password?: string): Promise<string>;
-  /** A new account made by admin, its password its login, filled up with dots to four. */
+  /** Creates an account as admin. Its password is its login, padded with dots to the minimum of four characters. */
   makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
-  /** The mails to an address, the oldest first. */
+  /** The mails to an address, oldest first. */
   mailsTo(address: string): Mail[];
   /** The key in the last mail to an address. */
   keyMailedTo(address: string): string;
-  /** Fails unless the table is intact and all went as it must since the last time. */
+  /** Fails if the table is not intact, or if calls were late or denied or secrets leaked since the last check. */
   judge(): Promise<void>;
-  /** Rejects all calls until those under way have ended, so that a test that has timed out ends too. */
+  /** Rejects new calls until the pending ones have ended, so that a timed-out test ends too. */
   quiesce(): Promise<void>;
-  /** Judges, and ends it. */
+  /** Judges and stops the instance. */
   stop(): Promise<void>;
 }
 
-/** Which stack, what stands around its calls, and whether it is held to its rights and to an intact table: mutants are not. */
+/** Options of an instance: the stack, an interceptor, and the checks of `judge`. */
 export interface Launch
   extends Pick<CloudOptions, 'assembly'>,
     Partial<Pick<CloudOptions, 'intercept' | 'holdTransactions' | 'meterCapacity'>> {
+  /** Whether it must keep to its rights and leave the table intact; false for mutants. */
   readonly heldToRows?: boolean;
-  /** Its tests write what no function would: the table need not be intact at the end. */
+  /** Whether tests write items that no function would, so that the table need not be intact at the end. */
   readonly breaksData?: boolean;
-  /** Told, whenever it is judged, what its functions may do and have not done so far. */
+  /** Receives the rights that its functions have not used so far, whenever it is judged. */
   readonly onUnusedRights?: (rights: readonly string[]) => void;
 }
 
-// That is how the runner ends its workers; only an exit takes the engines along.
+// vitest stops its workers with SIGTERM; only an exit stops the engines too.
 process.once('SIGTERM', () => process.exit());
 
-/** Starts Gatehouse. Without vitest, so that a long run can do without it too. */
+/** Starts an instance. Independent of vitest, for test/soak.ts. */
 export async function launch({
   heldToRows = true,
   breaksData = false,
@@ -88,20 +88,20 @@ export async function launch({
     onEnd: (reason) => lines.push(`The engine has ended. ${reason}`),
     ...options,
     async intercept(call, make) {
-      const answer = await (options.intercept ? options.intercept(call, make) : make());
-      secrets.called(call, answer);
-      return answer;
+      const response = await (options.intercept ? options.intercept(call, make) : make());
+      secrets.called(call, response);
+      return response;
     },
     state,
     onLine: (line) => lines.push(line),
   });
   await createFirstAccounts(cloud, state);
-  // Connections that lie idle end here before they end there, in the middle of the next request.
+  // Closes idle connections before the server does, which would break the next request.
   const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 20_000 });
   const send = sender(agent, cloud.url);
 
   let adminToken: string | undefined;
-  let underWay = 0;
+  let pendingCalls = 0;
   let isQuiescing = false;
   const gatehouse: Gatehouse = {
     cloud,
@@ -109,10 +109,10 @@ export async function launch({
     lines,
     async call(method, path, sent) {
       if (isQuiescing) throw new Error('The test that calls has ended');
-      underWay++;
-      const received = await send(method, path, sent).finally(() => underWay--);
+      pendingCalls++;
+      const received = await send(method, path, sent).finally(() => pendingCalls--);
       secrets.exchanged(method, path, sent ?? {}, received);
-      if (!(sent?.mayCrash && received.text === CRASHED)) keepsContract(method, path, received);
+      if (!(sent?.mayCrash && received.text === CRASHED)) checkContract(method, path, received);
       return received;
     },
     async logIn(login, password = login) {
@@ -134,17 +134,17 @@ export async function launch({
     keyMailedTo: (address) => /key=([\w-]+)/.exec(gatehouse.mailsTo(address).at(-1)?.text ?? '')?.[1] ?? 'no key',
     async judge() {
       const printed = lines.splice(0);
-      const [late, refused] = [cloud.lateCalls.splice(0), cloud.deniedCalls.splice(0)];
+      const [late, denied] = [cloud.lateCalls.splice(0), cloud.deniedCalls.splice(0)];
       onUnusedRights?.(cloud.unusedPermissions());
       if (heldToRows && !breaksData) await expectIntact(gatehouse);
-      assert.deepEqual(late, [], 'calls after the answer');
+      assert.deepEqual(late, [], 'calls after the response');
       secrets.check(printed);
-      if (heldToRows) assert.deepEqual(refused, [], 'calls that the policies of the function do not allow');
+      if (heldToRows) assert.deepEqual(denied, [], 'calls that the policies of the function do not allow');
     },
     async quiesce() {
       isQuiescing = true;
       do await wait(50);
-      while (underWay > 0);
+      while (pendingCalls > 0);
       isQuiescing = false;
     },
     async stop() {
@@ -164,7 +164,7 @@ function sender(agent: Agent, url: string): Gatehouse['call'] {
         agent,
         method,
         ...(from && { localAddress: from }),
-        // Not as part of the address: that would resolve `%2e%2e` and mend what tests spoil.
+        // Separate from the URL, whose parser would resolve `%2e%2e` and repair malformed paths.
         path: path.replace(/[^\x21-\x7e]/gu, encodeURIComponent),
         headers: {
           ...(token !== undefined && { Authorization: `Bearer ${token}` }),
@@ -189,14 +189,14 @@ function sender(agent: Agent, url: string): Gatehouse['call'] {
     });
 }
 
-/** What API Gateway says when a function has ended without an answer. */
+/** The response of API Gateway when a function ends without one. */
 const CRASHED = '{"message":"Internal Server Error"}';
 
-/** What comes to no function: an escape that is none, and more than 10 KB of headers. */
-const REFUSED_BY_API_GATEWAY = ['{"message":"Bad Request"}', '{"message":"Request Header Fields Too Large"}'];
+/** Rejections by API Gateway itself: invalid percent-encoding, and more than 10 KB of headers. */
+const REJECTED_BY_API_GATEWAY = ['{"message":"Bad Request"}', '{"message":"Request Header Fields Too Large"}'];
 
-/** What every row can refuse. */
-const ALWAYS: FailureCode[] = [
+/** Failures that every route can return. */
+const COMMON_FAILURES: FailureCode[] = [
   'unauthorized',
   'forbidden',
   'malformed',
@@ -206,12 +206,12 @@ const ALWAYS: FailureCode[] = [
   'unavailable',
 ];
 
-/** Whatever a test looks at, the answer is one that the contract of its row names. */
-function keepsContract(method: string, path: string, { status, body, headers, text }: Received): void {
+/** Fails unless the contract of the route allows this response, whatever else the test checks. */
+function checkContract(method: string, path: string, { status, body, headers, text }: Received): void {
   const route = routeOf(method, path);
-  if (!route || REFUSED_BY_API_GATEWAY.includes(text)) return;
+  if (!route || REJECTED_BY_API_GATEWAY.includes(text)) return;
   const { contract, handler } = route;
-  const where = `${method} ${path} answered ${status} ${text}`;
+  const where = `${method} ${path} returned ${status} ${text}`;
   isKeptByNobody(headers, where, status === 200 && handler === 'publish-keys');
   if (status < 300) {
     if (contract.response) v.parse(contract.response, body);
@@ -219,24 +219,24 @@ function keepsContract(method: string, path: string, { status, body, headers, te
     return;
   }
   assert.equal(headers['content-type'], 'application/problem+json; charset=utf-8', where);
-  const shown = [...ALWAYS, ...(contract.failures ?? [])].map(shownAs);
+  const allowed = [...COMMON_FAILURES, ...(contract.failures ?? [])].map(shownAs);
   assert(
-    shown.some((each) => each.status === status && each.message === body.message),
+    allowed.some((each) => each.status === status && each.message === body.message),
     where,
   );
   assert.deepEqual([body.status, typeof body.title, typeof body.path], [status, 'string', 'string'], where);
 }
 
-/** Whatever the status, a browser may neither keep an answer nor make anything of it; the public keys may be kept. */
-export function isKeptByNobody(headers: Received['headers'], where: string, mayBeKept = false): void {
-  const wanted = {
-    'cache-control': mayBeKept ? 'public, max-age=300' : 'no-store',
+/** Fails unless the response has the security headers and must not be cached; the public keys may be. */
+export function isKeptByNobody(headers: Received['headers'], where: string, isCacheable = false): void {
+  const expected = {
+    'cache-control': isCacheable ? 'public, max-age=300' : 'no-store',
     'x-content-type-options': 'nosniff',
     'strict-transport-security': 'max-age=63072000; includeSubDomains',
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'referrer-policy': 'no-referrer',
   };
-  assert.deepEqual(Object.fromEntries(Object.keys(wanted).map((name) => [name, headers[name]])), wanted, where);
+  assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, headers[name]])), expected, where);
 }
 
 function routeOf(method: string, path: string): Route | undefined {

@@ -25,9 +25,9 @@ export interface Counterexample<I> {
 const DEAD_ENDS_MAX = 50_000;
 
 /**
- * Searches for one order of the operations that explains every response and respects real time: an operation that returned
- * before another was invoked precedes it. Returns undefined if there is one. The algorithm is that of Wing and Gong, with
- * Lowe's memoization of dead ends.
+ * Searches for one order of the operations that explains every response and respects real time: an operation that
+ * returned before another was invoked precedes it. Returns undefined if there is one. The algorithm is that of Wing and
+ * Gong, with Lowe's memoization of dead ends.
  */
 export function linearize<I>(
   history: readonly Operation<I>[],
@@ -48,7 +48,8 @@ export function linearize<I>(
     // Operations invoked later cannot have taken effect yet, so two configurations can differ in these only.
     const reach = known.slice(first).findIndex(({ invoked }) => invoked > (known[first] as Operation<I>).returned);
     const within = known.slice(first, reach < 0 ? undefined : first + reach);
-    const configuration = `${first} ${[...within, ...unknown].map((each) => (done.has(each) ? 1 : 0)).join('')} ${state}`;
+    const doneBits = [...within, ...unknown].map((each) => (done.has(each) ? 1 : 0)).join('');
+    const configuration = `${first} ${doneBits} ${state}`;
     if (deadEnds.has(configuration)) return false;
     if (deadEnds.size === DEAD_ENDS_MAX) throw new Error(`No order found after ${DEAD_ENDS_MAX} dead ends`);
 

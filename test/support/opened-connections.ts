@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import https from 'node:https';
 import { afterEach, beforeEach, vi } from 'vitest';
 
-/** Where connections are opened ahead in the tests of a file, which really open none. */
+/** Records the URLs that the tests of a file connect to ahead of time, without opening connections. */
 export function useOpenedConnections(): string[] {
   const opened: string[] = [];
   beforeEach(() => {

@@ -1,8 +1,8 @@
 import type { Settings } from '../../infra/settings.ts';
 
 /**
- * Settings that no environment has, every number another one: a constant of the source that only happens to equal a
- * setting of `cdk.json` shows. They do not keep data, so that an environment whose name decides instead shows too.
+ * Settings that no environment has, all with distinct numbers, so that they reveal constants in the source that only
+ * happen to equal a setting in `cdk.json`. They do not keep data, which reveals decisions by the environment's name.
  */
 export const OTHER_SETTINGS: Partial<Settings> = {
   region: 'eu-north-1',

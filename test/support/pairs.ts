@@ -76,8 +76,8 @@ export async function runPairs(
       );
       await atOnce(state, acts, { inTurn }, pair.join(' and '));
     } catch (error) {
-      const where = `Seed ${seed}, round ${round}, ${administrators} administrators: ${pair.join(' and ')} ${targetName}`;
-      return `${where}\n${error instanceof Error ? error.message : error}`;
+      const where = `Seed ${seed}, round ${round}, ${administrators} administrators`;
+      return `${where}: ${pair.join(' and ')} ${targetName}\n${error instanceof Error ? error.message : error}`;
     }
   }
   return undefined;

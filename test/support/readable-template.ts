@@ -1,9 +1,9 @@
+/** Columns. */
 const WIDTH = 160;
 
 /**
- * A template as text that people compare: each resource in the order of its logical id, references as in `Fn::Sub`, and
- * whatever fits on one line on one line. What changes without a change of the stack is left out: the hashes of bundles, and
- * what the CDK adds for its own tool.
+ * Formats a template for review: resources in order of their logical ids, references as in `Fn::Sub`, and short values
+ * on one line. Omits bundle hashes and CDK metadata, which change while the stack does not.
  */
 export function readableTemplate(
   { Description, Resources, Outputs }: Record<string, unknown>,

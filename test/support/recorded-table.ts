@@ -3,19 +3,20 @@ import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { aWhile } from './a-while.ts';
 
-/** A table that has these items, notes what is written once that is over, and changes nothing. */
+/** A table with fixed items that records writes when they have ended and applies none. */
 export interface RecordedTable extends Table {
   items: Item[];
   readonly reads: Key[][];
   readonly transacted: (readonly Write[])[];
   readonly updated: Write[];
   readonly ids: string[];
-  /** What the next transactions fail with, in turn: nothing, or an error. */
+  /** The errors of the next transactions in turn; undefined for success. */
   readonly refusals: (Error | undefined)[];
-  /** What becomes of the next updates, in turn: made, refused by their condition, or failed. */
+  /** The outcomes of the next updates in turn: success, a failed condition, or an error. */
   readonly updates: (boolean | Error)[];
 }
 
+/** Opens a table with these items. */
 export function recordedTable(...items: Item[]): RecordedTable {
   const find = ({ pk, sk }: Key) => table.items.find((item) => item.pk === pk && item.sk === sk);
   const table: RecordedTable = {
@@ -54,7 +55,7 @@ export function recordedTable(...items: Item[]): RecordedTable {
     async transact(writes) {
       await aWhile();
       table.transacted.push(writes);
-      if (table.transacted.length > 1000) throw new Error('The table is asked without end');
+      if (table.transacted.length > 1000) throw new Error('More than 1,000 transactions');
       const refusal = table.refusals.shift();
       if (refusal) throw refusal;
     },
@@ -62,7 +63,7 @@ export function recordedTable(...items: Item[]): RecordedTable {
   return table;
 }
 
-/** The error of a transaction that is cancelled for these reasons, one for each of its writes. */
+/** The error of a transaction that DynamoDB cancels, with one reason code per write. */
 export function cancelledBy(...codes: string[]): Error {
   const CancellationReasons = codes.map((Code) => ({ Code }));
   return Object.assign(new Error('cancelled'), { name: 'TransactionCanceledException', CancellationReasons });

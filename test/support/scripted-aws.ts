@@ -4,24 +4,24 @@ import type { AddressInfo } from 'node:net';
 import type { Item } from '../../lib/table/table.ts';
 import type { WholeTableInMemory } from './whole-table-in-memory.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: inputs are whatever their operation has
+// biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation
 export type Input = Record<string, any>;
 
-/** What AWS answers: an object is a success, `error` the name of an exception, `cut` a connection that breaks. */
+/** A response: an object is a success, `error` an exception, `cut` closes the connection, `never` sends nothing. */
 export type Answer = object | { error: string; message?: string; CancellationReasons?: object[] } | 'cut' | 'never';
 
-/** AWS on loopback that answers as a test says. */
-export async function scriptedAws(answer: (operation: string, input: Input) => Answer | undefined) {
+/** Starts a server that stands in for AWS and responds as the test decides. */
+export async function scriptedAws(respond: (operation: string, input: Input) => Answer | undefined) {
   const calls: string[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const operation = String(request.headers['x-amz-target']).split('.').at(-1) as string;
     calls.push(operation);
-    const answered = answer(operation, JSON.parse(Buffer.concat(chunks).toString()));
-    if (answered === 'never') return;
-    if (answered === 'cut' || answered === undefined) return request.socket.destroy();
-    const { error, ...body } = answered as { error?: string };
+    const answer = respond(operation, JSON.parse(Buffer.concat(chunks).toString()));
+    if (answer === 'never') return;
+    if (answer === 'cut' || answer === undefined) return request.socket.destroy();
+    const { error, ...body } = answer as { error?: string };
     response.writeHead(error ? 400 : 200, { 'Content-Type': 'application/x-amz-json-1.0' });
     response.end(JSON.stringify(error ? { __type: error, ...body } : body));
   });
@@ -42,24 +42,24 @@ export async function scriptedAws(answer: (operation: string, input: Input) => A
   };
 }
 
-/** A value as DynamoDB writes it. */
-function written(value: unknown): object {
+/** Marshals a value to a DynamoDB attribute value. */
+function marshal(value: unknown): object {
   if (typeof value === 'string') return { S: value };
   if (typeof value === 'number') return { N: String(value) };
   if (typeof value === 'boolean') return { BOOL: value };
   if (value instanceof Set) return { NS: [...value].map(String) };
-  return { L: (value as unknown[]).map(written) };
+  return { L: (value as unknown[]).map(marshal) };
 }
-const writtenItem = (item: Item) =>
-  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, written(value)]));
-const found = (item: Item | undefined) => (item ? { Item: writtenItem(item) } : {});
+const marshalItem = (item: Item) =>
+  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, marshal(value)]));
+const found = (item: Item | undefined) => (item ? { Item: marshalItem(item) } : {});
 const keyIn = ({ pk, sk }: Input) => ({ pk: pk.S, sk: sk.S });
 
-/** How DynamoDB would answer reads of these items, and claims and deletions without looking at their conditions. */
+/** Responds like DynamoDB to reads, and to puts and deletes without evaluating their conditions. */
 export function replyFrom(table: WholeTableInMemory, operation: string, input: Input): Answer {
   switch (operation) {
     case 'Scan':
-      return { Items: table.items.map(writtenItem) };
+      return { Items: table.items.map(marshalItem) };
     case 'GetItem':
       return found(table.find(keyIn(input.Key)));
     case 'TransactGetItems':
@@ -67,7 +67,7 @@ export function replyFrom(table: WholeTableInMemory, operation: string, input: I
     case 'Query': {
       const pk = input.ExpressionAttributeValues[':pk'].S;
       const items = table.items.filter((item) => item.pk === pk).sort((one, other) => (one.sk < other.sk ? -1 : 1));
-      return { Items: items.map(writtenItem) };
+      return { Items: items.map(marshalItem) };
     }
     case 'TransactWriteItems':
       for (const { Put, Delete } of input.TransactItems as Input[]) {

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 
-/** What a client was asked over the wire, and whether it was told when to give up. */
+/** A request that the client sent, and its abort signal. */
 export interface Asked {
   readonly operation: string;
-  // biome-ignore lint/suspicious/noExplicitAny: inputs of every shape, which tests compare as a whole
+  // biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation, and tests compare them as a whole
   readonly input: any;
   readonly signal: AbortSignal | undefined;
 }
 
-/** An answer as JSON, an error as AWS words it, or what the connection fails with. */
+/** A response as JSON, an AWS error, or a failure of the connection. */
 export type Reply = object | { readonly error: string; readonly status?: number; readonly more?: object } | Error;
 
 interface HttpRequest {
@@ -17,7 +17,7 @@ interface HttpRequest {
   readonly body?: string | Uint8Array;
 }
 
-/** Settings of a real AWS client whose calls get these replies in turn, and what it was asked. Fails a call too many. */
+/** Settings for a real AWS client whose requests get these replies in turn, and its requests. Extra requests fail. */
 export function scripted(...replies: Reply[]) {
   const asked: Asked[] = [];
   const requestHandler = {
@@ -39,7 +39,7 @@ export function scripted(...replies: Reply[]) {
     maxAttempts: 1,
     requestHandler,
   };
-  /** The inputs alone, in turn. */
+  /** The inputs of all requests in order. */
   const inputs = () => asked.map(({ input }) => input);
   return { settings, asked, inputs };
 }

@@ -23,8 +23,8 @@ export interface Search {
 }
 
 /**
- * Compares the service with the model for random sequences of all changes: every response, the lists after each step, and
- * whether the table is intact. Returns the shortest sequence found to differ, with its seed, or undefined.
+ * Compares the service with the model for random sequences of all changes: every response, the lists after each step,
+ * and whether the table is intact. Returns the shortest sequence found to differ, with its seed, or undefined.
  */
 export async function runSequences(
   bench: Bench,

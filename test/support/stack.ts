@@ -7,8 +7,8 @@ import { GatehouseStack } from '../../infra/gatehouse-stack.ts';
 import { readSettings, type Settings } from '../../infra/settings.ts';
 
 /**
- * The folder that such a stack is synthesized to: beside the assembly of this run, with which it is removed. Each worker
- * has its own, because two that write into one folder at the same moment leave broken files.
+ * The output folder of a stack: beside the assembly of this run, and removed together with it. Each worker has its own,
+ * because concurrent writes to one folder corrupt its files.
  */
 export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
   join(
@@ -16,14 +16,14 @@ export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
     `../template-of-${[process.pid, name, ...Object.entries(changes).flat()].join('-')}`.replaceAll(/[^\w./-]/g, ''),
   );
 
-/** The stack of an environment with other settings, on the bundles of this run: in this process, which knows the CDK already. */
+/** Synthesizes the stack of an environment with other settings and this run's bundles, in this process for speed. */
 export function synthesizeHere(name: string, changes: Partial<Settings> = {}, prepare?: (app: App) => void) {
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
   const outdir = assemblyOf(name, changes);
   const app = new App({
     outdir,
     context: { ...context, env: name, 'aws:cdk:disable-asset-staging': true },
-    // Four seconds that say the same every time; `npm run check` validates the template of production.
+    // Validation takes four seconds each time; `npm run check` validates the template of production.
     builtinCloudFormationValidation: false,
   });
   const settings = { ...readSettings(app.node).settings, ...changes };
@@ -36,7 +36,7 @@ export function synthesizeHere(name: string, changes: Partial<Settings> = {}, pr
 
 const templates = new Map<string, Template>();
 
-/** The template of an environment with other settings. A second file that asks for the same one in a worker gets it for nothing. */
+/** The template of an environment with other settings, cached per worker. */
 export function templateOf(name: string, changes: Partial<Settings> = {}): Template {
   const key = JSON.stringify([inject('assembly'), name, changes]);
   const template = templates.get(key) ?? Template.fromStack(synthesizeHere(name, changes));
@@ -44,10 +44,10 @@ export function templateOf(name: string, changes: Partial<Settings> = {}): Templ
   return template;
 }
 
-/** A resource of a template, as CloudFormation gets it. */
+/** A resource of a CloudFormation template. */
 export interface Resource {
   readonly Type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: properties are whatever their type has
+  // biome-ignore lint/suspicious/noExplicitAny: properties differ by resource type
   readonly Properties: Record<string, any>;
   readonly DeletionPolicy?: string;
   readonly UpdateReplacePolicy?: string;

@@ -12,7 +12,7 @@ declare module 'vitest' {
   }
 }
 
-/** All tests of a run that need one share a synthesized stack. When all of them have run, and passed, its functions must have used all their rights. */
+/** Synthesizes one stack for all tests of a run. If all passed, its functions must have used all their rights. */
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const assembly = join(folder, 'assembly');
@@ -21,11 +21,11 @@ export default async function setup(project: TestProject): Promise<() => void> {
   return async () => {
     const idle = (await isWholeSuite(project)) ? neverUsed(assembly) : [];
     rmSync(folder, { recursive: true, force: true });
-    if (idle.length > 0) throw new Error(`No request of any test needed these rights:\n  ${idle.join('\n  ')}`);
+    if (idle.length > 0) throw new Error(`No test used these rights:\n  ${idle.join('\n  ')}`);
   };
 }
 
-/** Whether every test of every file has passed: with filters, or after a failure, requests are missing that need a right. */
+/** Whether every test of every file has passed: after a filter or a failure, requests that use a right are missing. */
 async function isWholeSuite(project: TestProject): Promise<boolean> {
   const files = await project.globTestFiles();
   const modules = project.vitest.state.getTestModules().filter((module) => module.project.name === project.name);

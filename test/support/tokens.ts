@@ -3,10 +3,10 @@ import type { Table } from '../../lib/table/table.ts';
 import { openVerifier, type Verifier } from '../../lib/tokens/verify-token.ts';
 import { encode, es256, type Key, type Part } from './mint.ts';
 
-/** The Authorization header of a token as this key would sign it now; undefined takes a header or claim away. */
+/** The Authorization header with a token that this key signs now; undefined removes a header parameter or claim. */
 export function signedBy({ jwk, privateKey }: Key, claims: Part = {}, header: Part = {}): string {
   const now = Date.now() / 1000;
-  const usual = {
+  const defaultClaims = {
     iss: 'here',
     aud: 'gatehouse',
     sub: '7',
@@ -16,14 +16,15 @@ export function signedBy({ jwk, privateKey }: Key, claims: Part = {}, header: Pa
     roles: ['ROLE_USER'],
     passwordChanges: 3,
   };
-  const input = `${encode({ alg: 'ES256', typ: 'at+jwt', kid: jwk.kid, ...header })}.${encode({ ...usual, ...claims })}`;
+  const defaultHeader = { alg: 'ES256', typ: 'at+jwt', kid: jwk.kid };
+  const input = `${encode({ ...defaultHeader, ...header })}.${encode({ ...defaultClaims, ...claims })}`;
   return `Bearer ${input}.${es256(input, privateKey)}`;
 }
 
-/** Where the clock stands when a test begins; seconds since 1970. */
+/** The time at the start of a test, in seconds since the epoch. */
 export const NOW = Date.UTC(2030, 0, 1) / 1000;
 
-/** For all tests of a block: a clock that only the test moves, and the settings of a verifier. */
+/** Stops the clock for the tests of a block, and sets the environment of a verifier. */
 export function useStillClock(): void {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['Date'], now: NOW * 1000 });
@@ -37,7 +38,7 @@ export function useStillClock(): void {
   });
 }
 
-/** A table with these public keys, which can be out of reach and counts how often it is asked. */
+/** A table with these public keys that counts reads and can be made unavailable. */
 export function tableOf(...keys: Key[]) {
   const table = {
     keys,
@@ -52,8 +53,8 @@ export function tableOf(...keys: Key[]) {
   return table;
 }
 
-/** The verifier that a function on such a table has. */
+/** Opens the verifier of a function on such a table. */
 export const verifierOn = (table: ReturnType<typeof tableOf>): Verifier => openVerifier(table as unknown as Table);
 
-/** What a verifier throws that refuses a token. */
+/** The error of a verifier that rejects a token. */
 export const REFUSED = expect.objectContaining({ code: 'unauthorized' });

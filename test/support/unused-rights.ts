@@ -1,16 +1,19 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/* What functions may do although no test needs it. Each Gatehouse of a run leaves a line; what stands in all of them was never used. */
+/*
+ * Finds rights that no test uses. Each instance of a run appends the rights it did not use; those that every instance
+ * lists were never used.
+ */
 
 const fileOf = (assembly: string): string => join(assembly, '../unused-rights.jsonl');
 
-/** Leaves what the functions of one Gatehouse did not use. */
+/** Appends the rights that the functions of one instance did not use. */
 export function recordUnused(assembly: string, rights: readonly string[]): void {
   appendFileSync(fileOf(assembly), `${JSON.stringify(rights)}\n`);
 }
 
-/** The rights that no Gatehouse of this run used. */
+/** The rights that no instance of this run used. */
 export function neverUsed(assembly: string): string[] {
   const [first = [], ...others]: string[][] = readFileSync(fileOf(assembly), 'utf8')
     .trim()

@@ -2,25 +2,27 @@ import type { Key } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
 
-/** A read of a table in memory: the keys of a snapshot, or the partition of a range. */
+/** A read: the keys of a snapshot, or the partition of a range. */
 export type Read = { readonly keys: readonly Key[] } | { readonly pk: string; readonly from?: string | undefined };
 
+/** A scannable table in memory that records its reads. */
 export interface WholeTableInMemory extends TableScanner {
-  /** What is stored: tests change it, also while it is read. */
+  /** The stored items, which tests may change during a read. */
   items: Item[];
-  /** Every read but those of the scan, in order. */
+  /** Every read in order, except for scans. */
   readonly reads: Read[];
   find(key: Key): Item | undefined;
-  /** Sets attributes of an item, which need not exist; those that are undefined go. */
+  /** Creates or updates an item; undefined removes an attribute. */
   put(key: Key, attributes: Record<string, unknown>): void;
   remove(key: Key): void;
 }
 
+/** Items per page of a scan. */
 const PAGE = 3;
-/** More than any verification here needs: a loop that never ends must fail. */
-const MOST_READS = 1000;
+/** More than any verification in the tests needs, so that an endless loop fails. */
+const READS_MAX = 1000;
 
-/** A table that is verified without an engine. `onRead` is told of each read before it is answered, with how many there were. */
+/** Opens a table for a verification without an engine. `onRead` runs before each read, with the number of reads. */
 export function wholeTableInMemory(
   items: readonly Item[],
   onRead: (read: Read, count: number, table: WholeTableInMemory) => void = () => undefined,
@@ -28,7 +30,7 @@ export function wholeTableInMemory(
   const isAt = (key: Key) => (item: Key) => item.pk === key.pk && item.sk === key.sk;
   const noteRead = (read: Read) => {
     table.reads.push(read);
-    if (table.reads.length > MOST_READS) throw new Error('The table is read again and again');
+    if (table.reads.length > READS_MAX) throw new Error('More than 1,000 reads');
     onRead(read, table.reads.length, table);
   };
   const table: WholeTableInMemory = {
