@@ -39,7 +39,7 @@ const integration = { name: 'Syslog', shortName: 'sys log', integrationType: 'CO
 const parameterOf = (owner: { id: number }) => ({ integration: owner, confName: 'port', confValue: '514' });
 const user = (login: string) => ({ login, email: `${login}@example.com` });
 
-/** 46 similar users, 40 integrations (two full pages) and 105 parameters whose ids do not follow the order of creation. */
+/** 46 similar users, 40 integrations (two full pages) and 105 parameters created in another order than their ids. */
 async function fill() {
   const FIRST_NAMES = ['Ada', 'bob', undefined, 'Čeněk', ''];
   for (let n = 1; n <= 43; n++) {

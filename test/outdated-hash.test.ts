@@ -5,7 +5,7 @@ import { useGatehouse } from './support/gatehouse.ts';
 
 const gatehouse = useGatehouse();
 
-it('a login rehashes a password stored at a lower cost, and leaves tokens and all other attributes unchanged', async () => {
+it('a login rehashes a password stored at a lower cost and changes nothing else, tokens included', async () => {
   const stage = await openStage(gatehouse);
   const { user, token } = await stage.account({ passwordHash: await stage.outdatedHash() });
   const stored = () => gatehouse.table.get(entityKey('USER', user.id));

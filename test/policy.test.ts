@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AccessRequest, readPolicy } from '../infra/local/iam/policy.ts';
 
-/* The semantics that the IAM user guide documents; each block names its page (docs.aws.amazon.com/IAM/latest/UserGuide/…). */
+/* IAM's documented semantics; each block names its page of docs.aws.amazon.com/IAM/latest/UserGuide. */
 
 const TABLE = 'arn:aws:dynamodb:eu-central-1:000000000000:table/Table';
 const KEYS = 'dynamodb:LeadingKeys';
@@ -119,7 +119,7 @@ describe('resources (reference_policies_elements_resource)', () => {
   });
 });
 
-describe('conditions (reference_policies_condition-logic-multiple-context-keys-or-values, …_elements_condition_operators)', () => {
+describe('conditions (reference_policies_elements_condition_operators, …_condition-logic-multiple-context-keys-or-values)', () => {
   const VIA = 'kms:ViaService';
   const FROM = 'ses:FromAddress';
   it.each<[string, object, AccessRequest['context'], boolean]>([

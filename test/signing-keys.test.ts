@@ -52,7 +52,7 @@ describe('the public keys that verify tokens', () => {
     expect(caller.id).toBe(7);
   });
 
-  it('include a key published five minutes before its first use, whatever unknown key ids arrive meanwhile', async () => {
+  it('include a key published five minutes before its first use, despite unknown key ids meanwhile', async () => {
     const table = tableOf(key);
     const verifier = verifierOn(table);
     await verifier.verify(signedBy(key));

@@ -13,8 +13,8 @@ import { PAIRS, runPairs } from './support/pairs.ts';
 import { runSequences } from './support/sequences.ts';
 
 /*
- * Long randomized test: `npx node test/soak.ts --minutes 10 --seed 4711`. Checks the engine rules that all races rely on,
- * then searches with increasing seeds until the time is up or it finds a counterexample, and exits with status 1 if so.
+ * Long randomized test: `npx node test/soak.ts --minutes 10 --seed 4711`. Checks the engine rules that all races rely
+ * on, then searches with increasing seeds until the time is up or it finds a counterexample, which exits with status 1.
  */
 
 const { values } = parseArgs({
