@@ -119,7 +119,7 @@ describe('resources (reference_policies_elements_resource)', () => {
   });
 });
 
-describe('conditions (reference_policies_elements_condition_operators, …_condition-logic-multiple-context-keys-or-values)', () => {
+describe('conditions (reference_policies_elements_condition_operators, …_condition-logic-multiple-…-values)', () => {
   const VIA = 'kms:ViaService';
   const FROM = 'ses:FromAddress';
   it.each<[string, object, AccessRequest['context'], boolean]>([

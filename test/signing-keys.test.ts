@@ -70,9 +70,9 @@ describe('the public keys that verify tokens', () => {
     const verifier = verifierOn(table);
     await verifier.verify(signedBy(key));
     table.keys.push(other);
-    table.answers = false;
+    table.isAvailable = false;
     await expect(verifier.verify(signedBy(other))).rejects.toThrow('The table does not answer');
-    table.answers = true;
+    table.isAvailable = true;
 
     const caller = await verifier.verify(signedBy(other));
 
@@ -98,7 +98,7 @@ describe('the public keys that verify tokens', () => {
     const table = tableOf(key);
     const verifier = verifierOn(table);
     await verifier.verify(signedBy(key));
-    table.answers = false;
+    table.isAvailable = false;
     pass(301);
 
     await expect(verifier.verify(signedBy(key))).rejects.toThrow('The table does not answer');
@@ -106,10 +106,10 @@ describe('the public keys that verify tokens', () => {
 
   it('are read by the next request when the table was unavailable at the start', async () => {
     const table = tableOf(key);
-    table.answers = false;
+    table.isAvailable = false;
     const verifier = verifierOn(table);
     await expect(verifier.verify(signedBy(key))).rejects.toThrow('The table does not answer');
-    table.answers = true;
+    table.isAvailable = true;
 
     const caller = await verifier.verify(signedBy(key));
 

@@ -131,13 +131,13 @@ describe('npm start', { timeout: 60_000 }, () => {
     await service.line('Faults are at work');
     const faulted = await get('/api/health');
     writeFileSync(file, '[{"fault": "fire"}]');
-    const refused = await service.line('The faults are unchanged');
+    const rejection = await service.line('Faults stay as they were');
     rmSync(file);
     await service.line('No faults any more');
     const healthy = await get('/api/health');
 
     expect([faulted.status, healthy.status]).toEqual([503, 200]);
-    expect(refused).toContain('0.fault');
+    expect(rejection).toContain('0.fault');
   });
 
   it('runs changed code without a restart', async () => {
@@ -223,10 +223,10 @@ describe('npm start', { timeout: 60_000 }, () => {
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
 
-    const refused = launch({ STATE_DIR: ':memory:', PORT: String(port) });
+    const rejected = launch({ STATE_DIR: ':memory:', PORT: String(port) });
 
-    expect(await refused.ended).toBe(1);
-    expect(refused.lines.join('\n')).toContain(`Port ${port} is taken`);
+    expect(await rejected.ended).toBe(1);
+    expect(rejected.lines.join('\n')).toContain(`Port ${port} is taken`);
     other.close();
   });
 });

@@ -38,6 +38,7 @@ export interface Change {
   prepare(stage: Stage): Promise<Prepared>;
 }
 
+/** A change whose prerequisites exist. */
 export interface Prepared {
   /** `<pk>/<sk>` of an item in each of its transactions. */
   readonly item: string;

@@ -28,9 +28,9 @@ export function scripted(...replies: Reply[]) {
       if (replies.length === 0) throw new Error(`No reply is left for ${operation}`);
       const reply = replies.shift() as Reply;
       if (reply instanceof Error) throw reply;
-      if (!('error' in reply)) return answer(200, reply);
+      if (!('error' in reply)) return respond(200, reply);
       const { error, status = 400, more } = reply as { error: string; status?: number; more?: object };
-      return answer(status, { __type: error, message: error, ...more });
+      return respond(status, { __type: error, message: error, ...more });
     },
   };
   const settings = {
@@ -47,7 +47,7 @@ export function scripted(...replies: Reply[]) {
 const textOf = (body: string | Uint8Array = ''): string =>
   typeof body === 'string' ? body : new TextDecoder().decode(body);
 
-function answer(statusCode: number, body: object) {
+function respond(statusCode: number, body: object) {
   const text = JSON.stringify(body);
   const headers = { 'content-type': 'application/x-amz-json-1.0', 'content-length': String(text.length) };
   return { response: { statusCode, headers, body: Readable.from([Buffer.from(text)]) } };

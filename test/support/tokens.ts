@@ -43,10 +43,10 @@ export function tableOf(...keys: Key[]) {
   const table = {
     keys,
     reads: 0,
-    answers: true,
+    isAvailable: true,
     async query() {
       table.reads++;
-      if (!table.answers) throw new Error('The table does not answer');
+      if (!table.isAvailable) throw new Error('The table does not answer');
       return table.keys.map(({ jwk }) => ({ pk: 'JWKS', sk: jwk.kid, jwk }));
     },
   };
