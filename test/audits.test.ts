@@ -58,7 +58,7 @@ describe('the audit trail', () => {
 
     const target = `user/${id}`;
     expect(created.entries).toEqual(oneEntry('admin', 1, 'user.created', target, 'traced'));
-    const fields = ['login', 'email', 'firstName', 'authorities'];
+    const fields = ['login', 'firstName', 'email', 'authorities'];
     expect(updated.entries).toEqual(oneEntry('admin', 1, 'user.updated', target, 'traced', fields));
     expect(deleted.entries).toEqual(oneEntry('admin', 1, 'user.deleted', target, 'renamed'));
   });

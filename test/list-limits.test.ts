@@ -14,7 +14,7 @@ const gatehouse = useGatehouse({
     if (/^AUDIT#\d/.test(pk)) return { status: 200, body: { Items: entries(pk, Number(input.Limit)) } };
     const response = await make();
     const body = response.body as Record<string, unknown>;
-    if (!by?.startsWith('GET')) return response;
+    if (!functionName?.startsWith('GET')) return response;
     if (operation === 'GetItem' && (input.Key as Attributes).pk?.S === 'TOTAL') {
       return { ...response, body: { ...body, Item: { ...(body.Item as object), n: { N: '50000' } } } };
     }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { requireArgon2 } from '../lib/passwords/passwords.ts';
 
-const MESSAGE = 'Passwords need crypto.argon2, which Node has since version 24.7 and only with OpenSSL 3.2 or newer';
+const MESSAGE = 'Passwords require crypto.argon2: Node.js 24.7 or newer, built with OpenSSL 3.2 or newer';
 
 describe('the self-test of argon2', () => {
   it('accepts the argon2 of this Node', () => {

@@ -312,7 +312,7 @@ describe('a policy that the local cloud does not support', () => {
       { Condition: { 'ForAllValues:StringEquals': { [key]: 'a' } } },
     ]),
   ])('is rejected with an error that names %s', (name, element) => {
-    expect(() => policy({ ...GET, ...element })).toThrow(`The local cloud does not know`);
+    expect(() => policy({ ...GET, ...element })).toThrow(`The local cloud does not support`);
     expect(() => policy({ ...GET, ...element })).toThrow(name);
   });
 
@@ -337,13 +337,13 @@ describe('a context key of the local cloud', () => {
 });
 
 it('reports the first of several matching statements as the right that was used', () => {
-  const { allows, rights } = policy({ ...GET, Action: 'a:B' }, { ...GET, Action: 'dynamodb:*' }, GET);
+  const { allows, grants } = policy({ ...GET, Action: 'a:B' }, { ...GET, Action: 'dynamodb:*' }, GET);
 
-  expect(allows(requestWith())).toEqual([rights[1]]);
+  expect(allows(requestWith())).toEqual([grants[1]]);
   expect(allows(requestWith({ action: 'a:C' }))).toBeUndefined();
 });
 
-it('reports only the rights of a statement that cover the action, the resource and a partition key', () => {
+it('reports only the grants of a statement that cover the action, the resource and a partition key', () => {
   const Condition = {
     'ForAllValues:StringEquals': { 'dynamodb:leadingkeys': ['USER', 'TOTAL'] },
     Null: { [KEYS]: 'false' },
@@ -355,7 +355,7 @@ it('reports only the rights of a statement that cover the action, the resource a
     Condition,
   });
 
-  expect(rights).toHaveLength(8);
+  expect(grants).toHaveLength(8);
   expect(allows(requestWith({ context: { [KEYS]: ['USER', 'TOTAL'] } }))).toEqual([
     expect.objectContaining({ action: 'dynamodb:GetItem', resource: TABLE, leadingKey: 'USER' }),
     expect.objectContaining({ action: 'dynamodb:GetItem', resource: TABLE, leadingKey: 'TOTAL' }),
@@ -366,13 +366,13 @@ it('reports only the rights of a statement that cover the action, the resource a
 });
 
 it('a right without a condition on partition keys covers all of them', () => {
-  const { rights } = policy({ ...GET, Condition: { Null: { [KEYS]: 'false' } } });
+  const { grants } = policy({ ...GET, Condition: { Null: { [KEYS]: 'false' } } });
 
   expect(grants.map(({ leadingKey }) => leadingKey)).toEqual([undefined]);
 });
 
 it('a deny statement is not counted as a right', () => {
-  expect(policy({ ...GET, Effect: 'Deny' }, GET).rights).toHaveLength(1);
+  expect(policy({ ...GET, Effect: 'Deny' }, GET).grants).toHaveLength(1);
 });
 
 it('rejects a policy without a version', () => {
@@ -391,5 +391,5 @@ it('a right is one action on one resource for one partition key, and the one tha
     'dynamodb:Query USER',
     'dynamodb:Query LOGIN#*',
   ]);
-  expect(allows(requestWith({ context: { [KEYS]: ['LOGIN#bob'] } }))).toEqual([rights[1]]);
+  expect(allows(requestWith({ context: { [KEYS]: ['LOGIN#bob'] } }))).toEqual([grants[1]]);
 });

@@ -78,7 +78,7 @@ describe('a caller who repeats an expensive list', () => {
       meterCapacity: LONG,
       async intercept({ functionName, operation }, make) {
         const response = await make();
-        if (by?.startsWith('GET ') && operation === 'Query') {
+        if (functionName?.startsWith('GET ') && operation === 'Query') {
           units += Number(JSON.parse(String(response.body)).ConsumedCapacity?.CapacityUnits ?? 0);
         }
         if (operation === 'Decrypt') decryptions++;

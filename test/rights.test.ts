@@ -78,8 +78,8 @@ describe('a function that lacks a right', () => {
       { name: 'Gate logs', shortName: 'gate', integrationType: 'API' },
       'is not authorized to perform dynamodb:ConditionCheckItem on Table for USER',
     ],
-    ['GET', '/.well-known/jwks.json', undefined, 'may not kms:Decrypt on TableKey'],
-    ['GET', '/api/users/authorities', undefined, 'may not dynamodb:Query on Table for JWKS'],
+    ['GET', '/.well-known/jwks.json', undefined, 'is not authorized to perform kms:Decrypt on TableKey'],
+    ['GET', '/api/users/authorities', undefined, 'is not authorized to perform dynamodb:Query on Table for JWKS'],
   ])('responds to %s %s with 500 and logs the denial once', async (method, path, body, message) => {
     const before = gatehouse.lines.length;
 

@@ -345,7 +345,7 @@ describe('the configuration set for mail', () => {
   });
 
   it.each(['', 'with space', 'all/*', 'x'.repeat(65)])('cannot be named %j', (name) => {
-    expect(() => mailWith(name)).toThrow(/settings of prod in cdk.json are wrong.*mail.configurationSet/s);
+    expect(() => mailWith(name)).toThrow(/settings of prod in cdk.json are invalid.*mail.configurationSet/s);
   });
 });
 

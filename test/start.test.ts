@@ -128,12 +128,12 @@ describe('npm start', { timeout: 60_000 }, () => {
   it('injects the faults of the file in its state folder until that is removed', async () => {
     const file = join(folder, 'faults.json');
     writeFileSync(file, '[{"function": "GET /api/health", "fault": "error-before"}]');
-    await service.line('Faults are at work');
+    await service.line('Injecting the faults of');
     const faulted = await get('/api/health');
     writeFileSync(file, '[{"fault": "fire"}]');
-    const rejection = await service.line('Faults stay as they were');
+    const rejection = await service.line('The faults are unchanged');
     rmSync(file);
-    await service.line('No faults any more');
+    await service.line('Injecting no more faults');
     const healthy = await get('/api/health');
 
     expect([faulted.status, healthy.status]).toEqual([503, 200]);
