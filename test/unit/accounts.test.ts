@@ -26,7 +26,7 @@ import { aWhile } from '../support/a-while.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { cancelledBy, type RecordedTable, recordedTable } from '../support/recorded-table.ts';
 
-/* What logins, password changes and resets do, in which order, and what they leave alone. */
+/* The side effects of logins, password changes and resets, and their order. */
 
 const NOW = Date.UTC(2030, 0, 1) + 700;
 const SECONDS = Math.floor(NOW / 1000);
@@ -44,7 +44,7 @@ afterEach(() => {
   setDeadline(Number.POSITIVE_INFINITY);
 });
 
-/** What happened around the table, in the order in which it was over. */
+/** Calls of the test doubles, in order of completion. */
 let events: string[] = [];
 let outdated = false;
 const passwords: Passwords = {
@@ -61,11 +61,11 @@ const passwords: Passwords = {
 };
 const throttle: LoginThrottle = {
   async recordAttempt(login, source) {
-    events.push(`reserve ${login} ${source.address} ${source.arrivedAt}`);
+    events.push(`attempt ${login} ${source.address} ${source.arrivedAt}`);
     return {
       async clearFailures() {
         await aWhile();
-        events.push('forgive');
+        events.push('clear failures');
       },
     };
   },
@@ -88,7 +88,7 @@ const mailer: Mailer = {
     events.push(`notify ${occasion} ${email}`);
   },
 };
-const refused = () => Promise.reject(new Failure('too-many-attempts', { retryAfter: 7 }));
+const throttled = () => Promise.reject(new Failure('too-many-attempts', { retryAfter: 7 }));
 
 const ada: User = {
   id: 7,
@@ -109,77 +109,77 @@ const ada: User = {
   passwordChanges: 3,
   tokenExcepted: 'a token',
 };
-/** A table with this user, and the guards of its login and address. */
+/** A table with the user and the uniqueness guards of its login and email address. */
 const tableOf = (user: User): RecordedTable =>
   recordedTable(
     { ...entityKey('USER', user.id), ...user },
     { ...loginGuardKey(user.login), id: user.id },
     { ...emailGuardKey(user.email), id: user.id },
   );
-const reserved = 'reserve ada 203.0.113.7 1893456000700';
+const attempted = 'attempt ada 203.0.113.7 1893456000700';
 const counted = 'count 203.0.113.7 1893456000700';
 
-describe('a login', () => {
+describe('logIn', () => {
   const services = (table: RecordedTable) => ({ table, passwords, throttle });
 
-  it('is counted, compared, and forgiven, in this order, and changes nothing', async () => {
+  it('records the attempt, compares the password and clears the failures, in this order, and writes nothing', async () => {
     const table = tableOf(ada);
 
     const user = await logIn(services(table), SOURCE, 'ada', 'old');
 
     expect(user).toEqual(ada);
-    expect(events).toEqual([reserved, 'match hash of old', 'forgive']);
+    expect(events).toEqual([attempted, 'match hash of old', 'clear failures']);
     expect(table.transacted).toEqual([]);
   });
 
   it.each([
     ['a wrong password', ada, 'ada', 'wrong', 'match hash of old'],
     ['a deactivated account', { ...ada, activated: false }, 'ada', 'old', 'match hash of old'],
-    ['no password', { ...ada, passwordHash: undefined }, 'ada', 'undefined', 'match undefined'],
+    ['an account without a password', { ...ada, passwordHash: undefined }, 'ada', 'undefined', 'match undefined'],
     ['an unknown login', ada, 'eve', 'old', 'match undefined'],
-    ['a login that nobody can have', ada, 'a b', 'old', 'match undefined'],
-  ])('of %s fails after the same work, and is not forgiven', async (_, user, login, password, matched) => {
+    ['a malformed login', ada, 'a b', 'old', 'match undefined'],
+  ])('rejects %s after the same amount of work and keeps the failure', async (_, user, login, password, matched) => {
     const table = tableOf(user);
 
-    const answer = logIn(services(table), SOURCE, login, password);
+    const result = logIn(services(table), SOURCE, login, password);
 
-    await expect(answer).rejects.toMatchObject({ code: 'bad-credentials' });
-    expect(events).toEqual([`reserve ${login} 203.0.113.7 ${NOW}`, matched]);
+    await expect(result).rejects.toMatchObject({ code: 'bad-credentials' });
+    expect(events).toEqual([`attempt ${login} 203.0.113.7 ${NOW}`, matched]);
     expect(table.reads).toEqual([
       [loginGuardKey(login === 'a b' ? '.' : login)],
       [entityKey('USER', login === 'ada' ? 7 : 0)],
     ]);
   });
 
-  it('of a guard that leads to another account is of nobody', async () => {
+  it('rejects a login whose uniqueness guard points to an account with another login', async () => {
     const table = tableOf({ ...ada, login: 'grace' });
     table.items.push({ ...loginGuardKey('ada'), id: 7 });
 
     await expect(logIn(services(table), SOURCE, 'ada', 'old')).rejects.toMatchObject({ code: 'bad-credentials' });
-    expect(events).toEqual([reserved, 'match undefined']);
+    expect(events).toEqual([attempted, 'match undefined']);
   });
 
-  it('that must wait does no work', async () => {
+  it('reads and compares nothing while the login is throttled', async () => {
     const table = tableOf(ada);
 
-    const answer = logIn(
-      { ...services(table), throttle: { ...throttle, recordAttempt: refused } },
+    const login = logIn(
+      { ...services(table), throttle: { ...throttle, recordAttempt: throttled } },
       SOURCE,
       'ada',
       'old',
     );
 
-    await expect(answer).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
+    await expect(login).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
     expect([events, table.reads]).toEqual([[], []]);
   });
 
-  it('renews an outdated hash, and leaves tokens and reset keys as good as they were', async () => {
+  it('replaces an outdated hash without invalidating tokens or reset keys', async () => {
     const table = tableOf(ada);
     outdated = true;
 
     await logIn(services(table), SOURCE, 'ada', 'old');
 
-    expect(events.slice(2)).toEqual(['forgive', 'hash old']);
+    expect(events.slice(2)).toEqual(['clear failures', 'hash old']);
     expect(table.transacted).toEqual([
       [
         {
@@ -196,9 +196,9 @@ describe('a login', () => {
   });
 
   it.each([
-    ['the password changes meanwhile', [cancelledBy('ConditionalCheckFailed')]],
-    ['the table is out of reach', Array(2).fill(Object.assign(new Error(), { name: 'TimeoutError' }))],
-  ])('goes on with the hash that it has when %s', async (_, refusals) => {
+    ['the password changes concurrently', [cancelledBy('ConditionalCheckFailed')]],
+    ['the table is unavailable', Array(2).fill(Object.assign(new Error(), { name: 'TimeoutError' }))],
+  ])('succeeds and keeps the outdated hash when %s', async (_, refusals) => {
     const table = tableOf(ada);
     table.refusals.push(...refusals);
     outdated = true;
@@ -208,50 +208,57 @@ describe('a login', () => {
   });
 });
 
-describe('a request for a reset key', () => {
+describe('requestReset', () => {
   const services = (table: RecordedTable) => ({ table, mailer, throttle });
-  /** How long it takes, milliseconds, once all is done that it does. */
-  async function timed(asking: Promise<void>): Promise<number> {
-    const over = asking.then(() => Date.now() - NOW);
+  /** Milliseconds of fake time until the request completes. */
+  async function timed(request: Promise<void>): Promise<number> {
+    const elapsed = request.then(() => Date.now() - NOW);
     await vi.runAllTimersAsync();
-    return over;
+    return elapsed;
   }
   const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
 
-  it.each(['ada@example.com', 'ADA@EXAMPLE.COM'])('is counted, stored as a hash and mailed: %s', async (address) => {
-    const table = tableOf(ada);
+  it.each(['ada@example.com', 'ADA@EXAMPLE.COM'])(
+    'counts the request, stores a hash and mails the key: %s',
+    async (address) => {
+      const table = tableOf(ada);
 
-    expect(await timed(requestReset(services(table), SOURCE, address))).toBe(2000);
+      expect(await timed(requestReset(services(table), SOURCE, address))).toBe(2000);
 
-    const [, mailed = ''] = events;
-    const key = /^mail reset ada@example\.com ([\w-]{43})$/.exec(mailed)?.[1] ?? '';
-    expect(events).toEqual([counted, mailed]);
-    expect(table.transacted).toEqual([
-      [
-        {
-          act: 'Put',
-          key: resetKey(hashOf(key)),
-          attributes: { userId: 7, resetStamp: 'reset', expires: SECONDS + 86_400 },
-          condition: 'attribute_not_exists(pk)',
-          onConditionFailed: 'retry',
-        },
-        expect.objectContaining({ key: mailCountKey(7, 'reset'), attributes: expect.objectContaining({ n: 1 }) }),
-      ],
-    ]);
-    expect(lines).toEqual([]);
-  });
+      const [, mailed = ''] = events;
+      const key = /^mail reset ada@example\.com ([\w-]{43})$/.exec(mailed)?.[1] ?? '';
+      expect(events).toEqual([counted, mailed]);
+      expect(table.transacted).toEqual([
+        [
+          {
+            act: 'Put',
+            key: resetKey(hashOf(key)),
+            attributes: { userId: 7, resetStamp: 'reset', expires: SECONDS + 86_400 },
+            condition: 'attribute_not_exists(pk)',
+            onConditionFailed: 'retry',
+          },
+          expect.objectContaining({ key: mailCountKey(7, 'reset'), attributes: expect.objectContaining({ n: 1 }) }),
+        ],
+      ]);
+      expect(lines).toEqual([]);
+    },
+  );
 
-  it('gets another key each time', () => {
+  it('creates a different key for each request', () => {
     const [one, other] = [newResetKey(ada), newResetKey(ada)];
 
     expect(one.key).not.toBe(other.key);
   });
 
   it.each([
-    ['is of nobody', ada, 'eve@example.com'],
-    ['is of a deactivated account', { ...ada, activated: false }, 'ada@example.com'],
-    ['has moved to another account', { ...ada, email: 'other@example.com' }, 'ada@example.com'],
-  ])('takes as long and does nothing where the address %s', async (_, user, address) => {
+    ['belongs to no account', ada, 'eve@example.com'],
+    ['belongs to a deactivated account', { ...ada, activated: false }, 'ada@example.com'],
+    [
+      'is no longer used by the account that its guard points to',
+      { ...ada, email: 'other@example.com' },
+      'ada@example.com',
+    ],
+  ])('takes equally long and does nothing when the address %s', async (_, user, address) => {
     const table = tableOf(user);
     if (user.email !== 'ada@example.com') table.items.push({ ...emailGuardKey('ada@example.com'), id: 7 });
 
@@ -259,7 +266,7 @@ describe('a request for a reset key', () => {
     expect([events, table.transacted, lines]).toEqual([[counted], [], []]);
   });
 
-  it('finds an account whose address was claimed by the former rule, and by no other', async () => {
+  it('matches an address claimed under the former normalization rule by that rule only', async () => {
     const early = { ...ada, emailKeyRule: undefined, email: 'ada@xn--bcher-kva.example' };
     const table = tableOf(early);
 
@@ -269,7 +276,7 @@ describe('a request for a reset key', () => {
     expect(events.filter((event) => event.startsWith('mail'))).toHaveLength(1);
   });
 
-  it('sends no mail beyond the share of the account, and stores no key', async () => {
+  it('sends no mail and stores no key once the account has used up its mail quota', async () => {
     const table = tableOf(ada);
     table.items.push({ ...mailCountKey(7, 'reset'), n: 5, since: NOW });
 
@@ -277,7 +284,7 @@ describe('a request for a reset key', () => {
     expect([events, table.transacted]).toEqual([[counted], []]);
   });
 
-  it('takes as long when the mail or the table fails, which is logged and not told', async () => {
+  it('takes equally long and succeeds when the mail or the table fails, and logs the error', async () => {
     const broken = {
       ...mailer,
       sendLink: () => Promise.reject(Object.assign(new Error(), { name: 'MessageRejected' })),
@@ -291,7 +298,7 @@ describe('a request for a reset key', () => {
     expect(lines[1]).toMatchObject({ resetNotSent: 'TimeoutError' });
   });
 
-  it('leaves 200 ms of its two seconds to calls that are given up', async () => {
+  it('keeps 200 ms of its two seconds in reserve for aborted calls', async () => {
     const table = tableOf(ada);
     const left: number[] = [];
     const { get } = table;
@@ -302,21 +309,25 @@ describe('a request for a reset key', () => {
 
     await timed(requestReset(services(table), SOURCE, ada.email));
 
-    // Calls to AWS end 500 ms before this.
+    // Calls to AWS are aborted 500 ms before the deadline.
     expect(left[0]).toBe(2300);
   });
 
-  it('of a source that asks too often fails at once, without a look at the address', async () => {
+  it('rejects a throttled source at once, without looking up the address', async () => {
     const table = tableOf(ada);
 
-    const asking = requestReset({ ...services(table), throttle: { ...throttle, countRequest: refused } }, SOURCE, 'x');
+    const request = requestReset(
+      { ...services(table), throttle: { ...throttle, countRequest: throttled } },
+      SOURCE,
+      'x',
+    );
 
-    await expect(asking).rejects.toMatchObject({ code: 'too-many-attempts' });
+    await expect(request).rejects.toMatchObject({ code: 'too-many-attempts' });
     expect([Date.now() - NOW, table.reads, events]).toEqual([0, [], []]);
   });
 });
 
-describe('a password that is set by a mailed key', () => {
+describe('finishReset', () => {
   const services = (table: RecordedTable) => ({ table, passwords, throttle, mailer });
   const KEY = 'k3y';
   const at = resetKey(createHash('sha256').update(KEY).digest('hex'));
@@ -327,7 +338,7 @@ describe('a password that is set by a mailed key', () => {
     return table;
   };
 
-  it('replaces the hash, ends tokens and keys of before, removes the key and is told by mail', async () => {
+  it('replaces the hash, invalidates earlier tokens and keys, deletes the key and notifies the user', async () => {
     const table = tableWithKey();
 
     await finishReset(services(table), SOURCE, KEY, 'new');
@@ -365,10 +376,10 @@ describe('a password that is set by a mailed key', () => {
   });
 
   it.each<[string, object, Partial<User>]>([
-    ['in its last second', { expires: SECONDS + 1 }, {}],
-    ['of an account that has had no stamp', { resetStamp: undefined }, { resetStamp: undefined }],
-    ['of an account that has had no password', {}, { passwordHash: undefined }],
-  ])('can be set by a key %s', async (_, reset, user) => {
+    ['in its last second of validity', { expires: SECONDS + 1 }, {}],
+    ['without a stamp for an account without one', { resetStamp: undefined }, { resetStamp: undefined }],
+    ['for an account without a password', {}, { passwordHash: undefined }],
+  ])('accepts a key %s', async (_, reset, user) => {
     const table = tableWithKey(reset, { ...ada, ...user });
 
     await finishReset(services(table), SOURCE, KEY, 'new');
@@ -378,19 +389,19 @@ describe('a password that is set by a mailed key', () => {
 
   it.each<[string, object, Partial<User>]>([
     ['that has expired', { expires: SECONDS }, {}],
-    ['of another password or address', { resetStamp: 'another' }, {}],
-    ['from before stamps, when there is one by now', { resetStamp: undefined }, {}],
+    ['issued before the password or address changed', { resetStamp: 'another' }, {}],
+    ['without a stamp for an account that has one', { resetStamp: undefined }, {}],
     ['of a deactivated account', {}, { activated: false }],
-    ['of an account that is gone', { userId: 8 }, {}],
-    ['that was never given', { pk: 'RESET#x' }, {}],
-  ])('cannot be set by a key %s, for which no hash is computed', async (_, reset, user) => {
+    ['of a deleted account', { userId: 8 }, {}],
+    ['that was never issued', { pk: 'RESET#x' }, {}],
+  ])('rejects a key %s without computing a hash', async (_, reset, user) => {
     const table = tableWithKey(reset, { ...ada, ...user });
 
     await expect(finishReset(services(table), SOURCE, KEY, 'new')).rejects.toMatchObject({ code: 'unknown-key' });
     expect([events, table.transacted]).toEqual([[counted], []]);
   });
 
-  it('is hashed once however often the change is tried', async () => {
+  it('hashes the password once, even when the transaction is retried', async () => {
     const table = tableWithKey();
     table.refusals.push(cancelledBy('ConditionalCheckFailed'), cancelledBy('ConditionalCheckFailed'));
 
@@ -402,7 +413,7 @@ describe('a password that is set by a mailed key', () => {
     expect(events.filter((event) => event.startsWith('hash'))).toHaveLength(1);
   });
 
-  it('is set without a mail when the account has had its share', async () => {
+  it('sends no mail once the account has used up its mail quota', async () => {
     const table = tableWithKey();
     table.items.push({ ...mailCountKey(7, 'passwordChanged'), n: 20, since: NOW });
 
@@ -412,11 +423,11 @@ describe('a password that is set by a mailed key', () => {
     expect(events).not.toContain('notify passwordChanged ada@example.com');
   });
 
-  it('is not looked at for a source that asks too often', async () => {
+  it('rejects a throttled source without reading the table', async () => {
     const table = tableWithKey();
 
     const finished = finishReset(
-      { ...services(table), throttle: { ...throttle, countRequest: refused } },
+      { ...services(table), throttle: { ...throttle, countRequest: throttled } },
       SOURCE,
       KEY,
       'new',
@@ -427,20 +438,20 @@ describe('a password that is set by a mailed key', () => {
   });
 });
 
-describe('a change of the own password', () => {
+describe('changePassword', () => {
   const services = (table: RecordedTable) => ({ table, passwords, throttle, mailer });
   const caller: Caller = { id: 7, roles: [], accountStamp: 'account', jti: 'this token', passwordChanges: 3 };
-  const change = (table: RecordedTable, current = 'old', by = caller) =>
-    changePassword(services(table), authorize(table, by, ChangePassword.access), SOURCE, current, 'new');
+  const change = (table: RecordedTable, current = 'old', from = caller) =>
+    changePassword(services(table), authorize(table, from, ChangePassword.access), SOURCE, current, 'new');
 
-  it('is counted as a guess, compared, made under the token that asked, forgiven and told by mail', async () => {
+  it('records an attempt, compares the password, keeps the current token valid, clears failures and notifies the user', async () => {
     const table = tableOf(ada);
 
     await change(table);
 
-    expect(events.slice(0, 3)).toEqual([reserved, 'match hash of old', 'hash new']);
-    // Side by side.
-    expect(events.slice(3).sort()).toEqual(['forgive', 'notify passwordChanged ada@example.com']);
+    expect(events.slice(0, 3)).toEqual([attempted, 'match hash of old', 'hash new']);
+    // These two run concurrently.
+    expect(events.slice(3).sort()).toEqual(['clear failures', 'notify passwordChanged ada@example.com']);
     const [[set, mail, audit, ...others] = []] = table.transacted;
     expect(set).toMatchObject({
       key: entityKey('USER', 7),
@@ -457,65 +468,51 @@ describe('a change of the own password', () => {
     expect(others).toEqual([]);
   });
 
-  it('fails for a wrong password, which stays counted', async () => {
+  it('rejects a wrong password and keeps the failure', async () => {
     const table = tableOf(ada);
 
     await expect(change(table, 'wrong')).rejects.toMatchObject({ code: 'wrong-password' });
-    expect([events, table.transacted]).toEqual([[reserved, 'match hash of old'], []]);
+    expect([events, table.transacted]).toEqual([[attempted, 'match hash of old'], []]);
   });
 
   it.each<[string, Partial<User>, Partial<Caller>, string]>([
-    ['is gone', { id: 8 }, {}, 'unauthorized'],
-    ['is another account', {}, { accountStamp: 'former' }, 'unauthorized'],
+    ['has been deleted', { id: 8 }, {}, 'unauthorized'],
+    ['has a token of a former account with the same id', {}, { accountStamp: 'former' }, 'unauthorized'],
     ['is deactivated', { activated: false }, {}, 'forbidden'],
-    ['has a token from before another password', {}, { passwordChanges: 2 }, 'forbidden'],
-  ])('fails for a caller who %s, and counts no guess', async (_, user, by, code) => {
+    ['has a token issued before a password change', {}, { passwordChanges: 2 }, 'forbidden'],
+  ])('rejects a caller who %s without recording an attempt', async (_, user, claims, code) => {
     const table = tableOf({ ...ada, ...user });
 
-    await expect(change(table, 'old', { ...caller, ...by })).rejects.toMatchObject({ code });
+    await expect(change(table, 'old', { ...caller, ...claims })).rejects.toMatchObject({ code });
     expect([events, table.transacted]).toEqual([[], []]);
   });
 
-  it('is one guess however often it is tried', async () => {
+  it('records one attempt, even when the transaction is retried', async () => {
     const table = tableOf(ada);
     table.refusals.push(cancelledBy('ConditionalCheckFailed', 'None', 'None'));
 
     await change(table);
 
     expect(table.transacted).toHaveLength(2);
-    expect(events.filter((event) => event.startsWith('reserve'))).toHaveLength(1);
-    expect(events.filter((event) => event === 'forgive')).toHaveLength(1);
+    expect(events.filter((event) => event.startsWith('attempt'))).toHaveLength(1);
+    expect(events.filter((event) => event === 'clear failures')).toHaveLength(1);
   });
 
-  it('fails when the same token has changed the password since it was verified', async () => {
-    const table = tableOf(ada);
-    const [item] = table.items;
-    const { transact } = table;
-    table.transact = async () => {
-      table.transact = transact;
-      const changed = { passwordHash: 'hash of another', passwordChanges: 4, tokenExcepted: 'this token' };
-      table.items.splice(0, 1, { ...(item as (typeof table.items)[number]), ...changed });
-      throw cancelledBy('ConditionalCheckFailed', 'None', 'None');
-    };
-
-    await expect(change(table)).rejects.toMatchObject({ code: 'wrong-password' });
-  });
-
-  it('is made without a mail when the account has had its share', async () => {
+  it('sends no notice once the account has used up its mail quota', async () => {
     const table = tableOf(ada);
     table.items.push({ ...mailCountKey(7, 'passwordChanged'), n: 20, since: NOW });
 
     await change(table);
 
     expect(table.transacted[0]).toHaveLength(2);
-    expect(events.at(-1)).toBe('forgive');
+    expect(events.at(-1)).toBe('clear failures');
   });
 
-  it('waits as a login does, before anything is compared', async () => {
+  it('is throttled like a login, before the password is compared', async () => {
     const table = tableOf(ada);
 
     const changing = changePassword(
-      { ...services(table), throttle: { ...throttle, recordAttempt: refused } },
+      { ...services(table), throttle: { ...throttle, recordAttempt: throttled } },
       authorize(table, caller, ChangePassword.access),
       SOURCE,
       'old',
@@ -526,7 +523,7 @@ describe('a change of the own password', () => {
     expect(events).toEqual([]);
   });
 
-  it('lets a change of an administrator go first', async () => {
+  it('yields to a pending change by an administrator', async () => {
     const table = tableOf(ada);
     table.items.push({ ...precedenceKey(7), until: NOW + 400 });
 
@@ -536,6 +533,6 @@ describe('a change of the own password', () => {
     await vi.runAllTimersAsync();
 
     expect([before, await changing]).toEqual([0, 400]);
-    expect(events.filter((event) => event.startsWith('reserve'))).toHaveLength(1);
+    expect(events.filter((event) => event.startsWith('attempt'))).toHaveLength(1);
   });
 });

@@ -9,7 +9,7 @@ import {
 } from '../../lib/accounts/login-throttle-rules.ts';
 import { machineOf, networkOf } from '../../lib/contract/source.ts';
 
-/** Not a whole second. */
+/** Deliberately not a whole second. */
 const NOW = Date.UTC(2030, 0, 1) + 700;
 const SECOND = Math.floor(NOW / 1000);
 const DAY = 86_400;
@@ -20,7 +20,7 @@ const keys = {
 };
 const LIMITS = { failuresPerSource: 70, requestsPerSource: 700 };
 
-const reserve = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW } = {}) =>
+const attempt = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW } = {}) =>
   recordAttempt(
     keys,
     { network: undefined, elsewhere: undefined, source: undefined, ...counts },
@@ -28,7 +28,7 @@ const reserve = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW } = {})
   );
 const count = (source: SourceFailures | undefined, failures: 0 | 1 = 1, { arrivedAt = NOW, now = NOW } = {}) =>
   recordRequest(keys.source, source, failures, { now, arrivedAt, ...LIMITS });
-const refused = (retryAfter: number) => expect.objectContaining({ code: 'too-many-attempts', retryAfter });
+const tooManyAttempts = (retryAfter: number) => expect.objectContaining({ code: 'too-many-attempts', retryAfter });
 const asRead = ({ n, last }: { n: number; last: number }) => ({
   condition: '#n = :n AND #last = :last',
   names: { '#n': 'n', '#last': 'last' },
@@ -36,9 +36,9 @@ const asRead = ({ n, last }: { n: number; last: number }) => ({
   onConditionFailed: 'retry',
 });
 
-describe('a guess', () => {
-  it('is counted elsewhere where nothing is known, for a day', () => {
-    expect(reserve({})).toEqual({
+describe('recordAttempt', () => {
+  it('counts an attempt from an unknown network under the shared counter, for a day', () => {
+    expect(attempt({})).toEqual({
       writes: [
         {
           act: 'Put',
@@ -54,10 +54,10 @@ describe('a guess', () => {
     });
   });
 
-  it('is counted elsewhere as long as nobody else was counted there meanwhile', () => {
+  it('increments the shared counter on condition that it has not changed since it was read', () => {
     const elsewhere = { n: 3, last: NOW - 5000, expires: SECOND + 10 };
 
-    expect(reserve({ elsewhere }).writes).toEqual([
+    expect(attempt({ elsewhere }).writes).toEqual([
       {
         act: 'Put',
         key: keys.elsewhere,
@@ -67,10 +67,10 @@ describe('a guess', () => {
     ]);
   });
 
-  it('is counted in a known network, which stays known for as long as it was', () => {
+  it('counts an attempt from a known network there, without extending its expiry', () => {
     const network = { n: 3, last: NOW - 5000, expires: SECOND + 10 };
 
-    expect(reserve({ network, elsewhere: { n: 500, last: NOW, expires: SECOND + DAY } })).toEqual({
+    expect(attempt({ network, elsewhere: { n: 500, last: NOW, expires: SECOND + DAY } })).toEqual({
       writes: [
         {
           act: 'Put',
@@ -84,21 +84,21 @@ describe('a guess', () => {
   });
 
   it.each([
-    ['to the end of its last second', 0, NOW - 1, true],
-    ['no longer from then on', 0, NOW, false],
-  ])('counts in a network that is known %s', (_, __, now, known) => {
+    ['one millisecond before', 0, NOW - 1, true],
+    ['at its expiry', 0, NOW, false],
+  ])('knows a network until it expires: %s', (_, __, now, known) => {
     const network = { n: 0, last: NOW - 5000, expires: NOW / 1000 };
 
-    expect(reserve({ network }, { now }).result).toBe(known);
+    expect(attempt({ network }, { now }).result).toBe(known);
   });
 
   it.each([
-    ['a millisecond before a day is over', DAY * 1000 - 1, 6],
-    ['after a day', DAY * 1000, 1],
-  ])('is counted on what was before, %s', (_, ago, n) => {
+    ['one millisecond less', DAY * 1000 - 1, 6],
+    ['exactly a day', DAY * 1000, 1],
+  ])('forgets earlier failures after a day: %s', (_, ago, n) => {
     const elsewhere = { n: 5, last: NOW - ago, expires: SECOND + 10 };
 
-    expect(reserve({ elsewhere }).writes[0]?.attributes).toMatchObject({ n });
+    expect(attempt({ elsewhere }).writes[0]?.attributes).toMatchObject({ n });
   });
 
   it.each([
@@ -107,29 +107,29 @@ describe('a guess', () => {
     [19, 512],
     [20, 900],
     [30, 900],
-  ])('after %i failures waits for %i seconds, by the time when it came', (n, seconds) => {
+  ])('rejects an attempt after %i failures for %i seconds, by its time of arrival', (n, seconds) => {
     const elsewhere = { n, last: NOW, expires: SECOND + DAY };
     const end = NOW + seconds * 1000;
 
-    expect(() => reserve({ elsewhere }, { arrivedAt: end - 1, now: end - 1 })).toThrow(refused(1));
-    expect(() => reserve({ elsewhere }, { arrivedAt: end - 1, now: end + 5000 })).toThrow(refused(1));
-    expect(() => reserve({ elsewhere })).toThrow(refused(seconds));
-    // The rest of a second counts as one.
-    expect(() => reserve({ elsewhere }, { now: NOW + 1 })).toThrow(refused(seconds));
-    expect(reserve({ elsewhere }, { arrivedAt: end, now: end }).writes).toHaveLength(1);
+    expect(() => attempt({ elsewhere }, { arrivedAt: end - 1, now: end - 1 })).toThrow(tooManyAttempts(1));
+    expect(() => attempt({ elsewhere }, { arrivedAt: end - 1, now: end + 5000 })).toThrow(tooManyAttempts(1));
+    expect(() => attempt({ elsewhere })).toThrow(tooManyAttempts(seconds));
+    // Retry-After is rounded up to a whole second.
+    expect(() => attempt({ elsewhere }, { now: NOW + 1 })).toThrow(tooManyAttempts(seconds));
+    expect(attempt({ elsewhere }, { arrivedAt: end, now: end }).writes).toHaveLength(1);
   });
 
-  it('waits for the later of the ends: of its login and of its source', () => {
+  it('waits for the later of the two limits, of the login and of the source', () => {
     const elsewhere = { n: 19, last: NOW, expires: SECOND + DAY };
     const source = (since: number) => ({ n: 70, requests: 70, since });
 
-    expect(() => reserve({ elsewhere, source: source(NOW - 600_000) })).toThrow(refused(512));
-    expect(() => reserve({ elsewhere, source: source(NOW - 100_000) })).toThrow(refused(800));
+    expect(() => attempt({ elsewhere, source: source(NOW - 600_000) })).toThrow(tooManyAttempts(512));
+    expect(() => attempt({ elsewhere, source: source(NOW - 100_000) })).toThrow(tooManyAttempts(800));
   });
 });
 
-describe('a right guess', () => {
-  it('is forgiven with the exact counts that it began', () => {
+describe('a successful login', () => {
+  it('resets the counters that its attempt may have incremented', () => {
     const known = [{ act: 'Put', key: keys.network, attributes: { n: 0, last: NOW, expires: SECOND + 30 * DAY } }];
     const elsewhere = { act: 'Put', key: keys.elsewhere, attributes: { n: 0, last: NOW, expires: SECOND + DAY } };
 
@@ -137,7 +137,7 @@ describe('a right guess', () => {
     expect(clearFailures(keys, false, NOW)).toEqual([...known, elsewhere]);
   });
 
-  it('gets its failure back, also where the count has been removed', () => {
+  it('takes back its failure, even when the counter has been deleted', () => {
     expect(takeBackFailure(keys.source, NOW)).toEqual({
       act: 'Update',
       key: keys.source,
@@ -157,7 +157,7 @@ describe('a source', () => {
     names: { '#n': 'n', '#requests': 'requests', '#since': 'since', '#expires': 'expires' },
   };
 
-  it('begins a window with its first request', () => {
+  it('starts a window with its first request', () => {
     expect(count(undefined, 0)).toEqual({
       ...begun,
       condition: 'attribute_not_exists(#since)',
@@ -165,7 +165,7 @@ describe('a source', () => {
     });
   });
 
-  it('begins another one a quarter of an hour later, unless somebody else did', () => {
+  it('starts another window after 15 minutes, unless a concurrent request already has', () => {
     const since = NOW - 900_000;
 
     expect(count({ n: 70, requests: 700, since })).toEqual({
@@ -175,7 +175,7 @@ describe('a source', () => {
     });
   });
 
-  it.each([undefined, 3])('goes on in its window while it has not had its share: %j requests', (requests) => {
+  it.each([undefined, 3])('is counted in its window while below its limits: %j requests', (requests) => {
     const since = NOW - 899_999;
 
     expect(count({ n: 2, since, ...(requests && { requests }) })).toEqual({
@@ -192,27 +192,24 @@ describe('a source', () => {
   it.each([
     ['failures', { n: 70, requests: 70 }, { n: 69, requests: 69 }],
     ['requests', { n: 0, requests: 700 }, { n: 0, requests: 699 }],
-  ])(
-    'that has had its share of %s waits for the end of its window, by the time when the request came',
-    (_, full, free) => {
-      const since = NOW - 1000;
-      const end = since + 900_000;
-      const acts = [
-        (source: SourceFailures, times?: object) => count(source, 0, times),
-        (source: SourceFailures, times?: object) => reserve({ source }, times).writes[0],
-      ];
+  ])('is rejected at its limit of %s until its window ends, by the time of arrival', (_, full, free) => {
+    const since = NOW - 1000;
+    const end = since + 900_000;
+    const operations = [
+      (source: SourceFailures, times?: object) => count(source, 0, times),
+      (source: SourceFailures, times?: object) => attempt({ source }, times).writes[0],
+    ];
 
-      for (const act of acts) {
-        expect(() => act({ ...full, since })).toThrow(refused(899));
-        expect(() => act({ ...full, since }, { arrivedAt: end - 1, now: end + 100 })).toThrow(refused(1));
-        expect(act({ ...full, since }, { arrivedAt: end, now: end })).toBeDefined();
-        expect(act({ ...free, since })).toBeDefined();
-      }
-    },
-  );
+    for (const operation of operations) {
+      expect(() => operation({ ...full, since })).toThrow(tooManyAttempts(899));
+      expect(() => operation({ ...full, since }, { arrivedAt: end - 1, now: end + 100 })).toThrow(tooManyAttempts(1));
+      expect(operation({ ...full, since }, { arrivedAt: end, now: end })).toBeDefined();
+      expect(operation({ ...free, since })).toBeDefined();
+    }
+  });
 });
 
-describe('an address', () => {
+describe('an IP address', () => {
   // biome-ignore format: a table is read by its columns
   it.each([
     ['203.0.113.7', '203.0.113', '203.0.113.7'],
@@ -228,7 +225,7 @@ describe('an address', () => {
     ['::', '0:0:0:0', '0:0:0:0'],
     ['fe80::1', 'fe80:0:0:0', 'fe80:0:0:0'],
     ['1::2:3:4:5:6:7', '1:0:2:3', '1:0:2:3'],
-  ])('%s lies in the network %s and is the machine %s', (address, network, machine) => {
+  ])('%s belongs to network %s and identifies machine %s', (address, network, machine) => {
     expect([networkOf(address), machineOf(address)]).toEqual([network, machine]);
   });
 });

@@ -22,11 +22,11 @@ afterEach(() => {
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-describe('an entry of the audit trail', () => {
+describe('an audit entry', () => {
   const actor = { id: 7, login: 'ada' };
   const event = { action: 'user.updated', target: 'user/8', targetName: 'bob', fields: ['email'] } as const;
 
-  it('says who did what to which entity when, and expires after the days that the stack says', () => {
+  it('records actor, action, target, fields and time, and expires after AUDIT_DAYS', () => {
     const { act, key, attributes, condition, onConditionFailed } = auditEntry(actor, event);
 
     expect(attributes).toEqual({
@@ -49,7 +49,7 @@ describe('an entry of the audit trail', () => {
     expect(attributes?.expires).toBe(Math.floor(NOW / 1000) + Number(days) * 86_400);
   });
 
-  it.each([undefined, ''])('never expires where the days are %j, and lies apart', (days) => {
+  it.each([undefined, ''])('never expires and is stored in the permanent partition when AUDIT_DAYS is %j', (days) => {
     vi.stubEnv('AUDIT_DAYS', days);
 
     const { key, attributes } = auditEntry(OPERATOR, event);
@@ -59,23 +59,23 @@ describe('an entry of the audit trail', () => {
     expect(key).toEqual({ pk: 'AUDIT#PERMANENT', sk: `2026-03-10T12:00:00.750Z#${attributes?.id}` });
   });
 
-  it('has an id of its own', () => {
+  it('has a unique id', () => {
     const [one, other] = [auditEntry(actor, event), auditEntry(actor, event)];
 
     expect(one.attributes?.id).not.toBe(other.attributes?.id);
   });
 
-  it('is left by these actions', () => {
+  it('is written for exactly these actions', () => {
     const events = ['created', 'updated', 'deleted'];
     expect(AUDITED_ACTIONS.toSorted()).toEqual(
       [
-        ...['user', 'integration', 'parameter'].flatMap((what) => events.map((event) => `${what}.${event}`)),
+        ...['user', 'integration', 'parameter'].flatMap((entity) => events.map((event) => `${entity}.${event}`)),
         ...['account.updated', 'password.changed', 'password.reset', 'integration.restarted'],
       ].toSorted(),
     );
   });
 
-  it('names the fields that differ, of those that are compared, in their order', () => {
+  it('lists the compared fields that differ, in the order of comparison', () => {
     const before = { a: 1, b: [1, 2], c: 'x', d: undefined as string | undefined, e: true, f: 1 };
     const after = { a: 1, b: [1, 3], c: 'x', d: 'y', e: false, f: 2 };
 
@@ -85,7 +85,7 @@ describe('an entry of the audit trail', () => {
   });
 });
 
-describe('reading the audit trail', () => {
+describe('readAudits', () => {
   const caller: Caller = { id: 1, roles: [], accountStamp: undefined, jti: 'j', passwordChanges: 0 };
   const admin: Item = {
     ...entityKey('USER', 1),
@@ -119,7 +119,7 @@ describe('reading the audit trail', () => {
     return { table, page, times: entities.map(({ time }) => time), entities };
   }
   const ASCENDING = [{ field: 'time', descending: false }];
-  /** The partitions that were read, in order. */
+  /** The partitions read, in order. */
   const partitions = ({ table }: Awaited<ReturnType<typeof read>>) =>
     table.queries.map(({ pk }) => pk.replace('AUDIT#', ''));
 
@@ -128,7 +128,7 @@ describe('reading the audit trail', () => {
     ...['2025-07', '2025-06', '2025-05', '2025-04', '2025-03', '2025-02'],
   ];
 
-  it('goes back over the year as many days as entries are kept, month by month, and no further', async () => {
+  it('reads back month by month, across the year, to the end of the retention period', async () => {
     const kept = entryAt('2025-02-03T12:00:00.750Z');
     const older = entryAt('2025-02-03T12:00:00.749Z');
 
@@ -139,7 +139,7 @@ describe('reading the audit trail', () => {
     expect(found.page).toEqual({ total: undefined, more: false, cursor: undefined });
   });
 
-  it('goes the other way round when asked', async () => {
+  it('reads the oldest month first in ascending order', async () => {
     const items = [entryAt('2025-06-30T00:00:00.000Z'), entryAt('2026-02-01T00:00:00.000Z')];
 
     const found = await read(items, { sort: ASCENDING });
@@ -150,7 +150,7 @@ describe('reading the audit trail', () => {
     expect(backwards.times).toEqual(found.times.toReversed());
   });
 
-  it('reads the months of the requested time alone', async () => {
+  it('reads only the months within the time filters', async () => {
     const items = ['2025-10-31', '2025-11-01', '2025-11-15', '2025-12-24', '2025-12-31', '2026-01-01'].map((day) =>
       entryAt(`${day}T00:00:00.000Z`),
     );
@@ -182,7 +182,7 @@ describe('reading the audit trail', () => {
     expect(partitions(none)).toEqual([]);
   });
 
-  it('leaves out what has expired, to the second', async () => {
+  it('omits expired entries, to the second', async () => {
     const time = '2026-03-01T00:00:00.000Z';
     const [past, now, later] = [-1, 0, 1].map((seconds) =>
       entryAt(time, { expires: Math.floor(NOW / 1000) + seconds }),
@@ -193,7 +193,7 @@ describe('reading the audit trail', () => {
     expect(found.entities.map(({ id }) => id)).toEqual([later?.id]);
   });
 
-  it('leaves out what expires this very second', async () => {
+  it('omits an entry in the second of its expiry', async () => {
     vi.setSystemTime(Math.floor(NOW / 1000) * 1000);
 
     const found = await read([entryAt('2026-03-01T00:00:00.000Z', { expires: Math.floor(NOW / 1000) })]);
@@ -211,12 +211,12 @@ describe('reading the audit trail', () => {
     entryAt('2025-03-01T00:00:00.000Z'),
   ];
   it.each([
-    ['the oldest of all among them', MIXED],
-    ['none older than the others', MIXED.filter(({ sk }) => sk > '2025-03')],
-    ['the newest of all not among them', MIXED.filter(({ sk }) => sk < '2026-03')],
-    ['none', MIXED.filter(({ pk }) => pk !== 'AUDIT#PERMANENT')],
-    ['no others', MIXED.filter(({ pk }) => pk === 'AUDIT#PERMANENT')],
-  ])('has permanent entries among the others, however old, each once: %s', async (_, items) => {
+    ['the oldest of all is permanent', MIXED],
+    ['the oldest of all expires', MIXED.filter(({ sk }) => sk > '2025-03')],
+    ['the newest of all expires', MIXED.filter(({ sk }) => sk < '2026-03')],
+    ['none is permanent', MIXED.filter(({ pk }) => pk !== 'AUDIT#PERMANENT')],
+    ['all are permanent', MIXED.filter(({ pk }) => pk === 'AUDIT#PERMANENT')],
+  ])('merges permanent entries with expiring ones, each exactly once: %s', async (_, items) => {
     const sorted = items.map(({ time }) => time as string).toSorted();
 
     for (const size of [1, 2, 3, 4, 6, 7, 8]) {
@@ -234,7 +234,7 @@ describe('reading the audit trail', () => {
     }
   });
 
-  it('reads permanent entries of the requested time alone, the first year included', async () => {
+  it('reads permanent entries of the requested time only, without a lower limit of its own', async () => {
     const { table } = await read([]);
     const { queries } = (await read([], { sort: ASCENDING, filters: [filter('lessThan', '2020-01-01T00:00:00.000Z')] }))
       .table;
@@ -251,7 +251,7 @@ describe('reading the audit trail', () => {
     ]);
   });
 
-  it('reads in chunks of one more than the page ends at, each entry once', async () => {
+  it('sizes its chunks by the end of the page, up to 1,001 entries, and reads each entry once', async () => {
     const items = Array.from({ length: 8 }, (_, n) => entryAt(`2026-03-0${n + 1}T00:00:00.000Z`));
     const newest = items.map(({ time }) => time).toReversed();
 
@@ -272,7 +272,7 @@ describe('reading the audit trail', () => {
     expect((await read([], { size: 2000 })).table.queries[1]?.range.limit).toBe(1001);
   });
 
-  it('goes on behind the last entry of a chunk, in either direction, where filters decide which are wanted', async () => {
+  it('continues after the last entry of a chunk, in either direction, when a filter matches few entries', async () => {
     const items = Array.from({ length: 2003 }, (_, n) =>
       entryAt(`2026-03-0${1 + Math.floor(n / 1000)}T00:00:00.000Z`, { actor: n % 1000 === 500 ? 'eve' : 'ada' }),
     );
@@ -298,7 +298,7 @@ describe('reading the audit trail', () => {
     ]);
   });
 
-  it('stops when the page is full and it is known that more follow', async () => {
+  it('stops once the page is full and another entry is known to follow', async () => {
     const items = Array.from({ length: 3 }, (_, n) => entryAt(`2026-0${3 - n}-01T00:00:00.000Z`));
 
     const full = await read(items, { size: 1 });
@@ -311,7 +311,7 @@ describe('reading the audit trail', () => {
   const many = (count: number) => Array.from({ length: count }, () => entryAt('2026-03-01T00:00:00.000Z'));
   const nobody = [{ field: 'actor', operator: 'equals', operands: ['nobody'] } as const];
 
-  it('is refused beyond 10,000 entries that lie before the end of the page', async () => {
+  it('rejects a list that must read more than 10,000 entries', async () => {
     const items = many(10_001);
 
     const found = await read(items.slice(1), { filters: nobody });
@@ -324,20 +324,20 @@ describe('reading the audit trail', () => {
     [999, 1],
     [1000, 1],
     [1001, 2],
-  ])('of a month with %i entries takes %i queries', async (count, queries) => {
+  ])('reads a month of %i entries in %i queries', async (count, queries) => {
     const found = await read(many(count), { filters: nobody });
 
     expect(partitions(found).filter((month) => month === '2026-03')).toHaveLength(queries);
   });
 
-  it('costs 0.11 units for each entry, chunk by chunk, at 500 units a second', async () => {
+  it('charges 0.11 read units per entry for each chunk, at 500 units per second', async () => {
     const { table } = await read(many(1500), { filters: nobody });
 
     const paid = table.updates.map(({ values }) => Number(values?.[':paidBackAt']) - NOW);
     expect(paid).toEqual([1001, 499].map((entries) => Math.ceil((entries * 0.11 * 1000) / 500)));
   });
 
-  it('is for administrators, as the table says now, who pay nothing when they are rejected', async () => {
+  it('rejects a caller whose stored user is not an administrator, without charging read units', async () => {
     const table = memoryTable([{ ...admin, authorities: ['ROLE_USER'] }, ...many(100)]);
     const query = { page: 0, size: 50, sort: [], filters: nobody, parameters: [], after: undefined };
 

@@ -5,7 +5,7 @@ import { openAuthorization, readPolicies } from '../../infra/local/iam/authoriza
 import { type AccessRequest, type Policy, readPolicy } from '../../infra/local/iam/policy.ts';
 import { ACCOUNT, type Template } from '../../infra/local/stack/template.ts';
 
-type Asked = Pick<AwsCall, 'service' | 'operation' | 'input'>;
+type Call = Pick<AwsCall, 'service' | 'operation' | 'input'>;
 
 const KEYS = 'dynamodb:LeadingKeys';
 const REGION = 'eu-north-1';
@@ -14,12 +14,12 @@ const TABLE = arn('dynamodb', 'table/Table');
 const TABLE_KEY = arn('kms', 'key/table');
 
 const dynamo = (operation: string, input: object) =>
-  ({ service: 'DynamoDB', operation, input }) as unknown as Asked & { service: 'DynamoDB' };
+  ({ service: 'DynamoDB', operation, input }) as unknown as Call & { service: 'DynamoDB' };
 const key = (pk: string, sk = '1') => ({ pk: { S: pk }, sk: { S: sk } });
-const on = (pk: string, sk = '1') => ({ TableName: 'Table', Key: key(pk, sk) });
+const keyed = (pk: string, sk = '1') => ({ TableName: 'Table', Key: key(pk, sk) });
 const item = (pk: string, sk = '1') => ({ TableName: 'Table', Item: { ...key(pk, sk), n: { N: '1' } } });
 
-describe('what a call does to items', () => {
+describe('a DynamoDB call', () => {
   const act = (action: string, pk: string, sk: string | undefined = '1', table = 'Table') => ({
     action: `dynamodb:${action}`,
     table,
@@ -34,11 +34,11 @@ describe('what a call does to items', () => {
       ...more,
     });
 
-  it.each<[Asked, object[]]>([
-    [dynamo('GetItem', on('A', '2')), [act('GetItem', 'A', '2')]],
+  it.each<[Call, object[]]>([
+    [dynamo('GetItem', keyed('A', '2')), [act('GetItem', 'A', '2')]],
     [dynamo('PutItem', item('A', '2')), [act('PutItem', 'A', '2')]],
-    [dynamo('UpdateItem', on('A')), [act('UpdateItem', 'A')]],
-    [dynamo('DeleteItem', on('A')), [act('DeleteItem', 'A')]],
+    [dynamo('UpdateItem', keyed('A')), [act('UpdateItem', 'A')]],
+    [dynamo('DeleteItem', keyed('A')), [act('DeleteItem', 'A')]],
     [
       dynamo('BatchGetItem', {
         RequestItems: { Table: { Keys: [key('A'), key('B', '2')] }, Other: { Keys: [key('C')] } },
@@ -49,10 +49,10 @@ describe('what a call does to items', () => {
       dynamo('TransactWriteItems', {
         TransactItems: [
           { Put: item('A') },
-          { Update: on('B') },
-          { Delete: on('C') },
-          { ConditionCheck: on('D') },
-          { Strange: on('E') },
+          { Update: keyed('B') },
+          { Delete: keyed('C') },
+          { ConditionCheck: keyed('D') },
+          { Strange: keyed('E') },
         ],
       }),
       [
@@ -64,7 +64,7 @@ describe('what a call does to items', () => {
       ],
     ],
     [
-      dynamo('TransactGetItems', { TransactItems: [{ Get: on('A') }, { Get: on('B', '2') }] }),
+      dynamo('TransactGetItems', { TransactItems: [{ Get: keyed('A') }, { Get: keyed('B', '2') }] }),
       [act('GetItem', 'A'), act('GetItem', 'B', '2')],
     ],
     [query('pk = :pk', { ':pk': { S: 'A' } }), [act('Query', 'A', '')]],
@@ -75,7 +75,7 @@ describe('what a call does to items', () => {
     [dynamo('GetItem', { TableName: 'Table', Key: { pk: { N: '1' } } }), [act('GetItem', '', '')]],
     [dynamo('Scan', { TableName: 'Table' }), []],
     [dynamo('DescribeTable', { TableName: 'Table' }), []],
-  ])('%j', (call, expected) => {
+  ])('performs the expected actions on its keys: %j', (call, expected) => {
     expect(actionsOf(call)).toEqual(expected);
   });
 
@@ -89,28 +89,28 @@ describe('what a call does to items', () => {
     ['TransactGetItems', false],
     ['Query', false],
     ['Scan', false],
-  ])('%s writes: %s', (operation, expected) => {
+  ])('is a write when its operation is one: %s, %s', (operation, expected) => {
     expect(isWrite(operation)).toBe(expected);
   });
 });
 
-/** All that AWS asks the policies before it makes a call, of a policy that allows everything or nothing. */
-function asksOf(call: Asked, tableKey: string | undefined = undefined, allowed = true): AccessRequest[] {
-  const asks: AccessRequest[] = [];
+/** The access requests that a call causes, evaluated by a policy that allows everything or nothing. */
+function requestsOf(call: Call, tableKey: string | undefined = undefined, allowed = true): AccessRequest[] {
+  const requests: AccessRequest[] = [];
   const policy: Policy = {
-    grants: [],
-    allows(ask) {
-      asks.push(ask);
+    rights: [],
+    allows(request) {
+      requests.push(request);
       return allowed ? [] : undefined;
     },
   };
   openAuthorization(new Map([['f', policy]]), { region: REGION, tableKey, nameOf: (of) => of }).denialReason('f', call);
-  return asks;
+  return requests;
 }
 
-describe('what AWS asks of policies before a call', () => {
-  it('is the action on the table for the partition key, and then the key of the table through the table', () => {
-    expect(asksOf(dynamo('GetItem', on('A')), TABLE_KEY)).toEqual([
+describe('the authorization of a call', () => {
+  it('checks the action on the table for the partition key, then the use of the table’s KMS key via DynamoDB', () => {
+    expect(requestsOf(dynamo('GetItem', keyed('A')), TABLE_KEY)).toEqual([
       { action: 'dynamodb:GetItem', resource: TABLE, context: { [KEYS]: ['A'] } },
       {
         action: 'kms:Decrypt',
@@ -120,33 +120,35 @@ describe('what AWS asks of policies before a call', () => {
     ]);
   });
 
-  it('is nothing about a key where the table has none', () => {
-    expect(asksOf(dynamo('GetItem', on('A')))).toHaveLength(1);
+  it('checks no KMS key when the table has none', () => {
+    expect(requestsOf(dynamo('GetItem', keyed('A')))).toHaveLength(1);
   });
 
   it.each(['TransactWriteItems', 'TransactGetItems'])(
-    'is each member of %s, with the transaction around it',
+    'checks each member of %s with its enclosing operation',
     (operation) => {
       const member = operation === 'TransactGetItems' ? 'Get' : 'Update';
-      const asks = asksOf(dynamo(operation, { TransactItems: [{ [member]: on('A') }, { [member]: on('B') }] }));
+      const requests = requestsOf(
+        dynamo(operation, { TransactItems: [{ [member]: keyed('A') }, { [member]: keyed('B') }] }),
+      );
 
-      expect(asks.map(({ context }) => context)).toEqual([
+      expect(requests.map(({ context }) => context)).toEqual([
         { [KEYS]: ['A'], 'dynamodb:EnclosingOperation': [operation] },
         { [KEYS]: ['B'], 'dynamodb:EnclosingOperation': [operation] },
       ]);
     },
   );
 
-  it('is each key of a batch, without a transaction', () => {
-    const asks = asksOf(dynamo('BatchGetItem', { RequestItems: { Table: { Keys: [key('A'), key('B')] } } }));
+  it('checks each key of a batch, without an enclosing operation', () => {
+    const requests = requestsOf(dynamo('BatchGetItem', { RequestItems: { Table: { Keys: [key('A'), key('B')] } } }));
 
-    expect(asks).toEqual(
+    expect(requests).toEqual(
       ['A', 'B'].map((pk) => ({ action: 'dynamodb:BatchGetItem', resource: TABLE, context: { [KEYS]: [pk] } })),
     );
   });
 
-  it('is a scan of the whole table, for no key', () => {
-    expect(asksOf(dynamo('Scan', { TableName: 'Table' }), TABLE_KEY)).toEqual([
+  it('checks a scan on the whole table, without leading keys', () => {
+    expect(requestsOf(dynamo('Scan', { TableName: 'Table' }), TABLE_KEY)).toEqual([
       { action: 'dynamodb:Scan', resource: TABLE, context: {} },
       { action: 'kms:Decrypt', resource: TABLE_KEY, context: expect.anything() },
     ]);
@@ -155,27 +157,27 @@ describe('what AWS asks of policies before a call', () => {
   it.each([
     ['1', arn('kms', 'key/1')],
     ['arn:aws:kms:elsewhere:1:key/2', 'arn:aws:kms:elsewhere:1:key/2'],
-  ])('is the operation of KMS on the key %s', (KeyId, resource) => {
-    const asked = asksOf({ service: 'KMS', operation: 'GenerateMac', input: { KeyId } } as Asked);
+  ])('checks a KMS operation on the key %s', (KeyId, resource) => {
+    const requests = requestsOf({ service: 'KMS', operation: 'GenerateMac', input: { KeyId } } as Call);
 
-    expect(asked).toEqual([{ action: 'kms:GenerateMac', resource, context: {} }]);
+    expect(requests).toEqual([{ action: 'kms:GenerateMac', resource, context: {} }]);
   });
 
-  it('is each part of an encryption context', () => {
+  it('passes each pair of the encryption context', () => {
     const EncryptionContext = { service: 'gatehouse', integration: '4' };
-    const call = { service: 'KMS', operation: 'Decrypt', input: { KeyId: '1', EncryptionContext } } as unknown as Asked;
+    const call = { service: 'KMS', operation: 'Decrypt', input: { KeyId: '1', EncryptionContext } } as unknown as Call;
 
-    expect(asksOf(call)[0]?.context).toEqual({
+    expect(requestsOf(call)[0]?.context).toEqual({
       'kms:EncryptionContext:service': ['gatehouse'],
       'kms:EncryptionContext:integration': ['4'],
     });
   });
 
-  it('is both identities of a sender, and the configuration set', () => {
+  it('checks both identities of a sender and the configuration set', () => {
     const send = (input: object) =>
-      asksOf({ service: 'SES', operation: 'SendEmail', input } as unknown as Asked).map(({ action, ...ask }) => {
+      requestsOf({ service: 'SES', operation: 'SendEmail', input } as unknown as Call).map(({ action, ...request }) => {
         expect(action).toBe('ses:SendEmail');
-        return ask;
+        return request;
       });
     const context = { 'ses:FromAddress': ['a@b@example.com'] };
 
@@ -190,12 +192,12 @@ describe('what AWS asks of policies before a call', () => {
     });
   });
 
-  it('ends at the first refusal', () => {
-    expect(asksOf(dynamo('GetItem', on('A')), TABLE_KEY, false)).toHaveLength(1);
+  it('ends at the first denial', () => {
+    expect(requestsOf(dynamo('GetItem', keyed('A')), TABLE_KEY, false)).toHaveLength(1);
   });
 });
 
-describe('a refusal', () => {
+describe('openAuthorization', () => {
   const ALL = { Effect: 'Allow', Action: ['dynamodb:GetItem', 'dynamodb:PutItem'], Resource: TABLE };
   const open = (...Statement: object[]) =>
     openAuthorization(new Map([['f', readPolicy([{ Version: '2012-10-17', Statement }])]]), {
@@ -206,62 +208,57 @@ describe('a refusal', () => {
   const forKeys = (...keys: string[]) => ({ ...ALL, Condition: { 'ForAllValues:StringLike': { [KEYS]: keys } } });
   const decrypt = { Effect: 'Allow', Action: 'kms:Decrypt', Resource: TABLE_KEY };
 
-  it.each<[string, object[], Asked, string | undefined]>([
+  it.each<[string, object[], Call, string | undefined]>([
     [
       'another action',
       [ALL, decrypt],
-      dynamo('DeleteItem', on('A')),
-      'f is not authorized to perform dynamodb:DeleteItem on Table for A',
+      dynamo('DeleteItem', keyed('A')),
+      'f may not dynamodb:DeleteItem on Table for A',
     ],
     [
       'another key',
       [forKeys('B'), decrypt],
-      dynamo('GetItem', on('A')),
-      'f is not authorized to perform dynamodb:GetItem on Table for A',
+      dynamo('GetItem', keyed('A')),
+      'f may not dynamodb:GetItem on Table for A',
     ],
+    ['the table’s KMS key', [ALL], dynamo('GetItem', keyed('A')), 'f may not kms:Decrypt on TableKey'],
+    ['none', [ALL, decrypt], dynamo('GetItem', keyed('A')), undefined],
     [
-      'the key of the table',
-      [ALL],
-      dynamo('GetItem', on('A')),
-      'f is not authorized to perform kms:Decrypt on TableKey',
-    ],
-    ['nothing', [ALL, decrypt], dynamo('GetItem', on('A')), undefined],
-    [
-      'the second of two',
+      'another action on the same key',
       [forKeys('A'), decrypt],
       dynamo('BatchGetItem', { RequestItems: { Table: { Keys: [key('A')] } } }),
       'f is not authorized to perform dynamodb:BatchGetItem on Table for A',
     ],
     [
-      'a key of a transaction',
+      'a key in a transaction',
       [forKeys('A'), decrypt],
       dynamo('TransactWriteItems', { TransactItems: [{ Put: item('A') }, { Put: item('B') }] }),
       'f is not authorized to perform dynamodb:PutItem on Table for B',
     ],
     [
-      'what is not known',
+      'an unknown operation',
       [{ Effect: 'Allow', Action: '*', Resource: '*' }],
       dynamo('ListTables', {}),
       'f is not authorized to call ListTables, which the local cloud does not support',
     ],
-  ])('names what is lacking: %s', (_, statements, call, sentence) => {
+  ])('names the missing right: %s', (_, statements, call, sentence) => {
     expect(open(...statements).denialReason('f', call)).toBe(sentence);
   });
 
-  it('is what a function without a policy gets', () => {
-    expect(open(ALL, decrypt).denialReason('g', dynamo('GetItem', on('A')))).toBe(
+  it('denies every call of a function without a policy', () => {
+    expect(open(ALL, decrypt).denialReason('g', dynamo('GetItem', keyed('A')))).toBe(
       'g is not authorized to perform dynamodb:GetItem on Table for A',
     );
   });
 
-  describe('and the rights that no call has needed', () => {
-    const unusedAfter = (statements: object[], ...calls: Asked[]) => {
+  describe('unused rights', () => {
+    const unusedAfter = (statements: object[], ...calls: Call[]) => {
       const authorization = open(...statements, { Effect: 'Allow', Action: 'logs:PutLogEvents', Resource: '*' });
       for (const call of calls) authorization.denialReason('f', call);
       return authorization.unused();
     };
 
-    it('are all of them at first, but for those to write logs', () => {
+    it('initially include every right except those to write logs', () => {
       expect(unusedAfter([forKeys('A', 'B#*'), decrypt])).toEqual([
         'f does not use dynamodb:GetItem on Table for A',
         'f does not use dynamodb:GetItem on Table for B#*',
@@ -271,49 +268,52 @@ describe('a refusal', () => {
       ]);
     });
 
-    it('lose those that a call needed, and no other', () => {
-      expect(unusedAfter([forKeys('A', 'B#*'), decrypt], dynamo('GetItem', on('B#1')))).toEqual([
-        'f does not use dynamodb:GetItem on Table for A',
-        'f does not use dynamodb:PutItem on Table for A',
-        'f does not use dynamodb:PutItem on Table for B#*',
+    it('exclude the rights that a call needed, and no others', () => {
+      expect(unusedAfter([forKeys('A', 'B#*'), decrypt], dynamo('GetItem', keyed('B#1')))).toEqual([
+        'f may dynamodb:GetItem on Table for A',
+        'f may dynamodb:PutItem on Table for A',
+        'f may dynamodb:PutItem on Table for B#*',
       ]);
     });
 
-    it('keep those up to a call that was refused', () => {
+    it('exclude the rights checked before a denial', () => {
       const partly = [forKeys('A'), { ...decrypt, Resource: arn('kms', 'key/other') }];
 
-      expect(unusedAfter(partly, dynamo('GetItem', on('A')))).toEqual([
-        'f does not use dynamodb:PutItem on Table for A',
-        `f does not use kms:Decrypt on ${arn('kms', 'key/other')}`,
+      expect(unusedAfter(partly, dynamo('GetItem', keyed('A')))).toEqual([
+        'f may dynamodb:PutItem on Table for A',
+        `f may kms:Decrypt on ${arn('kms', 'key/other')}`,
       ]);
     });
 
     it.each<[string, object, string?]>([
       ['any action', { ...forKeys('A'), Action: 'dynamodb:*' }],
-      ['some actions', { ...forKeys('A'), Action: 'dynamodb:GetIte?' }],
+      ['actions matching a pattern', { ...forKeys('A'), Action: 'dynamodb:GetIte?' }],
       ['any resource', { ...forKeys('A'), Action: 'dynamodb:GetItem', Resource: '*' }],
-      ['any table', { ...forKeys('A'), Action: 'dynamodb:GetItem', Resource: arn('dynamodb', 'table/Tabl?') }],
+      [
+        'tables matching a pattern',
+        { ...forKeys('A'), Action: 'dynamodb:GetItem', Resource: arn('dynamodb', 'table/Tabl?') },
+      ],
       ['any key', { ...forKeys('*'), Action: 'dynamodb:GetItem' }],
-      ['keys that begin so', { ...forKeys('A*'), Action: 'dynamodb:GetItem' }],
-      ['one key of many characters', { ...forKeys('?'), Action: 'dynamodb:GetItem' }],
+      ['keys with a prefix', { ...forKeys('A*'), Action: 'dynamodb:GetItem' }],
+      ['any key of one character', { ...forKeys('?'), Action: 'dynamodb:GetItem' }],
       ['more than one kind of item', { ...forKeys('*#*'), Action: 'dynamodb:GetItem' }, 'A#1'],
-      ['one kind of item, up to its last character', { ...forKeys('A#*?'), Action: 'dynamodb:GetItem' }, 'A#1'],
-      ['what is not written as a kind of item', { ...forKeys('a'), Action: 'dynamodb:GetItem' }, 'a'],
-      ['no matter which key', { ...ALL, Action: 'dynamodb:GetItem' }],
-    ])('keep a right to %s for ever: no call uses it up', (_, statement, key = 'A') => {
-      expect(open(statement, decrypt).denialReason('f', dynamo('GetItem', on(key)))).toBeUndefined();
-      expect(unusedAfter([statement, decrypt], dynamo('GetItem', on(key)))).toHaveLength(1);
+      ['one kind of item with a second wildcard', { ...forKeys('A#*?'), Action: 'dynamodb:GetItem' }, 'A#1'],
+      ['a key that is not spelled as a kind of item', { ...forKeys('a'), Action: 'dynamodb:GetItem' }, 'a'],
+      ['all keys, without a condition', { ...ALL, Action: 'dynamodb:GetItem' }],
+    ])('always include a right to %s, which is too broad to be used up', (_, statement, key = 'A') => {
+      expect(open(statement, decrypt).denialReason('f', dynamo('GetItem', keyed(key)))).toBeUndefined();
+      expect(unusedAfter([statement, decrypt], dynamo('GetItem', keyed(key)))).toHaveLength(1);
     });
 
-    it.each(['A', 'ABC', 'A#*'])('lose a right to the key %s', (leadingKey) => {
+    it.each(['A', 'ABC', 'A#*'])('exclude a used right to the key %s', (leadingKey) => {
       const statement = { ...forKeys(leadingKey), Action: 'dynamodb:GetItem' };
 
-      expect(unusedAfter([statement, decrypt], dynamo('GetItem', on(leadingKey.replace('*', '1'))))).toEqual([]);
+      expect(unusedAfter([statement, decrypt], dynamo('GetItem', keyed(leadingKey.replace('*', '1'))))).toEqual([]);
     });
   });
 });
 
-describe('the policies of a template', () => {
+describe('readPolicies', () => {
   type Resources = Record<string, Record<string, Record<string, unknown>>>;
   const read = (resources: Resources) =>
     readPolicies(
@@ -326,12 +326,12 @@ describe('the policies of a template', () => {
   });
   const actionsIn = (policy: Policy | undefined) => policy?.grants.map(({ action }) => action);
 
-  it('are those of the role of each function, whichever resource they stand in', () => {
+  it('combines the inline and the attached policies of each function’s role', () => {
     const policies = read({
       'AWS::IAM::Role': {
         RoleF: { Policies: [{ PolicyDocument: allow('a:One') }, { PolicyDocument: allow('a:Two') }] },
         RoleG: {},
-        RoleOfNobody: { Policies: [{ PolicyDocument: allow('a:Never') }] },
+        RoleUnused: { Policies: [{ PolicyDocument: allow('a:Never') }] },
       },
       'AWS::IAM::Policy': {
         P: { Roles: ['RoleF', 'RoleG'], PolicyDocument: allow('a:Three') },
@@ -368,7 +368,7 @@ describe('the policies of a template', () => {
       },
       'The function G has no role of its own',
     ],
-  ])('stop with what is wrong: %j', (resources, sentence) => {
+  ])('rejects unsupported resources with an explanation: %j', (resources, sentence) => {
     expect(() => read(resources)).toThrow(sentence);
   });
 });

@@ -27,43 +27,52 @@ const tableWith = (fields: Partial<typeof STORED> | undefined, more: Item[] = []
   memoryTable([...(fields ? [{ ...STORED, ...fields }] : []), ...more]);
 
 const OTHER: Write = { act: 'Put', key: { pk: 'A', sk: 'B' }, attributes: {} };
-const DEED = { action: 'integration.updated', target: 'integration/5', targetName: 'Gate', fields: ['name'] } as const;
+const EVENT = { action: 'integration.updated', target: 'integration/5', targetName: 'Gate', fields: ['name'] } as const;
 
-/** A change by the caller that makes these writes, about the account of another user if one is named. */
+/** A change by the caller that makes these writes, to the account of `target` if there is one. */
 function changeOf(table: Table, access: Access, writes: readonly Write[], target?: User, caller = CALLER) {
   const load = async (callerUser: Promise<User>) => (await callerUser).login;
   return authorize(table, caller, access).change(load, (loaded, callerUser) => ({
-    ...{ writes, result: `${loaded} ${callerUser.id}`, event: DEED },
+    ...{ writes, result: `${loaded} ${callerUser.id}`, event: EVENT },
     ...(target && { target }),
   }));
 }
 
 describe('a caller', () => {
   const accepted: [string, Partial<typeof STORED>, Access][] = [
-    ['who is signed in', { authorities: [] }, 'authenticated'],
-    ['who has the only role', { authorities: ['ROLE_ADMIN'] }, ADMINISTRATORS],
-    ['who has the first of two roles', { authorities: ['ROLE_ADMIN'] }, INTEGRATORS],
-    ['who has the second of two roles', { authorities: ['ROLE_ANALYST', 'ROLE_USER'] }, INTEGRATORS],
+    ['without a role, where authentication suffices,', { authorities: [] }, 'authenticated'],
+    ['with the only accepted role', { authorities: ['ROLE_ADMIN'] }, ADMINISTRATORS],
+    ['with the first of two accepted roles', { authorities: ['ROLE_ADMIN'] }, INTEGRATORS],
+    ['with the second of two accepted roles', { authorities: ['ROLE_ANALYST', 'ROLE_USER'] }, INTEGRATORS],
     [
-      'whose token is the one that a later change of the password excepted',
+      'whose token is excepted from a later password change',
       { passwordChanges: 3, tokenExcepted: 'token' },
       INTEGRATORS,
     ],
-    ['whose password has not changed since, whichever token was excepted', { tokenExcepted: 'other' }, INTEGRATORS],
+    [
+      'whose password has not changed since, even if another token is excepted,',
+      { tokenExcepted: 'other' },
+      INTEGRATORS,
+    ],
   ];
   const rejected: [string, Partial<typeof STORED> | undefined, Access, string][] = [
-    ['who is gone', undefined, INTEGRATORS, 'forbidden'],
-    ['who is gone, about the own account', undefined, 'authenticated', 'unauthorized'],
-    ['whose id is another account now', { accountStamp: 'other' }, INTEGRATORS, 'forbidden'],
-    ['whose id is another account now, about the own one', { accountStamp: 'other' }, 'authenticated', 'unauthorized'],
-    ['who is deactivated', { activated: false }, INTEGRATORS, 'forbidden'],
-    ['who is deactivated, about the own account', { activated: false }, 'authenticated', 'forbidden'],
-    ['who lacks the role', { authorities: ['ROLE_USER'] }, ADMINISTRATORS, 'forbidden'],
-    ['who has another role', { authorities: ['ROLE_ANALYST'] }, INTEGRATORS, 'forbidden'],
-    ['whose password has changed', { passwordChanges: 3 }, 'authenticated', 'forbidden'],
-    ['whose password changed back in a restored table', { passwordChanges: 1 }, 'authenticated', 'forbidden'],
+    ['whose user is deleted', undefined, INTEGRATORS, 'forbidden'],
+    ['whose user is deleted, for the own account,', undefined, 'authenticated', 'unauthorized'],
+    ['whose id belongs to another account', { accountStamp: 'other' }, INTEGRATORS, 'forbidden'],
     [
-      'whose password has changed with another token',
+      'whose id belongs to another account, for the own account,',
+      { accountStamp: 'other' },
+      'authenticated',
+      'unauthorized',
+    ],
+    ['who is deactivated', { activated: false }, INTEGRATORS, 'forbidden'],
+    ['who is deactivated, for the own account,', { activated: false }, 'authenticated', 'forbidden'],
+    ['who lacks the role', { authorities: ['ROLE_USER'] }, ADMINISTRATORS, 'forbidden'],
+    ['who has only another role', { authorities: ['ROLE_ANALYST'] }, INTEGRATORS, 'forbidden'],
+    ['whose password has changed', { passwordChanges: 3 }, 'authenticated', 'forbidden'],
+    ['whose password was changed before a restore', { passwordChanges: 1 }, 'authenticated', 'forbidden'],
+    [
+      'whose password was changed with another token',
       { passwordChanges: 3, tokenExcepted: 'other' },
       INTEGRATORS,
       'forbidden',
@@ -81,7 +90,7 @@ describe('a caller', () => {
   it.each(rejected)('%s may neither read nor change', async (_, fields, access, code) => {
     const table = tableWith(fields);
 
-    // For the own account the token decides who reads.
+    // The token alone authorizes reads of the own account.
     const read = authorize(table, CALLER, access).requireAuthorized();
     if (access === 'authenticated') await expect(read).resolves.toBeUndefined();
     else await expect(read).rejects.toMatchObject({ code });
@@ -89,7 +98,7 @@ describe('a caller', () => {
     expect(table.transactions).toEqual([]);
   });
 
-  it('without a stamp is the account without one', async () => {
+  it('without a stamp matches only an account without one', async () => {
     const { accountStamp: _none, ...early } = STORED;
     const caller = { ...CALLER, accountStamp: undefined };
 
@@ -102,7 +111,7 @@ describe('a caller', () => {
     });
   });
 
-  it('finds the own account while it is there, deactivated or not', async () => {
+  it('finds the own account while it exists, even when it is deactivated', async () => {
     expect(await findCallerUser(tableWith({ activated: false, passwordChanges: 9 }), CALLER)).toMatchObject({
       login: 'ada',
     });
@@ -154,7 +163,7 @@ describe('a change by a caller', () => {
   });
   const writesOf = ({ transactions }: MemoryTable) => transactions[0] ?? [];
 
-  it('checks first that the caller is still entitled, and leaves its entry last', async () => {
+  it('first checks that the caller is still authorized and writes the audit entry last', async () => {
     const table = tableWith({});
     const second: Write = { ...OTHER, key: { pk: 'C', sk: 'D' } };
 
@@ -168,10 +177,10 @@ describe('a change by a caller', () => {
     });
     expect(others.slice(0, 2)).toEqual([OTHER, second]);
     expect(others).toHaveLength(3);
-    expect(others[2]).toMatchObject({ act: 'Put', attributes: { ...DEED, actor: 'ada', actorId: 7 } });
+    expect(others[2]).toMatchObject({ act: 'Put', attributes: { ...EVENT, actor: 'ada', actorId: 7 } });
   });
 
-  it('of whoever is signed in asks for no role', async () => {
+  it('requires no role where authentication suffices', async () => {
     const table = tableWith({});
 
     await changeOf(table, 'authenticated', [OTHER]);
@@ -179,7 +188,7 @@ describe('a change by a caller', () => {
     expect(writesOf(table)[0]).toEqual({ act: 'ConditionCheck', key: entityKey('USER', 7), ...isAuthorized });
   });
 
-  it('of an account without a stamp asks that there is none', async () => {
+  it('requires that an account without a stamp still has none', async () => {
     const { accountStamp: _none, ...early } = STORED;
     const table = memoryTable([early]);
 
@@ -193,7 +202,7 @@ describe('a change by a caller', () => {
     expect(writesOf(table)[0]?.values).toEqual(values);
   });
 
-  it('of the own account has the condition on the write of that account, in its place', async () => {
+  it('adds the condition to the write of the own account instead of checking it separately', async () => {
     const table = tableWith({});
     const own = set(entityKey('USER', 7), { firstName: 'Ada' }, versionIs({ version: '1-a' }));
 
@@ -212,7 +221,7 @@ describe('a change by a caller', () => {
     expect(writes.map(({ act }) => act)).toEqual(['Put', 'Update', 'Put']);
   });
 
-  it('rejects at the second try a caller who was demoted after the first', async () => {
+  it('is rejected on retry when the caller has lost the role since the first attempt', async () => {
     const table = tableWith({ authorities: ['ROLE_ADMIN'] });
     const get = table.get;
     table.get = async (key) => {
@@ -230,27 +239,27 @@ describe('a change by a caller', () => {
     expect(table.transactions).toHaveLength(1);
   });
 
-  it('needs one read of the account for the endpoint and the change', async () => {
+  it('shares one read of the account with the endpoint', async () => {
     const table = tableWith({});
     const caller = authorize(table, CALLER, INTEGRATORS);
 
     await caller.requireAuthorized();
     await caller.change(
       async () => undefined,
-      () => ({ writes: [OTHER], result: undefined, event: DEED }),
+      () => ({ writes: [OTHER], result: undefined, event: EVENT }),
     );
 
     expect(table.calls.filter((call) => call === 'get USER')).toHaveLength(1);
   });
 
-  it('that writes nothing leaves no trace', async () => {
+  it('commits nothing, not even an audit entry, when it writes nothing', async () => {
     const table = tableWith({});
 
     expect(await changeOf(table, INTEGRATORS, [])).toBe('ada 7');
     expect(table.transactions).toEqual([]);
   });
 
-  it('fails as the account does before what the load says', async () => {
+  it('reports an unauthorized caller before a failure of the load', async () => {
     const load = () => Promise.reject(new Error('not found'));
     const change = authorize(tableWith(undefined), CALLER, INTEGRATORS).change(load, () => {
       throw new Error('never decided');
@@ -262,13 +271,13 @@ describe('a change by a caller', () => {
 
 describe('precedence', () => {
   const OTHER_USER = { id: 8 } as User;
-  /** A table whose first transaction meets a change that came between. */
+  /** A table whose first transaction fails because of a concurrent change. */
   function contended() {
     const table = tableWith({ authorities: ['ROLE_ADMIN'] });
     const { transact } = table;
     let tries = 0;
     table.transact = async (writes, token) => {
-      // What does not wait for it has made its change before.
+      // Long enough for a change that does not wait for precedence to commit first.
       if (writes[0]?.key.pk === precedenceKey(8).pk) await aWhile(200);
       if (++tries > 1) return transact(writes, token);
       throw Object.assign(new Error('cancelled'), {
@@ -280,7 +289,7 @@ describe('precedence', () => {
   }
   const written = ({ transactions }: MemoryTable) => transactions.map(([first]) => first?.key.pk);
 
-  it('is taken over another user’s account when a change came between', async () => {
+  it('is claimed on another user’s account after a conflict', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_500 });
     const table = contended();
 
@@ -298,7 +307,7 @@ describe('precedence', () => {
   it.each([
     ['the own account', { id: 7 } as User],
     ['no account', undefined],
-  ])('is not taken over %s', async (_, target) => {
+  ])('is not claimed on %s', async (_, target) => {
     const table = contended();
 
     await changeOf(table, ADMINISTRATORS, [OTHER], target);
@@ -306,7 +315,7 @@ describe('precedence', () => {
     expect(written(table)).toEqual(['USER']);
   });
 
-  it('that cannot be taken holds up nothing', async () => {
+  it('does not hold up a change when it cannot be claimed', async () => {
     const table = contended();
     const { transact } = table;
     table.transact = async (writes, token) => {
@@ -317,7 +326,7 @@ describe('precedence', () => {
     await expect(changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER)).resolves.toBe('ada 7');
   });
 
-  it.each([-60_000, -1, 0])('that is over is not waited for: %i ms', async (left) => {
+  it.each([-60_000, -1, 0])('is not awaited once it has expired: %i ms left', async (left) => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
     const table = tableWith({}, [{ ...precedenceKey(7), until: 1_000_000_000_000 + left }]);
     const { get } = table;
@@ -329,7 +338,7 @@ describe('precedence', () => {
     await expect(changeOf(table, INTEGRATORS, [OTHER])).resolves.toBe('ada 7');
   });
 
-  it('is waited for by the changes of that account, which are decided on what is there then', async () => {
+  it('delays changes by that account, which are then decided on fresh reads', async () => {
     vi.useFakeTimers({ now: 1_000_000_000_000 });
     const table = tableWith({}, [{ ...precedenceKey(7), until: 1_000_000_000_300 }]);
 
@@ -345,9 +354,9 @@ describe('precedence', () => {
 
   it.each([
     ['five seconds', Number.POSITIVE_INFINITY, 5000],
-    ['what is left of the request, but for half a second', 2500, 2000],
-    ['what is left of the request, where that is less than a turn', 1400, 0],
-  ])('is not waited for beyond %s', async (_, left, waited) => {
+    ['the time left of the request less half a second', 2500, 2000],
+    ['the time left of the request when it is too short for one wait', 1400, 0],
+  ])('is not awaited beyond %s', async (_, left, waited) => {
     vi.useFakeTimers({ now: 1_000_000_000_000 });
     const table = tableWith({}, [{ ...precedenceKey(7), until: 2_000_000_000_000 }]);
     const ended: [string, number][] = [];
