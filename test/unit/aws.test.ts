@@ -23,7 +23,7 @@ afterEach(() => {
 
 const error = (name: string, more: object = {}): Error => Object.assign(new Error(name), { name, ...more });
 
-describe('an outage', () => {
+describe('isOutage', () => {
   it.each([
     'TimeoutError',
     'AbortError',
@@ -37,40 +37,40 @@ describe('an outage', () => {
     'KMSInternalException',
     'KeyUnavailableException',
     'DependencyTimeoutException',
-  ])('is what AWS calls %s', (name) => {
+  ])('returns true for the AWS error %s', (name) => {
     expect(isOutage(error(name, { $metadata: { httpStatusCode: 400 } }))).toBe(true);
   });
 
   it.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'])(
-    'is a connection that fails with %s',
+    'returns true for the connection error %s',
     (code) => {
       expect(isOutage(error('Error', { code }))).toBe(true);
     },
   );
 
   it.each([
-    ['what the SDK would retry', { $retryable: {} }],
-    ['what the SDK would retry as throttled', { $retryable: { throttling: true } }],
-    ['an answer with 500', { $metadata: { httpStatusCode: 500 } }],
-    ['an answer with 503', { $metadata: { httpStatusCode: 503 } }],
-  ])('is %s', (_, more) => {
+    ['an error that the SDK would retry', { $retryable: {} }],
+    ['an error that the SDK would retry as throttled', { $retryable: { throttling: true } }],
+    ['a response with status 500', { $metadata: { httpStatusCode: 500 } }],
+    ['a response with status 503', { $metadata: { httpStatusCode: 503 } }],
+  ])('returns true for %s', (_, more) => {
     expect(isOutage(error('Unknown', more))).toBe(true);
   });
 
   it.each([
-    ['a broken condition', error('ConditionalCheckFailedException', { $metadata: { httpStatusCode: 400 } })],
+    ['a failed condition', error('ConditionalCheckFailedException', { $metadata: { httpStatusCode: 400 } })],
     ['a cancelled transaction', error('TransactionCanceledException', { $metadata: { httpStatusCode: 400 } })],
-    ['a wrong request', error('ValidationException', { $metadata: { httpStatusCode: 400 } })],
+    ['an invalid request', error('ValidationException', { $metadata: { httpStatusCode: 400 } })],
     ['a missing permission', error('AccessDeniedException', { $metadata: { httpStatusCode: 400 } })],
     ['a missing table', error('ResourceNotFoundException', { $metadata: { httpStatusCode: 400 } })],
     ['a disabled key', error('DisabledException', { $metadata: { httpStatusCode: 400 } })],
-    ['an answer with 499', error('Unknown', { $metadata: { httpStatusCode: 499 } })],
-    ['an answer without a status', error('Unknown', { $metadata: {} })],
-    ['a connection code of another kind', error('Error', { code: 'ENOENT' })],
-    ['a defect', new TypeError('x is undefined')],
-    ['what is no error', { name: 'TimeoutError', $retryable: {} }],
-    ['nothing', undefined],
-  ])('is not %s', (_, thrown) => {
+    ['a response with status 499', error('Unknown', { $metadata: { httpStatusCode: 499 } })],
+    ['a response without a status', error('Unknown', { $metadata: {} })],
+    ['a system error other than a connection error', error('Error', { code: 'ENOENT' })],
+    ['a programming error', new TypeError('x is undefined')],
+    ['an object that is not an Error', { name: 'TimeoutError', $retryable: {} }],
+    ['undefined', undefined],
+  ])('returns false for %s', (_, thrown) => {
     expect(isOutage(thrown)).toBe(false);
   });
 });
@@ -83,12 +83,12 @@ describe('a call to AWS', () => {
     return timeout;
   };
 
-  it('has no limit outside of a request', () => {
+  it('has no time limit outside a request', () => {
     expect(remainingMs()).toBe(Number.POSITIVE_INFINITY);
     expect(inTime()).toEqual({});
   });
 
-  it('ends half a second before the request must be answered', () => {
+  it('is aborted half a second before the deadline of the request', () => {
     const timeout = limits(8000);
 
     const { abortSignal } = inTime();
@@ -97,7 +97,7 @@ describe('a call to AWS', () => {
     expect(abortSignal?.aborted).toBe(false);
   });
 
-  it('counts the time that has passed since', () => {
+  it('deducts the time that has passed since the deadline was set', () => {
     const timeout = limits(8000);
     vi.setSystemTime(Date.now() + 3000);
 
@@ -107,7 +107,7 @@ describe('a call to AWS', () => {
     expect(timeout.mock.calls).toEqual([[4500]]);
   });
 
-  it('is limited by its own longest time where that is shorter, also outside of a request', () => {
+  it('is limited by its own maximum where that is shorter, even outside a request', () => {
     const timeout = limits(8000);
 
     inTime(2000);
@@ -122,17 +122,17 @@ describe('a call to AWS', () => {
     [501, false],
     [500, true],
     [100, true],
-  ])('of a request that has %i ms left is given up at once: %s', (left, aborted) => {
+  ])('is aborted at once with %i ms left of the request: %s', (left, aborted) => {
     limits(left);
 
     expect(inTime().abortSignal?.aborted).toBe(aborted);
   });
 });
 
-describe('the clients of a function', () => {
-  // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK do not show what a handler was told
-  const handled = async ({ requestHandler, maxAttempts }: any) => {
-    // The agent for http is only made for the first call.
+describe('SDK clients', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK hide the configuration of a request handler
+  const configOf = async ({ requestHandler, maxAttempts }: any) => {
+    // The SDK creates the HTTP agent on the first call.
     const { httpAgentProvider, ...settings } = await requestHandler.configProvider;
     return { ...settings, httpAgent: await httpAgentProvider(), maxAttempts: await maxAttempts() };
   };
@@ -146,13 +146,13 @@ describe('the clients of a function', () => {
     httpsAgent: clientSettings.requestHandler.httpsAgent,
   };
 
-  it('give up late answers with an error, repeat three times, and share their connections', async () => {
+  it('abort slow calls with an error, make three attempts and share connections', async () => {
     const from = vi.spyOn(DynamoDBDocumentClient, 'from');
     openTable('Gates');
     const [[tableClient] = []] = from.mock.calls;
 
-    expect(await handled(tableClient?.config)).toMatchObject(usual);
-    expect(await handled(sharedKms().config)).toMatchObject(usual);
+    expect(await configOf(tableClient?.config)).toMatchObject(usual);
+    expect(await configOf(sharedKms().config)).toMatchObject(usual);
     for (const agent of [usual.httpAgent, usual.httpsAgent]) {
       expect(agent).toMatchObject({ keepAlive: true, maxSockets: 50 });
     }
@@ -160,17 +160,17 @@ describe('the clients of a function', () => {
     expect(usual.httpsAgent).toBeInstanceOf(https.Agent);
   });
 
-  it('of KMS are one', () => {
+  it('share one client for KMS', () => {
     expect(sharedKms()).toBe(sharedKms());
   });
 
-  it('for whole tables wait for 20 seconds, and repeat six times', async () => {
+  it('wait 20 seconds and make six attempts when they scan whole tables', async () => {
     const client = patientClient({ region: 'eu-central-1', endpoint: 'http://127.0.0.1:1' });
 
     expect(client).toBeInstanceOf(DynamoDBClient);
     expect(await client.config.region()).toBe('eu-central-1');
     expect(await client.config.endpoint?.()).toMatchObject({ hostname: '127.0.0.1', port: 1 });
-    expect(await handled(client.config)).toMatchObject({
+    expect(await configOf(client.config)).toMatchObject({
       maxAttempts: 6,
       connectionTimeout: 3000,
       requestTimeout: 20_000,
@@ -179,15 +179,15 @@ describe('the clients of a function', () => {
   });
 });
 
-describe('a connection that is opened ahead', () => {
-  /** What stands in place of a request that would leave the machine. */
+describe('openConnection', () => {
+  /** Replaces requests, which would leave the machine. */
   function requestsOf(module: typeof http | typeof https) {
     const request = Object.assign(new EventEmitter(), { destroy: vi.fn(), end: vi.fn() });
     const spy = vi.spyOn(module, 'request').mockReturnValue(request as unknown as http.ClientRequest);
     return { request, spy };
   }
 
-  it.each(['dynamodb', 'email'] as const)('goes to %s in the region of the function', (service) => {
+  it.each(['dynamodb', 'email'] as const)('connects to %s in the region of the function', (service) => {
     vi.stubEnv('AWS_ENDPOINT_URL', undefined);
     vi.stubEnv('AWS_REGION', 'eu-south-2');
     const { request, spy } = requestsOf(https);
@@ -203,7 +203,7 @@ describe('a connection that is opened ahead', () => {
     expect(request.end).toHaveBeenCalledOnce();
   });
 
-  it('that takes too long or fails is given up in silence', () => {
+  it('silently abandons a connection that times out or fails', () => {
     vi.stubEnv('AWS_ENDPOINT_URL', 'https://127.0.0.1:1');
     const { request, spy } = requestsOf(https);
     openConnection('dynamodb');
@@ -216,13 +216,13 @@ describe('a connection that is opened ahead', () => {
     expect(request.destroy).toHaveBeenCalledOnce();
   });
 
-  it('stays open for the first call, also of the local cloud', async () => {
+  it('keeps the connection open for the first call, including to the local AWS endpoint', async () => {
     const sockets = new Set<unknown>();
-    const asked: (string | undefined)[] = [];
+    const methods: (string | undefined)[] = [];
     const server = http.createServer(({ method, socket }, response) => {
       sockets.add(socket);
-      asked.push(method);
-      // Without a length, Node does not know that the answer to HEAD is over, and closes the connection.
+      methods.push(method);
+      // Without Content-Length, Node cannot tell where the response to HEAD ends and closes the connection.
       response.setHeader('Content-Length', method === 'HEAD' ? 7 : 0).end();
     });
     server.listen(0, '127.0.0.1');
@@ -240,58 +240,58 @@ describe('a connection that is opened ahead', () => {
     await once(response, 'end');
     server.closeAllConnections();
 
-    expect(asked).toEqual(['HEAD', 'POST']);
+    expect(methods).toEqual(['HEAD', 'POST']);
     expect(sockets.size).toBe(1);
   });
 });
 
-describe('work of a cold start', () => {
-  it('is waited for by the first request, whether it fails or not, and has two seconds', async () => {
+describe('startInColdStart', () => {
+  it('makes the first request wait for the work, whether it fails or not, and limits it to two seconds', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
-    const over: string[] = [];
-    const later = (what: string, milliseconds: number) =>
-      new Promise<void>((resolve) => setTimeout(resolve, milliseconds)).then(() => void over.push(what));
+    const completed: string[] = [];
+    const later = (name: string, milliseconds: number) =>
+      new Promise<void>((resolve) => setTimeout(resolve, milliseconds)).then(() => void completed.push(name));
 
     startInColdStart(() => later('fails', 1).then(() => Promise.reject(new Error('lost'))));
     startInColdStart(() => later('works', 5));
     const limit = remainingMs();
     await coldStartEnded();
 
-    expect(over).toEqual(['fails', 'works']);
+    expect(completed).toEqual(['fails', 'works']);
     expect(limit).toBe(2500);
   });
 });
 
-describe('a setting', () => {
-  it('is read from the environment', () => {
+describe('requireEnv', () => {
+  it('returns the value of the variable', () => {
     vi.stubEnv('SOME_SETTING', 'value');
 
     expect(requireEnv('SOME_SETTING')).toBe('value');
   });
 
-  it.each([undefined, ''])('that is %j ends the start in one sentence', (value) => {
+  it.each([undefined, ''])('rejects the value %j with an error that names the variable', (value) => {
     vi.stubEnv('SOME_SETTING', value);
 
     expect(() => requireEnv('SOME_SETTING')).toThrow(new Error('The environment variable SOME_SETTING is not set'));
   });
 });
 
-describe('work side by side', () => {
-  it('is all over when it fails, and fails as the first in order', async () => {
-    const over: string[] = [];
+describe('settleAll', () => {
+  it('waits for every promise, then rejects with the first failure in order', async () => {
+    const completed: string[] = [];
     const fails = async (name: string, turns: number) => {
       for (let turn = 0; turn < turns; turn++) await undefined;
-      over.push(name);
+      completed.push(name);
       throw new Error(name);
     };
 
     const both = settleAll([fails('first', 20), fails('second', 1), fails('third', 30)]);
 
     await expect(both).rejects.toThrow('first');
-    expect(over).toEqual(['second', 'first', 'third']);
+    expect(completed).toEqual(['second', 'first', 'third']);
   });
 
-  it('returns what each part has returned, in order', async () => {
+  it('returns the results in order', async () => {
     const late = new Promise<string>((resolve) => setImmediate(() => resolve('late')));
 
     expect(await settleAll([late, Promise.resolve(7)])).toEqual(['late', 7]);

@@ -4,7 +4,7 @@ import { type Access, ROLES } from '../../lib/contract/contract.ts';
 import type { FailureCode } from '../../lib/contract/failure.ts';
 import { routes } from '../../routes.ts';
 
-/* Who may make each request, what it is about and what it can refuse: said a second time, so that no slip opens a row. */
+/* The access, entity and failures of each route, stated a second time so that no slip in routes.ts opens one. */
 
 const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' };
 const INTEGRATORS: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
@@ -58,25 +58,25 @@ const PARAMETERS: [string, Access, FailureCode[]][] = [
   ['DELETE /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found', 'version-changed']],
 ];
 const ROWS = [
-  ...USERS.map(([on, ...rest]) => [on, 'userManagement', ...rest] as const),
-  ...INTEGRATIONS.map(([on, ...rest]) => [on, 'utmIntegration', ...rest] as const),
-  ...PARAMETERS.map(([on, ...rest]) => [on, 'utmIntegrationConf', ...rest] as const),
+  ...USERS.map(([route, ...rest]) => [route, 'userManagement', ...rest] as const),
+  ...INTEGRATIONS.map(([route, ...rest]) => [route, 'utmIntegration', ...rest] as const),
+  ...PARAMETERS.map(([route, ...rest]) => [route, 'utmIntegrationConf', ...rest] as const),
 ];
 
-const contractOf = (on: string) => routes.find((route) => route.route === on)?.contract;
+const contractOf = (name: string) => routes.find(({ route }) => route === name)?.contract;
 
-it('there are these rows and no others', () => {
+it('routes.ts has exactly these routes', () => {
   expect(routes.map(({ route }) => route).toSorted()).toEqual(ROWS.map(([route]) => route).toSorted());
 });
 
-it.each(ROWS)('%s is about %s, for %j, and can refuse %j', (on, entityName, access, failures) => {
-  const contract = contractOf(on);
+it.each(ROWS)('%s is about %s, requires %j and can fail with %j', (route, entityName, access, failures) => {
+  const contract = contractOf(route);
 
   expect([contract?.entityName, contract?.access]).toEqual([entityName, access]);
   expect((contract?.failures ?? []).toSorted()).toEqual(failures.toSorted());
 });
 
-it('one row takes text for a body, the e-mail address', () => {
+it('only the reset request takes a text body, the email address', () => {
   const inText = routes.filter(({ contract }) => contract.textAs !== undefined);
 
   expect(inText.map(({ route, contract }) => [route, contract.textAs])).toEqual([
@@ -84,7 +84,7 @@ it('one row takes text for a body, the e-mail address', () => {
   ]);
 });
 
-it('there are three roles', () => {
+it('the roles are administrator, user and analyst', () => {
   expect(ROLES).toEqual(['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST']);
 });
 
@@ -102,7 +102,7 @@ describe('a list', () => {
     ...{ time: 'date', actor: 'text', actorId: 'number', target: 'text', targetName: 'text' },
     action: 'integration.restarted',
   };
-  /** A value that a field of a kind takes, which no other kind does; all others are the one value of a closed list. */
+  /** For each type of field a value that only this type accepts. Any other type is the one value of a closed list. */
   const VALUES: Record<string, string> = { number: '-7', boolean: 'true', date: '2026-01-31', text: 'a - b' };
 
   it.each([
@@ -112,8 +112,8 @@ describe('a list', () => {
     ['GET /api/utm-integration-confs', PARAMETER_FIELDS, Object.keys(PARAMETER_FIELDS), 100],
     ['GET /api/utm-integration-confs/count', PARAMETER_FIELDS, Object.keys(PARAMETER_FIELDS), 100],
     ['GET /api/audits', AUDIT_FIELDS, ['time'], 2000],
-  ])('%s is filtered by the fields %j, sorted by %j, with at most %i on a page', (on, fields, sortable, largest) => {
-    const query = contractOf(on)?.query as v.GenericSchema<unknown, { filters: unknown[]; size: number }>;
+  ])('%s filters by %j, sorts by %j and returns at most %i entries per page', (route, fields, sortable, largest) => {
+    const query = contractOf(route)?.query as v.GenericSchema<unknown, { filters: unknown[]; size: number }>;
     const read = (name: string, value: string) => v.safeParse(query, { [name]: [value] });
     const secrets = ['passwordHash', 'confValue', 'version', 'revision', 'resetStamp', 'accountStamp', 'module', 'pk'];
     const filterable = [...Object.keys(USER_FIELDS), ...Object.keys(INTEGRATION_FIELDS), ...secrets]

@@ -6,7 +6,7 @@ import { replyFrom, scriptedAws } from '../support/scripted-aws.ts';
 import { type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
 let table: WholeTableInMemory;
-/** What the total of users is at the next read, where it changes all the time. */
+/** When set, the total of users changes on every read; this numbers the changes. */
 let changes: number | undefined;
 
 let stop: () => void;
@@ -30,12 +30,12 @@ afterAll(() => {
   vi.unstubAllEnvs();
 });
 
-/** What the handler logs, and how it ends. */
+/** Damages an intact table and runs the handler: its log lines, and the error that it throws or 'ended'. */
 async function verify(harm: (table: WholeTableInMemory) => void) {
   table = wholeTableInMemory(INTACT_ITEMS);
   harm(table);
   const wait = setTimeout;
-  // The waits between two looks at what moves.
+  // Skips the waits between two reads of items that keep changing.
   vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, milliseconds: number) =>
     wait(done, milliseconds < 100 ? 0 : milliseconds)) as typeof setTimeout);
   let outcome: unknown = 'ended';
@@ -47,14 +47,14 @@ async function verify(harm: (table: WholeTableInMemory) => void) {
   return { logged: printed.map((line) => JSON.parse(line)), outcome };
 }
 
-it('of an intact table logs how much it has read', async () => {
+it('logs the number of items read from an intact table', async () => {
   expect(await verify(() => undefined)).toEqual({
     logged: [{ verified: 18, findings: 0, undecided: 0 }],
     outcome: 'ended',
   });
 });
 
-it('of another table logs how many findings there are of each kind, and fails', async () => {
+it('logs the number of findings of each kind and fails when the table is not intact', async () => {
   const { logged, outcome } = await verify((table) => {
     table.remove(loginGuardKey('alice'));
     table.remove(loginGuardKey('user'));
@@ -67,7 +67,7 @@ it('of another table logs how many findings there are of each kind, and fails', 
   expect(outcome).toEqual(new Error('The table is not intact: npm run verify tells more'));
 });
 
-it('logs how much was undecided, which is no failure', async () => {
+it('logs the number of undecided findings without failing', async () => {
   changes = 0;
 
   const { logged, outcome } = await verify((table) => table.put(totalKey('USER'), { n: 9 }));
