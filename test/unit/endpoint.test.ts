@@ -13,7 +13,7 @@ import { useLogLines } from '../support/log-lines.ts';
 import { makeKey } from '../support/mint.ts';
 import { NOW, signedBy, useStillClock } from '../support/tokens.ts';
 
-/* An endpoint is called as Lambda calls it, with the events of API Gateway. */
+/* Calls endpoints as Lambda does, with events from API Gateway. */
 
 const lines = useLogLines();
 afterEach(() => setDeadline(Number.POSITIVE_INFINITY));
@@ -42,21 +42,21 @@ function eventOf({ body, base64 = false, headers = {}, query = '', path }: Parts
   } as unknown as APIGatewayProxyEventV2;
 }
 
-type Answered = APIGatewayProxyStructuredResultV2 & {
+type Result = APIGatewayProxyStructuredResultV2 & {
   statusCode: number;
   headers: Record<string, string>;
   body: string;
 };
 type Handler = (event: APIGatewayProxyEventV2, context: Context) => Promise<unknown>;
 const call = async (handler: unknown, parts?: Parts, remaining = 10_000) =>
-  (await (handler as Handler)(eventOf(parts), { getRemainingTimeInMillis: () => remaining } as Context)) as Answered;
+  (await (handler as Handler)(eventOf(parts), { getRemainingTimeInMillis: () => remaining } as Context)) as Result;
 
-const OPEN = { access: 'public', entityName: 'userManagement' } as const satisfies Contract;
+const PUBLIC = { access: 'public', entityName: 'userManagement' } as const satisfies Contract;
 const WITH_BODY = {
-  ...OPEN,
+  ...PUBLIC,
   body: v.object({ name: v.optional(v.string('TypeMismatch')) }),
 } as const satisfies Contract;
-/** The endpoint of a contract that notes its requests. */
+/** An endpoint of this contract, and the requests that it receives. */
 function endpointOf<const C extends Contract>(contract: C) {
   const requests: Request<C>[] = [];
   const handler = endpoint(contract, async (request) => {
@@ -74,9 +74,9 @@ const COMMON = {
   'Referrer-Policy': 'no-referrer',
 };
 
-describe('an answer', () => {
-  it('is JSON, with the headers of all answers and its own', async () => {
-    const handler = endpoint(OPEN, async () => ({ status: 201, body: { a: 'ä' }, headers: { Location: '/x' } }));
+describe('a response', () => {
+  it('is JSON, with the common headers and its own', async () => {
+    const handler = endpoint(PUBLIC, async () => ({ status: 201, body: { a: 'ä' }, headers: { Location: '/x' } }));
 
     const { statusCode, headers, body } = await call(handler);
 
@@ -84,27 +84,27 @@ describe('an answer', () => {
     expect(headers).toEqual({ ...COMMON, 'Content-Type': 'application/json; charset=utf-8', Location: '/x' });
   });
 
-  it('without a body has no type', async () => {
-    const { statusCode, headers, body } = await call(endpoint(OPEN, async () => okEmpty()));
+  it('has no Content-Type without a body', async () => {
+    const { statusCode, headers, body } = await call(endpoint(PUBLIC, async () => okEmpty()));
 
     expect([statusCode, body, headers]).toEqual([200, '', COMMON]);
   });
 
-  it('can have other headers than all answers', async () => {
-    const { headers } = await call(endpoint(OPEN, async () => ok({}, { 'Cache-Control': 'public, max-age=300' })));
+  it('can override the common headers', async () => {
+    const { headers } = await call(endpoint(PUBLIC, async () => ok({}, { 'Cache-Control': 'public, max-age=300' })));
 
     expect(headers['Cache-Control']).toBe('public, max-age=300');
   });
 
-  it('of a body that is null is that', async () => {
-    expect((await call(endpoint(OPEN, async () => ok(null)))).body).toBe('null');
+  it('serializes a null body', async () => {
+    expect((await call(endpoint(PUBLIC, async () => ok(null)))).body).toBe('null');
   });
 });
 
 describe('a request', () => {
-  it('has the parts that its contract names, and where and when it came from', async () => {
+  it('has the parts that its contract names, its source and its time of arrival', async () => {
     const contract = {
-      ...OPEN,
+      ...PUBLIC,
       path: v.object({ id: v.string() }),
       query: v.looseObject({ a: v.array(v.string()) }),
       body: v.object({ name: v.string() }),
@@ -131,8 +131,8 @@ describe('a request', () => {
     ]);
   });
 
-  it('has no parts that its contract does not name', async () => {
-    const { handler, requests } = endpointOf(OPEN);
+  it('lacks the parts that its contract does not name', async () => {
+    const { handler, requests } = endpointOf(PUBLIC);
 
     const { statusCode } = await call(handler, { body: 'not even JSON', query: 'a=1', path: { id: '7' } });
 
@@ -144,44 +144,44 @@ describe('a request', () => {
   it.each([
     [undefined, undefined], ['*', undefined], [' * ', undefined], ['"1"', ['1']], ['"1","2"', ['1', '2']],
     ['W/"1"', []], ['W/"1", "2"', ['2']], ['""', ['']], ['nonsense', []], ['"a b"', []], ['"!#~"', ['!#~']], ['"\x7f"', []],
-  ])('with If-Match %j is for the versions %j', async (ifMatch, expected) => {
-    const { handler, requests } = endpointOf(OPEN);
+  ])('with If-Match %j has the precondition %j', async (ifMatch, expected) => {
+    const { handler, requests } = endpointOf(PUBLIC);
 
     await call(handler, { headers: ifMatch === undefined ? {} : { 'if-match': ifMatch } });
 
     expect(requests[0]?.precondition).toEqual(expected);
   });
 
-  it('may take what Lambda leaves it, and waits for the work of the cold start', async () => {
-    const over: string[] = [];
+  it('waits for the cold start and takes its deadline from Lambda', async () => {
+    const completed: string[] = [];
     startInColdStart(async () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
-      over.push('cold start');
+      completed.push('cold start');
     });
-    let left = 0;
-    const handler = endpoint(OPEN, async () => {
-      left = remainingMs();
-      over.push('request');
+    let remaining = 0;
+    const handler = endpoint(PUBLIC, async () => {
+      remaining = remainingMs();
+      completed.push('request');
       return okEmpty();
     });
 
     await call(handler, {}, 7000);
 
-    expect(over).toEqual(['cold start', 'request']);
-    expect(left).toBeGreaterThan(6500);
-    expect(left).toBeLessThanOrEqual(7000);
+    expect(completed).toEqual(['cold start', 'request']);
+    expect(remaining).toBeGreaterThan(6500);
+    expect(remaining).toBeLessThanOrEqual(7000);
   });
 
-  it('is answered when its work is over, however little time Lambda leaves it', async () => {
-    const handler = endpoint(OPEN, () => new Promise((resolve) => setTimeout(resolve, 5, okEmpty())));
+  it('is answered once its work is complete, however little time Lambda has left', async () => {
+    const handler = endpoint(PUBLIC, () => new Promise((resolve) => setTimeout(resolve, 5, okEmpty())));
 
     expect((await call(handler, {}, 1)).statusCode).toBe(200);
   });
 });
 
-describe('the body of a request', () => {
+describe('a request body', () => {
   const { handler, requests } = endpointOf(WITH_BODY);
-  const TEXT = { ...OPEN, body: v.object({ email: v.string() }), textAs: 'email' } as const satisfies Contract;
+  const TEXT = { ...PUBLIC, body: v.object({ email: v.string() }), textAs: 'email' } as const satisfies Contract;
   const text = endpointOf(TEXT);
   beforeEach(() => {
     requests.length = 0;
@@ -195,30 +195,30 @@ describe('the body of a request', () => {
     ['an object', { body: '{"name":"Ada"}' }, 200],
     ['an object in base64', { body: Buffer.from('{"name":"Ädä"}').toString('base64'), base64: true }, 200],
     ['64 KiB', { body: spaces(65_536) }, 200],
-    ['64 KiB and a byte', { body: spaces(65_537) }, 413],
-    ['64 KiB in letters of two bytes', { body: twoBytes(65_536) }, 200],
-    ['more than 64 KiB in letters of two bytes', { body: twoBytes(65_538) }, 413],
+    ['64 KiB plus one byte', { body: spaces(65_537) }, 413],
+    ['64 KiB of two-byte characters', { body: twoBytes(65_536) }, 200],
+    ['more than 64 KiB of two-byte characters', { body: twoBytes(65_538) }, 413],
     ['64 KiB in base64', { body: Buffer.from(spaces(65_536)).toString('base64'), base64: true }, 200],
-    ['64 KiB and a byte in base64', { body: Buffer.from(spaces(65_537)).toString('base64'), base64: true }, 413],
-    ['what is no UTF-8', { body: Buffer.from('{"name":"\xff"}', 'latin1').toString('base64'), base64: true }, 400],
+    ['64 KiB plus one byte in base64', { body: Buffer.from(spaces(65_537)).toString('base64'), base64: true }, 413],
+    ['invalid UTF-8', { body: Buffer.from('{"name":"\xff"}', 'latin1').toString('base64'), base64: true }, 400],
     ['broken JSON', { body: '{"name":' }, 400],
-    ['nothing', { headers: { 'content-type': 'application/json' } }, 400],
-    ['a list', { body: '[]' }, 400],
+    ['absent', { headers: { 'content-type': 'application/json' } }, 400],
+    ['an array', { body: '[]' }, 400],
     ['null', { body: 'null' }, 400],
-    ['a text', { body: '"x"' }, 400],
-    ['a key twice', { body: '{"name":"a","name":"b"}' }, 400],
-    ['a key twice in base64', { body: Buffer.from('{"name":"a","name":"b"}').toString('base64'), base64: true }, 400],
-    ['32 levels', { body: `{"x":${'['.repeat(31)}${']'.repeat(31)}}` }, 200],
-    ['33 levels', { body: `{"x":${'['.repeat(32)}${']'.repeat(32)}}` }, 400],
-    ['a type that is missing', { body: '{}', headers: { 'content-type': '' } }, 415],
+    ['a string', { body: '"x"' }, 400],
+    ['a duplicate key', { body: '{"name":"a","name":"b"}' }, 400],
+    ['a duplicate key in base64', { body: Buffer.from('{"name":"a","name":"b"}').toString('base64'), base64: true }, 400],
+    ['32 levels of nesting', { body: `{"x":${'['.repeat(31)}${']'.repeat(31)}}` }, 200],
+    ['33 levels of nesting', { body: `{"x":${'['.repeat(32)}${']'.repeat(32)}}` }, 400],
+    ['without a content type', { body: '{}', headers: { 'content-type': '' } }, 415],
     ['plain text', { body: 'a@b.c', headers: { 'content-type': 'text/plain' } }, 415],
-    ['a type that only begins like JSON', { body: '{}', headers: { 'content-type': 'application/jsonp' } }, 415],
-    ['a type that only ends like JSON', { body: '{}', headers: { 'content-type': 'x-application/json' } }, 415],
+    ['a content type that starts like JSON', { body: '{}', headers: { 'content-type': 'application/jsonp' } }, 415],
+    ['a content type that ends like JSON', { body: '{}', headers: { 'content-type': 'x-application/json' } }, 415],
     ['JSON with a parameter', { body: '{}', headers: { 'content-type': 'application/json; profile=x' } }, 415],
     ['another charset', { body: '{}', headers: { 'content-type': 'application/json; charset=utf-16' } }, 415],
     ['the charset UTF-8', { body: '{}', headers: { 'content-type': 'Application/JSON ; Charset = "UTF-8" ' } }, 200],
     ['a content encoding', { body: '{}', headers: { 'content-encoding': 'identity' } }, 415],
-  ])('that is %s', async (_, parts, status) => {
+  ])('is accepted or rejected as specified: %s', async (_, parts, status) => {
     const { statusCode } = await call(handler, parts);
 
     expect(statusCode).toBe(status);
@@ -232,28 +232,28 @@ describe('the body of a request', () => {
     ['text in UTF-8', { body: 'a@b.c', headers: { 'content-type': 'Text/Plain;charset="utf-8"' } }, 'a@b.c'],
     ['text in base64', { body: Buffer.from('ä@b.c').toString('base64'), base64: true, headers: { 'content-type': 'text/plain' } }, 'ä@b.c'],
     ['text that looks like JSON', { body: '{"email":1,"email":2}', headers: { 'content-type': 'text/plain' } }, '{"email":1,"email":2}'],
-  ])('may be %s where the contract takes a text', async (_, parts, email) => {
+  ])('can be %s where the contract accepts text', async (_, parts, email) => {
     const { statusCode } = await call(text.handler, parts);
 
     expect([statusCode, text.requests.map(({ body }) => body)]).toEqual([200, [{ email }]]);
   });
 
-  it('may be no text in another charset', async () => {
+  it('is rejected with 415 as text in another charset', async () => {
     const headers = { 'content-type': 'text/plain; charset=latin1' };
 
     expect((await call(text.handler, { body: 'a@b.c', headers })).statusCode).toBe(415);
   });
 });
 
-describe('fields that are wrong', () => {
+describe('field errors', () => {
   const check = <T>(message: string) => v.check<T, string>(() => false, message);
   const contract = {
-    ...OPEN,
+    ...PUBLIC,
     body: v.object({
       required: v.string('TypeMismatch'),
       number: v.number('TypeMismatch'),
       nothing: v.string('Pattern'),
-      own: v.pipe(v.string('TypeMismatch'), check('Something of our own')),
+      own: v.pipe(v.string('TypeMismatch'), check('A custom message')),
       twice: v.pipe(
         v.string('TypeMismatch'),
         v.rawCheck(({ addIssue }) => {
@@ -268,7 +268,7 @@ describe('fields that are wrong', () => {
     }),
   } as const satisfies Contract;
 
-  it('are all named, each once and by the words that clients translate', async () => {
+  it('name each invalid field once, with a message key that clients translate', async () => {
     const sent = {
       number: '7',
       nothing: null,
@@ -300,25 +300,25 @@ describe('fields that are wrong', () => {
   it.each([
     ['no-id', 'error.idnull'],
     ['id-not-wanted', 'error.idexists'],
-  ])('of an id are a rule of their own, which comes after all others: %s', async (rule, message) => {
+  ])('leave out id errors, which count only when no other field is invalid: %s', async (rule, message) => {
     const id = { id: v.pipe(v.any(), check(rule)) };
-    const alone = { ...OPEN, body: v.object(id) } as const satisfies Contract;
-    const withOthers = { ...OPEN, body: v.object({ ...id, name: v.string() }) } as const satisfies Contract;
+    const alone = { ...PUBLIC, body: v.object(id) } as const satisfies Contract;
+    const withOthers = { ...PUBLIC, body: v.object({ ...id, name: v.string() }) } as const satisfies Contract;
 
-    const answers = [
+    const responses = [
       await call(endpointOf(alone).handler, { body: '{"id":1}' }),
       await call(endpointOf(withOthers).handler, { body: '{"id":1}' }),
     ];
 
-    const told = answers.map(({ body }) => JSON.parse(body));
-    expect(told.map((body) => body.message)).toEqual([message, 'error.validation']);
-    expect(told[1].fieldErrors).toEqual([{ objectName: 'user', field: 'name', message: 'NotNull' }]);
+    const bodies = responses.map(({ body }) => JSON.parse(body));
+    expect(bodies.map((body) => body.message)).toEqual([message, 'error.validation']);
+    expect(bodies[1].fieldErrors).toEqual([{ objectName: 'user', field: 'name', message: 'NotNull' }]);
   });
 
-  it('of a query are told in the same way', async () => {
+  it('include invalid query parameters', async () => {
     const query = v.object({ size: v.pipe(v.array(v.string()), check('Size')) });
 
-    const { statusCode, body } = await call(endpointOf({ ...OPEN, query }).handler, {
+    const { statusCode, body } = await call(endpointOf({ ...PUBLIC, query }).handler, {
       query: 'size=1&__proto__=2&toString=3',
     });
 
@@ -329,35 +329,35 @@ describe('fields that are wrong', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('a failed request', () => {
   const failing = async (error: unknown) => {
-    const answer = await call(endpoint(OPEN, () => Promise.reject(error)));
-    return { status: answer.statusCode, headers: answer.headers, body: JSON.parse(answer.body) };
+    const response = await call(endpoint(PUBLIC, () => Promise.reject(error)));
+    return { status: response.statusCode, headers: response.headers, body: JSON.parse(response.body) };
   };
   const error = (more: object) => Object.assign(new Error('quoted secret'), more);
 
   it.each<[string, unknown, number]>([
-    ['a rule that is broken', new Failure('forbidden'), 403],
+    ['a domain failure', new Failure('forbidden'), 403],
     ['an outage', error({ name: 'TimeoutError' }), 503],
     ['a throttled call', error({ name: 'ThrottlingException' }), 503],
     ['a broken connection', error({ code: 'ECONNRESET' }), 503],
     ['a body that cannot be parsed', error({ statusCode: 422 }), 400],
     ['an error with another status', error({ statusCode: 404 }), 500],
-    ['a defect', new TypeError('quoted secret'), 500],
+    ['a programming error', new TypeError('quoted secret'), 500],
     ['a missing permission', error({ name: 'AccessDeniedException' }), 500],
-    ['nothing', null, 500],
-  ])('is answered by its kind: %s', async (_, thrown, status) => {
-    const answer = await failing(thrown);
+    ['null', null, 500],
+  ])('is answered by the kind of its error, whose message stays secret: %s', async (_, thrown, status) => {
+    const response = await failing(thrown);
 
-    expect([answer.status, answer.body.status, answer.body.path]).toEqual([status, status, '/api/gates']);
-    expect(answer.headers).toMatchObject({ ...COMMON, 'Content-Type': 'application/problem+json; charset=utf-8' });
-    expect(JSON.stringify(answer)).not.toContain('secret');
+    expect([response.status, response.body.status, response.body.path]).toEqual([status, status, '/api/gates']);
+    expect(response.headers).toMatchObject({ ...COMMON, 'Content-Type': 'application/problem+json; charset=utf-8' });
+    expect(JSON.stringify(response)).not.toContain('secret');
     expect(lines.filter((line) => 'defect' in line)).toHaveLength(status === 500 ? 1 : 0);
-    expect(answer.body.requestId).toBe(status === 500 ? REQUEST_ID : undefined);
-    expect(answer.headers['Retry-After']).toBe(status === 503 ? '1' : undefined);
+    expect(response.body.requestId).toBe(status === 500 ? REQUEST_ID : undefined);
+    expect(response.headers['Retry-After']).toBe(status === 503 ? '1' : undefined);
   });
 
-  it('is told when another try makes sense', async () => {
+  it('states in Retry-After when a retry makes sense', async () => {
     const { headers } = await failing(new Failure('too-many-attempts', { retryAfter: 7 }));
 
     expect(headers['Retry-After']).toBe('7');
@@ -366,8 +366,8 @@ describe('what goes wrong', () => {
   it.each<[FailureCode | undefined, number]>([
     [undefined, 200],
     ['unknown-id', 404],
-  ])('is one line in the log: %s', async (failure, status) => {
-    const handler = endpoint(OPEN, async () => {
+  ])('writes one log line, with the failure code if there is one: %s', async (failure, status) => {
+    const handler = endpoint(PUBLIC, async () => {
       if (failure) throw new Failure(failure);
       return okEmpty();
     });
@@ -387,7 +387,7 @@ describe('what goes wrong', () => {
   });
 });
 
-describe('an endpoint that is not open', () => {
+describe('a protected endpoint', () => {
   useStillClock();
   const key = makeKey('one');
   beforeEach(() => {
@@ -402,14 +402,14 @@ describe('an endpoint that is not open', () => {
 
   it.each<[string, object | undefined, number]>([
     ['an administrator', { authorities: ['ROLE_ADMIN'] }, 200],
-    ['no administrator any more', { authorities: ['ROLE_USER'] }, 403],
+    ['no longer an administrator', { authorities: ['ROLE_USER'] }, 403],
     ['deactivated', { authorities: ['ROLE_ADMIN'], activated: false }, 403],
-    ['another account by now', { authorities: ['ROLE_ADMIN'], accountStamp: 'another' }, 403],
+    ['now another account', { authorities: ['ROLE_ADMIN'], accountStamp: 'another' }, 403],
     ['deleted', undefined, 403],
-  ])('rejects by what the table says a caller who is %s, whatever the handler forgets', async (_, fields, status) => {
+  ])('authorizes by the stored user, even if the handler checks nothing: %s', async (_, fields, status) => {
     const user = { id: 7, login: 'ada', activated: true, passwordChanges: 3 };
     stored = Promise.resolve(fields && { ...user, ...fields });
-    const { handler } = endpointOf({ ...OPEN, access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' } });
+    const { handler } = endpointOf({ ...PUBLIC, access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' } });
 
     const { statusCode, body } = await call(handler, {
       headers: { authorization: signedBy(key, { roles: ['ROLE_ADMIN'] }) },
@@ -426,8 +426,8 @@ describe('an endpoint that is not open', () => {
     ['with the second role', { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'token' }, ['ROLE_USER'], 200],
     ['with another role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, ['ROLE_USER'], 403],
     ['without a role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, [], 403],
-  ])('lets in by the token: %s', async (_, access, roles, status) => {
-    const { handler, requests } = endpointOf({ ...OPEN, access } as Contract);
+  ])('authorizes by the token: %s', async (_, access, roles, status) => {
+    const { handler, requests } = endpointOf({ ...PUBLIC, access } as Contract);
     const headers: Record<string, string> = roles ? { authorization: signedBy(key, { roles }) } : {};
 
     const { statusCode } = await call(handler, { headers });
@@ -437,22 +437,22 @@ describe('an endpoint that is not open', () => {
     expect(lines[0]?.callerId).toBe(status === 401 ? undefined : 7);
   });
 
-  it('refuses a caller without a token before it looks at the body, and one without the role afterwards', async () => {
+  it('checks the token before the body, and the role after it', async () => {
     const { handler } = endpointOf({ ...WITH_BODY, access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' } });
     const authorization = signedBy(key, { roles: [] });
 
-    const answers = [
+    const responses = [
       await call(handler, { body: '{' }),
       await call(handler, { body: '{', headers: { authorization } }),
       await call(handler, { body: '{"name":1}', headers: { authorization } }),
       await call(handler, { body: '{}', headers: { authorization } }),
     ];
 
-    expect(answers.map(({ statusCode }) => statusCode)).toEqual([401, 400, 400, 403]);
+    expect(responses.map(({ statusCode }) => statusCode)).toEqual([401, 400, 400, 403]);
   });
 
-  it('reads its keys in the cold start, for two seconds at the most', () => {
-    endpointOf({ ...OPEN, access: 'authenticated' });
+  it('loads the public keys in the cold start, within two seconds', () => {
+    endpointOf({ ...PUBLIC, access: 'authenticated' });
 
     expect(remainingMs()).toBe(2000 + RESERVE);
     expect(Date.now()).toBe(NOW * 1000);

@@ -8,8 +8,8 @@ import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
 /*
- * What is found in a table that somebody's hand has changed, in full: the sentence, the keys, and each write of the repair
- * with the condition under which it is made. test/integrity.test.ts makes the repairs in the real engine.
+ * The complete findings in tables that were damaged by hand: the sentence, the keys, and each write of the repair with its
+ * condition. test/integrity.test.ts makes the repairs in the real engine.
  */
 
 const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey } = keys;
@@ -20,27 +20,27 @@ const GATE = entityKey('INTEGRATION', 4);
 const URL = entityKey('CONF', 4_000_007);
 const KEY = entityKey('CONF', 4_000_009);
 
-type Harm = (table: WholeTableInMemory) => void;
+type Damage = (table: WholeTableInMemory) => void;
 
-async function findingsIn(...harms: Harm[]): Promise<readonly Finding[]> {
+async function findingsIn(...damages: Damage[]): Promise<readonly Finding[]> {
   const table = wholeTableInMemory(INTACT_ITEMS);
-  for (const harm of harms) harm(table);
+  for (const damage of damages) damage(table);
   const { findings, undecided } = await verifyTable(table);
   expect(undecided).toEqual([]);
   return findings;
 }
 
 const put =
-  (key: keys.Key, attributes: Record<string, unknown>): Harm =>
+  (key: keys.Key, attributes: Record<string, unknown>): Damage =>
   (table) =>
     table.put(key, attributes);
-const gone =
-  (key: keys.Key): Harm =>
+const removed =
+  (key: keys.Key): Damage =>
   (table) =>
     table.remove(key);
 
-/** The user is as it was read. */
-const isAs = (id: number, version: unknown = `v${id}`) => ({
+/** The user has not changed since it was read. */
+const versionIs = (id: number, version: unknown = `v${id}`) => ({
   act: 'ConditionCheck',
   key: entityKey('USER', id),
   condition: '#version = :version',
@@ -99,7 +99,7 @@ const claims = (key: keys.Key, id: number) => ({
   condition: 'attribute_not_exists(pk)',
   onConditionFailed: 'retry',
 });
-const NOBODY: Finding = {
+const NO_ADMINISTRATOR: Finding = {
   kind: 'nobody-administers',
   keys: [rosterKey],
   says: 'No activated user has ROLE_ADMIN, so no user can grant it.',
@@ -112,8 +112,8 @@ const guardWithout = (key: keys.Key, id: number, why: string, check: object): ob
   remedy: { does: `removes ${key.pk} / GUARD`, writes: [removesGuard(key, id), check] },
 });
 
-describe('a table', () => {
-  it('that is intact has no findings, and is counted', async () => {
+describe('verifyTable', () => {
+  it('counts the items of an intact table and finds nothing', async () => {
     expect(await verifyTable(wholeTableInMemory(INTACT_ITEMS))).toEqual({
       items: 18,
       users: 3,
@@ -124,7 +124,7 @@ describe('a table', () => {
     });
   });
 
-  it('that is intact is read once', async () => {
+  it('reads an intact table once', async () => {
     const table = wholeTableInMemory(INTACT_ITEMS);
 
     await verifyTable(table);
@@ -132,22 +132,26 @@ describe('a table', () => {
     expect(table.reads).toEqual([{ keys: [sequenceKey('USER')] }, { keys: [sequenceKey('INTEGRATION')] }]);
   });
 
-  it('without any item is without an administrator', async () => {
-    expect(await verifyTable(wholeTableInMemory([]))).toMatchObject({ items: 0, users: 0, findings: [NOBODY] });
+  it('reports that an empty table has no administrator', async () => {
+    expect(await verifyTable(wholeTableInMemory([]))).toMatchObject({
+      items: 0,
+      users: 0,
+      findings: [NO_ADMINISTRATOR],
+    });
   });
 
   it.each<[string, Record<string, unknown>]>([
     ['no partition key', { sk: 'a' }],
     ['no sort key', { pk: 'a' }],
-    ['a number for a partition key', { pk: 1, sk: 'a' }],
-    ['a number for a sort key', { pk: 'a', sk: 1 }],
-  ])('with an item that has %s is none of Gatehouse', async (_, item) => {
+    ['a numeric partition key', { pk: 1, sk: 'a' }],
+    ['a numeric sort key', { pk: 'a', sk: 1 }],
+  ])('throws NotGatehouseTable for an item that has %s', async (_, item) => {
     const table = wholeTableInMemory([...INTACT_ITEMS, item as Item]);
 
     await expect(verifyTable(table)).rejects.toThrow(NotGatehouseTable);
   });
 
-  it('tells its progress after each page', async () => {
+  it('reports its progress after each page', async () => {
     const progress: number[] = [];
 
     await verifyTable(wholeTableInMemory(INTACT_ITEMS.slice(0, 7)), (items) => progress.push(items));
@@ -156,11 +160,11 @@ describe('a table', () => {
   });
 });
 
-/** What somebody did, and all that is found then. */
-const CASES: [string, Harm[], object[]][] = [
+/** The damage to an intact table, and all findings that it causes. */
+const CASES: [string, Damage[], object[]][] = [
   [
     'a login without its guard',
-    [gone(loginGuardKey('alice'))],
+    [removed(loginGuardKey('alice'))],
     [
       {
         kind: 'login-guard-missing',
@@ -168,14 +172,14 @@ const CASES: [string, Harm[], object[]][] = [
         says: 'User 3 has a login whose guard LOGIN#alice / GUARD does not exist.',
         remedy: {
           does: 'claims LOGIN#alice / GUARD for user 3',
-          writes: [claims(loginGuardKey('alice'), 3), isAs(3)],
+          writes: [claims(loginGuardKey('alice'), 3), versionIs(3)],
         },
       },
     ],
   ],
   [
-    'an address without its guard',
-    [gone(emailGuardKey('älice@example.com'))],
+    'an email address without its guard',
+    [removed(emailGuardKey('älice@example.com'))],
     [
       {
         kind: 'email-guard-missing',
@@ -183,7 +187,7 @@ const CASES: [string, Harm[], object[]][] = [
         says: 'User 3 has an e-mail address whose guard EMAIL#älice@example.com / GUARD does not exist.',
         remedy: {
           does: 'claims EMAIL#älice@example.com / GUARD for user 3',
-          writes: [claims(emailGuardKey('älice@example.com'), 3), isAs(3)],
+          writes: [claims(emailGuardKey('älice@example.com'), 3), versionIs(3)],
         },
       },
     ],
@@ -197,14 +201,14 @@ const CASES: [string, Harm[], object[]][] = [
         keys: [loginGuardKey('alice'), ALICE],
         says: 'LOGIN#alice / GUARD names user 2, but should name user 3, whose login it guards.',
         remedy: {
-          does: 'sets the user of LOGIN#alice / GUARD to 3',
-          writes: [renamesGuard(loginGuardKey('alice'), 2, 3), isAs(3), isAs(2)],
+          does: 'makes LOGIN#alice / GUARD name user 3',
+          writes: [renamesGuard(loginGuardKey('alice'), 2, 3), versionIs(3), versionIs(2)],
         },
       },
     ],
   ],
   [
-    'an address whose guard names nobody that exists',
+    'an email address whose guard names a user that does not exist',
     [put(emailGuardKey('user@example.com'), { id: 999 })],
     [
       {
@@ -212,24 +216,24 @@ const CASES: [string, Harm[], object[]][] = [
         keys: [emailGuardKey('user@example.com'), USER],
         says: 'EMAIL#user@example.com / GUARD names user 999, but should name user 2, whose e-mail address it guards.',
         remedy: {
-          does: 'sets the user of EMAIL#user@example.com / GUARD to 2',
-          writes: [renamesGuard(emailGuardKey('user@example.com'), 999, 2), isAs(2), isAbsent(999)],
+          does: 'makes EMAIL#user@example.com / GUARD name user 2',
+          writes: [renamesGuard(emailGuardKey('user@example.com'), 999, 2), versionIs(2), isAbsent(999)],
         },
       },
     ],
   ],
   [
-    'a guard of a login that nobody has',
+    'a guard of an unused login',
     [put(loginGuardKey('former'), { id: 3 })],
-    [guardWithout(loginGuardKey('former'), 3, 'has another login', isAs(3))],
+    [guardWithout(loginGuardKey('former'), 3, 'has another login', versionIs(3))],
   ],
   [
-    'a guard of an address that nobody has, of nobody that exists',
+    'a guard of an unused email address that names a user that does not exist',
     [put(emailGuardKey('former@example.com'), { id: 999 })],
     [guardWithout(emailGuardKey('former@example.com'), 999, 'does not exist', isAbsent(999))],
   ],
   [
-    'a guard by the rule of another time',
+    'a guard by another normalization rule',
     [put(emailGuardKey('älice@example.com'), { id: 3 }), put(ALICE, { email: 'alice@i\u0307.example' })],
     [
       {
@@ -238,12 +242,12 @@ const CASES: [string, Harm[], object[]][] = [
         says: expect.stringContaining('EMAIL#alice@i.example / GUARD does not exist'),
         remedy: expect.anything(),
       },
-      guardWithout(emailGuardKey('älice@example.com'), 3, 'has another e-mail address', isAs(3)),
+      guardWithout(emailGuardKey('älice@example.com'), 3, 'has another e-mail address', versionIs(3)),
     ],
   ],
   [
-    'a login of two users',
-    [put(ALICE, { login: 'user' }), gone(loginGuardKey('alice'))],
+    'a login shared by two users',
+    [put(ALICE, { login: 'user' }), removed(loginGuardKey('alice'))],
     [
       {
         kind: 'login-shared',
@@ -256,8 +260,8 @@ const CASES: [string, Harm[], object[]][] = [
     ],
   ],
   [
-    'an address of two users',
-    [put(ALICE, { email: 'USER@example.com' }), gone(emailGuardKey('älice@example.com'))],
+    'an email address shared by two users',
+    [put(ALICE, { email: 'USER@example.com' }), removed(emailGuardKey('älice@example.com'))],
     [
       {
         kind: 'email-shared',
@@ -271,38 +275,38 @@ const CASES: [string, Harm[], object[]][] = [
     ],
   ],
   [
-    'an administrator who is not on the roster',
+    'an administrator missing from the roster',
     [put(ALICE, { authorities: ['ROLE_USER', 'ROLE_ADMIN'] })],
     [
       {
         kind: 'not-on-roster',
         keys: [ALICE, rosterKey],
-        says: 'User 3 is an administrator, but is not on the roster of administrators.',
-        remedy: { does: 'adds user 3 to the roster', writes: [joins(3), isAs(3)] },
+        says: 'User 3 administers, and is not on the roster of administrators.',
+        remedy: { does: 'puts user 3 on the roster', writes: [joins(3), versionIs(3)] },
       },
     ],
   ],
   [
-    'no roster',
-    [gone(rosterKey)],
+    'a missing roster',
+    [removed(rosterKey)],
     [
       {
         kind: 'not-on-roster',
         keys: [ADMIN, rosterKey],
-        says: 'User 1 is an administrator, but is not on the roster of administrators.',
-        remedy: { does: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
+        says: 'User 1 administers, and is not on the roster of administrators.',
+        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), versionIs(1)] },
       },
     ],
   ],
   [
-    'a roster with somebody who does not administer, and with nobody that exists',
+    'a roster that names a non-administrator and a user that does not exist',
     [put(rosterKey, { ids: new Set([1, 2, 999]) })],
     [
       {
         kind: 'wrongly-on-roster',
         keys: [USER, rosterKey],
-        says: 'The roster of administrators names user 2, who is not an administrator.',
-        remedy: { does: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
+        says: 'The roster of administrators names user 2, who does not administer.',
+        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), versionIs(2)] },
       },
       {
         kind: 'wrongly-on-roster',
@@ -313,33 +317,33 @@ const CASES: [string, Harm[], object[]][] = [
     ],
   ],
   [
-    'a roster with nobody but a deactivated administrator',
+    'a roster that names only a deactivated administrator',
     [put(ADMIN, { activated: false })],
     [
       {
         kind: 'wrongly-on-roster',
         keys: [ADMIN, rosterKey],
-        says: 'The roster of administrators names user 1, who is not an administrator.',
-        remedy: { does: 'removes user 1 from the roster', writes: [leavesEvenLast(1), isAs(1)] },
+        says: 'The roster of administrators names user 1, who does not administer.',
+        remedy: { does: 'takes user 1 off the roster', writes: [leavesEvenLast(1), versionIs(1)] },
       },
-      NOBODY,
+      NO_ADMINISTRATOR,
     ],
   ],
   [
-    'a roster with the wrong one only: who administers joins before the other leaves',
+    'a roster that names only a non-administrator, where the repair adds before it removes',
     [put(rosterKey, { ids: new Set([2]) })],
     [
       {
         kind: 'not-on-roster',
         keys: [ADMIN, rosterKey],
         says: expect.any(String),
-        remedy: { does: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
+        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), versionIs(1)] },
       },
       {
         kind: 'wrongly-on-roster',
         keys: [USER, rosterKey],
         says: expect.any(String),
-        remedy: { does: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
+        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), versionIs(2)] },
       },
     ],
   ],
@@ -369,7 +373,7 @@ const CASES: [string, Harm[], object[]][] = [
     ],
   ],
   [
-    'a total that is too high, of a version that counted no changes',
+    'a total that is too high and has no change counter',
     [put(totalKey('INTEGRATION'), { n: 4, changes: undefined })],
     [
       {
@@ -394,8 +398,8 @@ const CASES: [string, Harm[], object[]][] = [
     ],
   ],
   [
-    'no total',
-    [gone(totalKey('CONF'))],
+    'a missing total',
+    [removed(totalKey('CONF'))],
     [
       {
         kind: 'wrong-total',
@@ -418,10 +422,10 @@ const CASES: [string, Harm[], object[]][] = [
       },
     ],
   ],
-  ...(['USER', 'INTEGRATION'] as const).map((kind): [string, Harm[], object[]] => {
+  ...(['USER', 'INTEGRATION'] as const).map((kind): [string, Damage[], object[]] => {
     const highest = { USER: 3, INTEGRATION: 4 }[kind];
     return [
-      `a sequence that would give ids of ${kind} again`,
+      `a sequence that would reuse ids of ${kind}`,
       [put(sequenceKey(kind), { n: highest - 1 })],
       [
         {
@@ -447,8 +451,8 @@ const CASES: [string, Harm[], object[]][] = [
     ];
   }),
   [
-    'no sequence',
-    [gone(sequenceKey('USER'))],
+    'a missing sequence',
+    [removed(sequenceKey('USER'))],
     [
       {
         kind: 'sequence-behind',
@@ -460,7 +464,7 @@ const CASES: [string, Harm[], object[]][] = [
   ],
   [
     'parameters without their integration',
-    [gone(GATE), put(totalKey('INTEGRATION'), { n: 0 })],
+    [removed(GATE), put(totalKey('INTEGRATION'), { n: 0 })],
     [URL, KEY].map((key) => ({
       kind: 'parameter-without-integration',
       keys: [key, GATE],
@@ -486,8 +490,8 @@ const CASES: [string, Harm[], object[]][] = [
         20,
       ],
     ] as const
-  ).map(([what, attributes, counts, ever = 9]): [string, Harm[], object[]] => [
-    `an integration that counts ${what}`,
+  ).map(([counted, attributes, counts, ever = 9]): [string, Damage[], object[]] => [
+    `an integration that counts ${counted}`,
     [put(GATE, attributes)],
     [
       {
@@ -518,8 +522,8 @@ const CASES: [string, Harm[], object[]][] = [
     ],
   ]),
   [
-    'an integration whose parameters have gone',
-    [gone(URL), gone(KEY), put(totalKey('CONF'), { n: 0 })],
+    'an integration whose parameters are missing',
+    [removed(URL), removed(KEY), put(totalKey('CONF'), { n: 0 })],
     [
       {
         kind: 'wrong-parameter-counters',
@@ -535,7 +539,7 @@ const CASES: [string, Harm[], object[]][] = [
     ],
   ],
   [
-    'an item of no kind, and a user whose id is another',
+    'an unknown item, and a user whose id differs from its key',
     [put({ pk: 'GHOST', sk: 'x' }, {}), put(ALICE, { id: 30 })],
     [
       { kind: 'unknown-item', keys: [{ pk: 'GHOST', sk: 'x' }], says: expect.any(String), remedy: expect.anything() },
@@ -545,20 +549,20 @@ const CASES: [string, Harm[], object[]][] = [
 ];
 
 describe('the verification finds', () => {
-  it.each(CASES)('%s', async (_, harms, findings) => {
-    expect(await findingsIn(...harms)).toEqual(findings);
+  it.each(CASES)('%s', async (_, damages, findings) => {
+    expect(await findingsIn(...damages)).toEqual(findings);
   });
 
-  it('nobody who administers where the roster names nobody', async () => {
+  it('the lack of an administrator when the roster is empty', async () => {
     const findings = await findingsIn(put(ADMIN, { authorities: ['ROLE_USER'] }), put(rosterKey, { ids: undefined }));
 
-    expect(findings).toEqual([NOBODY]);
+    expect(findings).toEqual([NO_ADMINISTRATOR]);
   });
 
-  it('each kind of thing in the order in which repairs must be made', async () => {
+  it('all kinds of defects, in the order in which repairs must be made', async () => {
     const findings = await findingsIn(
       put({ pk: 'GHOST', sk: 'x' }, {}),
-      gone(loginGuardKey('alice')),
+      removed(loginGuardKey('alice')),
       put(emailGuardKey('former@example.com'), { id: 999 }),
       put(rosterKey, { ids: new Set([2]) }),
       put(GATE, { parameterCount: 7 }),
@@ -585,13 +589,13 @@ describe('the verification finds', () => {
   });
 });
 
-it('an absent total is none, also where there is one item', async () => {
-  const findings = await findingsIn(gone(totalKey('INTEGRATION')));
+it('a missing total is a finding even with a single item', async () => {
+  const findings = await findingsIn(removed(totalKey('INTEGRATION')));
 
   expect(findings.map(({ says }) => says)).toEqual(['TOTAL / INTEGRATION is absent, but the table holds 1.']);
 });
 
-it('an absent sequence is behind, also where there is one user', async () => {
+it('a missing sequence is a finding even with a single user', async () => {
   const first = INTACT_ITEMS.filter(
     ({ pk, sk, id }) => sk === 'ROSTER' || (id === 1 && /^(USER|LOGIN|EMAIL)/.test(pk)),
   );
@@ -607,15 +611,15 @@ describe('the verification finds nothing wrong with', () => {
     ['a sequence that is ahead', [put(sequenceKey('USER'), { n: 4 })]],
     ['an integration that has had more parameters', [put(GATE, { parametersEver: 10 })]],
     [
-      'parameters that count for no bytes',
+      'parameters without a recorded size',
       [put(URL, { bytes: undefined }), put(KEY, { bytes: undefined }), put(GATE, { parameterBytes: undefined })],
     ],
     [
-      'a total that is absent where there is nothing',
-      [...[URL, KEY, totalKey('CONF')].map(gone), put(GATE, { parameterCount: 0, parameterBytes: 0 })],
+      'a missing total where there is nothing to count',
+      [...[URL, KEY, totalKey('CONF')].map(removed), put(GATE, { parameterCount: 0, parameterBytes: 0 })],
     ],
     [
-      'an integration whose id leaves no room for parameters',
+      'an integration whose id is too large to have parameters',
       [
         put(entityKey('INTEGRATION', 9_007_199_255), {
           ...{ id: 9_007_199_255, name: 'Far', shortName: 'far', integrationType: 'API', active: true },
@@ -626,34 +630,34 @@ describe('the verification finds nothing wrong with', () => {
       ],
     ],
     [
-      'a guard by the former rule of a user that has it',
+      'a guard by the former normalization rule for a user claimed under it',
       [
         put(ALICE, { email: 'alice@I\u0307.example', emailKeyRule: undefined }),
-        gone(emailGuardKey('älice@example.com')),
+        removed(emailGuardKey('älice@example.com')),
         put(emailGuardKey('alice@i\u0307.example'), { id: 3 }),
       ],
     ],
-  ] as [string, Harm[]][])('%s', async (_, harms) => {
-    expect(await findingsIn(...harms)).toEqual([]);
+  ] as [string, Damage[]][])('%s', async (_, damages) => {
+    expect(await findingsIn(...damages)).toEqual([]);
   });
 });
 
-describe('what is damaged', () => {
+describe('a damaged item', () => {
   const BROKEN = { version: null };
-  it.each<[string, Harm[], FindingKind[]]>([
-    ['a user without his guards', [put(ALICE, BROKEN), gone(loginGuardKey('alice'))], ['damaged-item']],
-    ['a user whose guards are there', [put(ALICE, BROKEN)], ['damaged-item']],
-    ['the login of a user whose guards are there', [put(ALICE, { login: null })], ['damaged-item']],
-    ['the address of a user whose guards are there', [put(ALICE, { email: null })], ['damaged-item']],
+  it.each<[string, Damage[], FindingKind[]]>([
+    ['a user without a guard', [put(ALICE, BROKEN), removed(loginGuardKey('alice'))], ['damaged-item']],
+    ['a user with guards', [put(ALICE, BROKEN)], ['damaged-item']],
+    ['the login of a user with guards', [put(ALICE, { login: null })], ['damaged-item']],
+    ['the email address of a user with guards', [put(ALICE, { email: null })], ['damaged-item']],
     ['a guard', [put(loginGuardKey('alice'), { id: 'x' })], ['damaged-item']],
     [
-      'a user whom a guard names wrongly',
+      'a user that a guard names wrongly',
       [put(loginGuardKey('alice'), { id: 2 }), put(USER, BROKEN)],
       ['damaged-item'],
     ],
     ['the roster', [put(rosterKey, { ids: 'x' })], ['damaged-item']],
     [
-      'the roster where nobody administers',
+      'the roster of a table without an administrator',
       [put(rosterKey, { ids: 'x' }), put(ADMIN, { activated: false })],
       ['damaged-item'],
     ],
@@ -662,14 +666,14 @@ describe('what is damaged', () => {
     ['the changes of a wrong total', [put(totalKey('USER'), { n: 9, changes: 'x' })], ['damaged-item']],
     ['a sequence', [put(sequenceKey('USER'), { n: 'x' })], ['damaged-item']],
     ['an integration', [put(GATE, { ...BROKEN, parameterCount: 9 })], ['damaged-item']],
-    // Its bytes are counted all the same.
+    // Its bytes still count, so that the counters of its integration are right.
     ['a parameter', [put(URL, { confName: null })], ['damaged-item']],
     ['the only administrator', [put(ADMIN, BROKEN)], ['damaged-item', 'nobody-administers']],
-  ])('is the only finding: %s', async (_, harms, kinds) => {
-    expect((await findingsIn(...harms)).map(({ kind }) => kind)).toEqual(kinds);
+  ])('causes no misleading findings elsewhere: %s', async (_, damages, kinds) => {
+    expect((await findingsIn(...damages)).map(({ kind }) => kind)).toEqual(kinds);
   });
 
-  it('counts all the same', async () => {
+  it('is still counted', async () => {
     const table = wholeTableInMemory(INTACT_ITEMS);
     table.put(ALICE, { version: null });
     table.put(URL, { confName: null });
@@ -680,22 +684,22 @@ describe('what is damaged', () => {
     expect({ items, users, integrations, parameters }).toEqual({ items: 18, users: 3, integrations: 1, parameters: 2 });
   });
 
-  it('is read again: what was only seen in between is no finding', async () => {
+  it('is read again, so that a transient state is not reported', async () => {
     const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count === 1) table.put(ALICE, { version: 'v3' });
     });
     table.put(ALICE, { version: null });
-    const goneSince = wholeTableInMemory([...INTACT_ITEMS, { pk: 'GHOST', sk: 'x' }], (_, count, table) => {
+    const removedSince = wholeTableInMemory([...INTACT_ITEMS, { pk: 'GHOST', sk: 'x' }], (_, count, table) => {
       if (count === 1) table.remove({ pk: 'GHOST', sk: 'x' });
     });
 
     expect((await verifyTable(table)).findings).toEqual([]);
-    expect((await verifyTable(goneSince)).findings).toEqual([]);
+    expect((await verifyTable(removedSince)).findings).toEqual([]);
   });
 });
 
-describe('a survey', () => {
-  it('of an empty table begins with nothing', async () => {
+describe('survey', () => {
+  it('returns zeros and empty collections for an empty table', async () => {
     const none = { USER: 0, INTEGRATION: 0, CONF: 0 };
 
     expect(await survey(wholeTableInMemory([]), () => undefined)).toEqual({
@@ -712,13 +716,13 @@ describe('a survey', () => {
     });
   });
 
-  it('finds the highest ids wherever they stand', async () => {
+  it('finds the highest ids in any order of items', async () => {
     const { highestIds } = await survey(wholeTableInMemory([...INTACT_ITEMS].reverse()), () => undefined);
 
     expect(highestIds).toEqual({ USER: 3, INTEGRATION: 4, CONF: 4_000_009 });
   });
 
-  it('keeps what the rules compare, and nothing else', async () => {
+  it('keeps only the attributes that the rules compare', async () => {
     const table = wholeTableInMemory(INTACT_ITEMS);
     table.put(ALICE, { passwordHash: 'secret', firstName: 'Alice' });
     table.put({ pk: 'USER', sk: 'x' }, {});
@@ -758,7 +762,7 @@ describe('a survey', () => {
     });
   });
 
-  it('does not depend on the order in which the items come', async () => {
+  it('does not depend on the order of the items', async () => {
     const [forwards, backwards] = await Promise.all(
       [INTACT_ITEMS, INTACT_ITEMS.toReversed()].map((items) => survey(wholeTableInMemory(items), () => undefined)),
     );
@@ -768,7 +772,7 @@ describe('a survey', () => {
   });
 });
 
-it('an integration whose id leaves no room for parameters has none, and none are looked for', async () => {
+it('parameters are not read for an integration whose id is too large to have any', async () => {
   const key = entityKey('INTEGRATION', 9_007_199_255);
   const table = wholeTableInMemory(INTACT_ITEMS);
   table.put(key, { ...table.find(GATE), id: 9_007_199_255, parameterCount: 1, parametersEver: 0, parameterBytes: 0 });
@@ -784,7 +788,7 @@ it('an integration whose id leaves no room for parameters has none, and none are
 });
 
 describe('a guard', () => {
-  it('of a user who has become damaged since the scan is no finding', async () => {
+  it('is not reported when its user was damaged after the scan', async () => {
     const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count === 1) table.put(ALICE, { version: null });
     });
@@ -793,7 +797,7 @@ describe('a guard', () => {
     expect((await verifyTable(table)).findings).toEqual([]);
   });
 
-  it('is read together with no more than 50 of the users whose it seems to be', async () => {
+  it('is read together with at most 50 of the users that claim it', async () => {
     const users = Array.from({ length: 60 }, (_, index) => 100 + index);
     const table = wholeTableInMemory(INTACT_ITEMS);
     for (const id of users) {
@@ -808,7 +812,7 @@ describe('a guard', () => {
 
     const together = table.reads.flatMap((read) => ('keys' in read && read.keys.length > 1 ? [read.keys] : []));
     const first = users.slice(0, 50).map((id) => entityKey('USER', id));
-    // The second time with the one whom the guard names.
+    // The second read includes the user that the guard names.
     expect(together).toEqual([
       [loginGuardKey('same'), ...first],
       [loginGuardKey('same'), ...first, USER],
@@ -817,7 +821,7 @@ describe('a guard', () => {
     expect(findings[0]?.says).toContain(`the users ${users.slice(0, 50).join(' and ')},`);
   });
 
-  it('that is right when it is read together with its user is no finding', async () => {
+  it('is not reported when a read together with its user finds it correct', async () => {
     const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count === 1) table.put(loginGuardKey('alice'), { id: 3 });
     });
@@ -826,7 +830,7 @@ describe('a guard', () => {
     expect((await verifyTable(table)).findings).toEqual([]);
   });
 
-  it('that goes while its user does is no finding', async () => {
+  it('is not reported when it was deleted after the scan', async () => {
     const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count === 1) table.remove(loginGuardKey('former'));
     });
@@ -837,7 +841,7 @@ describe('a guard', () => {
 });
 
 describe('the roster', () => {
-  it('that is right when it is read together with its user is no finding', async () => {
+  it('is not reported when a read together with its user finds it correct', async () => {
     const joined = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count === 1) table.put(rosterKey, { ids: new Set([1, 3]) });
     });
@@ -851,7 +855,7 @@ describe('the roster', () => {
     expect((await verifyTable(left)).findings).toEqual([]);
   });
 
-  it('has somebody who administers where somebody has begun to since the scan', async () => {
+  it('counts an administrator who was added after the scan', async () => {
     const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
       if (count !== 1) return;
       table.put(rosterKey, { ids: new Set([1, 3]) });
@@ -862,7 +866,7 @@ describe('the roster', () => {
     const { findings } = await verifyTable(table);
 
     expect(findings.map(({ kind, remedy }) => [kind, remedy])).toEqual([
-      ['wrongly-on-roster', { does: 'removes user 1 from the roster', writes: [leaves(1), isAs(1)] }],
+      ['wrongly-on-roster', { does: 'takes user 1 off the roster', writes: [leaves(1), versionIs(1)] }],
     ]);
   });
 });
@@ -870,7 +874,7 @@ describe('the roster', () => {
 describe('findings', () => {
   it('are counted by kind', async () => {
     const findings = await findingsIn(
-      ...[loginGuardKey('alice'), loginGuardKey('user'), emailGuardKey('user@example.com')].map(gone),
+      ...[loginGuardKey('alice'), loginGuardKey('user'), emailGuardKey('user@example.com')].map(removed),
     );
 
     expect(countByKind(findings)).toEqual({ 'login-guard-missing': 2, 'email-guard-missing': 1 });

@@ -21,7 +21,7 @@ function importsByFolder(below: string): Map<string, Set<string>> {
   return imports;
 }
 
-/** Whether imports lead from this folder back to it. */
+/** Whether a chain of imports leads from this folder back to itself. */
 function cycleOf(start: string, imports: ReadonlyMap<string, ReadonlySet<string>>): boolean {
   const seen = new Set<string>();
   const visit = (folder: string): boolean =>

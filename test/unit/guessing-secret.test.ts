@@ -10,13 +10,13 @@ import { useOpenedConnections } from '../support/opened-connections.ts';
 import { recordedTable } from '../support/recorded-table.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
 
-/* How guesses are counted, against a table that notes what it is asked. */
+/* How login attempts are counted, on a table that records its calls. */
 
 const NOW = Date.UTC(2030, 0, 1);
 const SECRET = Buffer.from('the secret of this service');
 const MAC = { Mac: SECRET.toString('base64') };
 const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000 };
-const hidden = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
+const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
 
 const opened = useOpenedConnections();
 beforeEach(() => {
@@ -28,7 +28,7 @@ afterEach(() => {
   setDeadline(Number.POSITIVE_INFINITY);
 });
 
-async function guessingOn(table: Table, ...replies: Reply[]) {
+async function throttleOn(table: Table, ...replies: Reply[]) {
   const { settings, asked, inputs } = scripted(...replies);
   const throttle = openLoginThrottle(table, LIMITS, 'pepper', new KMSClient(settings));
   await coldStartEnded();
@@ -37,9 +37,9 @@ async function guessingOn(table: Table, ...replies: Reply[]) {
 }
 const from = (address: string) => ({ address, arrivedAt: NOW });
 
-describe('the secret that hides names and addresses', () => {
-  it('is a MAC of KMS, made once in the cold start', async () => {
-    const { throttle, inputs } = await guessingOn(recordedTable(), MAC);
+describe('the secret that pseudonymizes logins and addresses', () => {
+  it('is a MAC from KMS, generated once in the cold start', async () => {
+    const { throttle, inputs } = await throttleOn(recordedTable(), MAC);
     const before = inputs().length;
 
     await throttle.countRequest(from('203.0.113.7'));
@@ -50,9 +50,9 @@ describe('the secret that hides names and addresses', () => {
     expect(inputs()).toEqual([{ KeyId: 'pepper', Message, MacAlgorithm: 'HMAC_SHA_256' }]);
   });
 
-  it('that the cold start did not get is asked for again by each request until there is one', async () => {
+  it('is requested again by each request until KMS returns it', async () => {
     const outage = { error: 'KMSInternalException', status: 500 };
-    const { throttle, asked } = await guessingOn(recordedTable(), outage, outage, MAC);
+    const { throttle, asked } = await throttleOn(recordedTable(), outage, outage, MAC);
 
     await expect(throttle.countRequest(from('203.0.113.7'))).rejects.toMatchObject({ name: 'KMSInternalException' });
     await throttle.countRequest(from('203.0.113.7'));
@@ -61,16 +61,16 @@ describe('the secret that hides names and addresses', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('is asked for by nobody twice at the same moment', async () => {
+  it('is requested only once by concurrent requests', async () => {
     const outage = { error: 'KMSInternalException', status: 500 };
-    const { throttle, asked } = await guessingOn(recordedTable(), outage, MAC);
+    const { throttle, asked } = await throttleOn(recordedTable(), outage, MAC);
 
     await Promise.all([throttle.countRequest(from('203.0.113.7')), throttle.countRequest(from('203.0.113.8'))]);
 
     expect(asked).toHaveLength(2);
   });
 
-  it('is not waited for longer than a cold start may take', async () => {
+  it('is awaited no longer than a cold start may take', async () => {
     const { settings, asked } = scripted(MAC);
     const timeout = vi.spyOn(AbortSignal, 'timeout');
 
@@ -82,21 +82,21 @@ describe('the secret that hides names and addresses', () => {
     timeout.mockRestore();
   });
 
-  it('comes with a connection to the table', async () => {
-    await guessingOn(recordedTable(), MAC);
+  it('is loaded while a connection to the table is opened', async () => {
+    await throttleOn(recordedTable(), MAC);
 
     expect(opened).toEqual(['https://dynamodb.eu-south-2.amazonaws.com']);
   });
 });
 
-describe('a guess', () => {
-  const network = { pk: `ATTEMPTS#${hidden('ada')}`, sk: `NETWORK#${hidden('203.0.113 ada')}` };
-  const elsewhere = { pk: `ATTEMPTS#${hidden('ada')}`, sk: 'ELSEWHERE' };
-  const source = { pk: `ATTEMPTS#${hidden('203.0.113.7')}`, sk: 'SOURCE' };
+describe('a login attempt', () => {
+  const network = { pk: `ATTEMPTS#${hmac('ada')}`, sk: `NETWORK#${hmac('203.0.113 ada')}` };
+  const elsewhere = { pk: `ATTEMPTS#${hmac('ada')}`, sk: 'ELSEWHERE' };
+  const source = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: 'SOURCE' };
 
-  it('is counted by its login and network, by its login elsewhere and by its source, each under its own key', async () => {
+  it('is counted by login and network, by login elsewhere and by source, each under its own key', async () => {
     const table = recordedTable();
-    const { throttle } = await guessingOn(table, MAC);
+    const { throttle } = await throttleOn(table, MAC);
 
     const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
     await attempt.clearFailures();
@@ -115,7 +115,7 @@ describe('a guess', () => {
     ]);
   });
 
-  it('finds each count by its own key', async () => {
+  it('reads each counter by its own key', async () => {
     const counts = { n: 2, last: NOW, expires: NOW / 1000 + 60 };
     const items = [
       { ...source, n: 9, requests: 20, since: NOW - 1000 },
@@ -123,7 +123,7 @@ describe('a guess', () => {
       { ...network, ...counts },
     ];
     const table = recordedTable(...items);
-    const { throttle } = await guessingOn(table, MAC);
+    const { throttle } = await throttleOn(table, MAC);
 
     const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
     await attempt.clearFailures();
@@ -138,40 +138,40 @@ describe('a guess', () => {
     });
   });
 
-  it('waits as its login must, and is counted nowhere then', async () => {
+  it('is rejected while its login is throttled, without being counted', async () => {
     const table = recordedTable({ ...elsewhere, n: 11, last: NOW - 500, expires: NOW / 1000 + 60 });
-    const { throttle } = await guessingOn(table, MAC);
+    const { throttle } = await throttleOn(table, MAC);
 
-    const refused = throttle.recordAttempt('ada', from('203.0.113.7'));
+    const rejected = throttle.recordAttempt('ada', from('203.0.113.7'));
 
-    await expect(refused).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 2 });
+    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 2 });
     expect([table.transacted, table.updated]).toEqual([[], []]);
   });
 
-  it('that cannot be counted against its source is not made', async () => {
+  it('fails when it cannot be counted against its source', async () => {
     const table = recordedTable();
     table.updates.push(new Failure('unavailable'));
-    const { throttle } = await guessingOn(table, MAC);
+    const { throttle } = await throttleOn(table, MAC);
 
     await expect(throttle.recordAttempt('ada', from('203.0.113.7'))).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('is rejected when its source has had its share meanwhile', async () => {
+  it('is rejected when its source reaches the limit concurrently', async () => {
     const table = recordedTable();
-    const { throttle } = await guessingOn(table, MAC);
+    const { throttle } = await throttleOn(table, MAC);
     table.update = async () => {
       table.items = [{ ...source, n: 100, requests: 200, since: NOW - 60_000 }];
       return undefined;
     };
 
-    const refused = throttle.recordAttempt('ada', from('203.0.113.7'));
+    const rejected = throttle.recordAttempt('ada', from('203.0.113.7'));
 
-    await expect(refused).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
+    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
   });
 
-  it('that was right and cannot be forgiven in an outage is right all the same', async () => {
+  it('succeeds even when an outage prevents its failures from being cleared', async () => {
     const table = recordedTable();
-    const { throttle } = await guessingOn(table, MAC);
+    const { throttle } = await throttleOn(table, MAC);
     const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
     table.transact = async () => {
       throw Object.assign(new Error('lost'), { name: 'TimeoutError' });
@@ -186,13 +186,13 @@ describe('a guess', () => {
   });
 });
 
-describe('a request that is no guess', () => {
-  const source = { pk: `ATTEMPTS#${hidden('2001:db8:1:2')}`, sk: 'SOURCE' };
+describe('a request without a login attempt', () => {
+  const source = { pk: `ATTEMPTS#${hmac('2001:db8:1:2')}`, sk: 'SOURCE' };
   const address = '2001:db8:1:2:3::4';
 
-  it('is counted against its source alone, and as no failure', async () => {
+  it('is counted against its source only, and not as a failure', async () => {
     const table = recordedTable();
-    const { throttle } = await guessingOn(table, MAC);
+    const { throttle } = await throttleOn(table, MAC);
 
     await throttle.countRequest(from(address));
 
@@ -201,13 +201,13 @@ describe('a request that is no guess', () => {
     expect(table.updated).toMatchObject([{ key: source, values: { ':failures': 0, ':one': 1 } }]);
   });
 
-  it('is counted on what others have counted meanwhile, five times in all', async () => {
+  it('is counted in at most five tries when other requests change the counter', async () => {
     const lucky = recordedTable({ ...source, n: 0, requests: 5, since: NOW });
     const unlucky = recordedTable();
     lucky.updates.push(false, false, false, false, true);
     unlucky.updates.push(...Array(6).fill(false));
-    const one = await guessingOn(lucky, MAC);
-    const other = await guessingOn(unlucky, MAC);
+    const one = await throttleOn(lucky, MAC);
+    const other = await throttleOn(unlucky, MAC);
 
     await one.throttle.countRequest(from(address));
     const failing = other.throttle.countRequest(from(address));
@@ -218,33 +218,33 @@ describe('a request that is no guess', () => {
     expect([lucky.reads.length, lucky.reads.at(-1)]).toEqual([5, [source]]);
   });
 
-  it('is rejected when its source has had its share, also when that came about meanwhile', async () => {
+  it('is rejected when its source reaches the limit concurrently', async () => {
     const table = recordedTable();
     table.updates.push(false);
-    const { throttle } = await guessingOn(table, MAC);
+    const { throttle } = await throttleOn(table, MAC);
     const { update } = table;
     table.update = async (write) => {
       table.items = [{ ...source, n: 0, requests: 1000, since: NOW - 60_000 }];
       return update(write);
     };
 
-    const refused = throttle.countRequest(from(address));
+    const rejected = throttle.countRequest(from(address));
 
-    await expect(refused).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
+    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
     expect(table.updated).toHaveLength(1);
   });
 });
 
-it('a mailed key ends the waits of its login in its network, and gives the source nothing back', async () => {
-  const { throttle } = await guessingOn(recordedTable(), MAC);
+it('mailboxProven clears the failures of the login in its network, but none of the source', async () => {
+  const { throttle } = await throttleOn(recordedTable(), MAC);
 
   const writes = await throttle.mailboxProven('ada', from('203.0.113.7'));
 
-  expect(writes.map(({ key }) => key.sk)).toEqual([`NETWORK#${hidden('203.0.113 ada')}`, 'ELSEWHERE']);
-  expect(writes.map(({ key }) => key.pk)).toEqual(Array(2).fill(`ATTEMPTS#${hidden('ada')}`));
+  expect(writes.map(({ key }) => key.sk)).toEqual([`NETWORK#${hmac('203.0.113 ada')}`, 'ELSEWHERE']);
+  expect(writes.map(({ key }) => key.pk)).toEqual(Array(2).fill(`ATTEMPTS#${hmac('ada')}`));
 });
 
-it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY'])('does not start without %s', (name) => {
+it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY'])('openLoginThrottle throws without %s', (name) => {
   for (const each of ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY']) vi.stubEnv(each, '1');
   vi.stubEnv(name, '');
 

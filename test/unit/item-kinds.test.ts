@@ -7,38 +7,38 @@ import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 const ABSENT = Symbol('absent');
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** For each type of attribute, values that are of it and values that are not. */
+/** Valid and invalid values for each type of attribute. */
 const TYPES = {
-  id: { right: [1, LARGEST], wrong: [ABSENT, '1', 0, -1, 1.5, LARGEST + 1, null, Number.NaN] },
-  count: { right: [0, 1, LARGEST], wrong: [ABSENT, '1', -1, 0.5, LARGEST + 1, null] },
-  'count or absent': { right: [ABSENT, 0, 1], wrong: ['1', -1, 0.5, LARGEST + 1, null] },
-  whole: { right: [-1, 0, 1, -LARGEST], wrong: [ABSENT, '1', 0.5, LARGEST + 1, null] },
-  text: { right: ['', 'a'], wrong: [ABSENT, 1, null, ['a'], true] },
-  texts: { right: [[], ['a', 'b']], wrong: [ABSENT, 'a', [1], new Set(['a']), null] },
-  boolean: { right: [true, false], wrong: [ABSENT, 'true', 0, null] },
-  version: { right: ['aB3', '', 0, 7], wrong: [ABSENT, -1, 1.5, null, true, ['a']] },
+  id: { valid: [1, LARGEST], invalid: [ABSENT, '1', 0, -1, 1.5, LARGEST + 1, null, Number.NaN] },
+  count: { valid: [0, 1, LARGEST], invalid: [ABSENT, '1', -1, 0.5, LARGEST + 1, null] },
+  'count or absent': { valid: [ABSENT, 0, 1], invalid: ['1', -1, 0.5, LARGEST + 1, null] },
+  whole: { valid: [-1, 0, 1, -LARGEST], invalid: [ABSENT, '1', 0.5, LARGEST + 1, null] },
+  text: { valid: ['', 'a'], invalid: [ABSENT, 1, null, ['a'], true] },
+  texts: { valid: [[], ['a', 'b']], invalid: [ABSENT, 'a', [1], new Set(['a']), null] },
+  boolean: { valid: [true, false], invalid: [ABSENT, 'true', 0, null] },
+  version: { valid: ['aB3', '', 0, 7], invalid: [ABSENT, -1, 1.5, null, true, ['a']] },
   'ids or absent': {
-    right: [ABSENT, new Set([1]), new Set([1, 2])],
-    wrong: [[1], new Set(['1']), new Set([0]), new Set([1, -1]), null, 1],
+    valid: [ABSENT, new Set([1]), new Set([1, 2])],
+    invalid: [[1], new Set(['1']), new Set([0]), new Set([1, -1]), null, 1],
   },
-  'UTS46 or absent': { right: [ABSENT, 'UTS46'], wrong: ['', 'NFKC', 46, null] },
+  'UTS46 or absent': { valid: [ABSENT, 'UTS46'], invalid: ['', 'NFKC', 46, null] },
 } as const;
 type Type = keyof typeof TYPES;
 
 interface ItemKind {
-  /** Keys of the kind; the first is that of the item. */
+  /** Keys of this kind. The sample item has the first. */
   readonly keys: readonly [pk: string, sk: string][];
-  /** Keys that look like it. */
-  readonly strange: readonly [pk: string, sk: string][];
+  /** Keys that resemble them but are not of this kind. */
+  readonly lookalikes: readonly [pk: string, sk: string][];
   readonly attributes: Readonly<Record<string, Type>>;
 }
 
 const jwk = { kty: 'EC', crv: 'P-256', x: 'the-x', y: 'the-y' };
 const kid = thumbprint(jwk);
 
-const collection = (kind: string): Pick<ItemKind, 'keys' | 'strange'> => ({
+const collection = (kind: string): Pick<ItemKind, 'keys' | 'lookalikes'> => ({
   keys: [[kind, '0000000000000007']],
-  strange: [
+  lookalikes: [
     [kind, '7'],
     [kind, '000000000000007'],
     [kind, '00000000000000007'],
@@ -53,18 +53,22 @@ const collection = (kind: string): Pick<ItemKind, 'keys' | 'strange'> => ({
     [kind.toLowerCase(), '0000000000000007'],
   ],
 });
-const beside = (prefix: string, sk: string, strange: [string, string][] = []): Pick<ItemKind, 'keys' | 'strange'> => ({
+const beside = (
+  prefix: string,
+  sk: string,
+  lookalikes: [string, string][] = [],
+): Pick<ItemKind, 'keys' | 'lookalikes'> => ({
   keys: [
     [`${prefix}a`, sk],
     [`${prefix}a#b`, sk],
   ],
-  strange: [
+  lookalikes: [
     [prefix, sk],
     [prefix.slice(0, -1), sk],
     [`x${prefix}a`, sk],
     [`${prefix}a`, `${sk}S`],
     [`${prefix}a`, sk.toLowerCase()],
-    ...strange,
+    ...lookalikes,
   ],
 });
 
@@ -88,10 +92,10 @@ const KINDS: Record<string, ItemKind> = {
     },
   },
   'login guard': { ...beside('LOGIN#', 'GUARD'), attributes: { id: 'id' } },
-  'e-mail guard': { ...beside('EMAIL#', 'GUARD'), attributes: { id: 'id' } },
+  'email guard': { ...beside('EMAIL#', 'GUARD'), attributes: { id: 'id' } },
   roster: {
     keys: [['ADMINS', 'ROSTER']],
-    strange: [
+    lookalikes: [
       ['ADMINS', 'ROSTERS'],
       ['ADMINS', 'GUARD'],
       ['ADMIN', 'ROSTER'],
@@ -122,7 +126,7 @@ const KINDS: Record<string, ItemKind> = {
       ['SEQUENCE', 'USER'],
       ['SEQUENCE', 'INTEGRATION'],
     ],
-    strange: [
+    lookalikes: [
       ['SEQUENCE', 'CONF'],
       ['SEQUENCE', 'user'],
       ['SEQUENCES', 'USER'],
@@ -135,7 +139,7 @@ const KINDS: Record<string, ItemKind> = {
       ['TOTAL', 'INTEGRATION'],
       ['TOTAL', 'CONF'],
     ],
-    strange: [
+    lookalikes: [
       ['TOTAL', 'AUDIT'],
       ['TOTALS', 'CONF'],
     ],
@@ -143,18 +147,18 @@ const KINDS: Record<string, ItemKind> = {
   },
   'oldest valid token': {
     keys: [['JWKS', 'NOT-BEFORE']],
-    strange: [
+    lookalikes: [
       ['GHOST', 'NOT-BEFORE'],
       ['USER', 'NOT-BEFORE'],
     ],
     attributes: { seconds: 'count' },
   },
-  'entry of the audit trail': {
+  'audit entry': {
     keys: [
       ['AUDIT#2026-11', '2026-11-22T06:24:30.123Z#id'],
       ['AUDIT#2026-11', '2026-11'],
     ],
-    strange: [
+    lookalikes: [
       ['AUDIT#2026-11', '2026-12-01T00:00:00.000Z#id'],
       ['AUDIT#2026-1', '2026-1'],
       ['AUDIT#2026-111', '2026-111'],
@@ -172,9 +176,9 @@ const KINDS: Record<string, ItemKind> = {
       targetName: 'text',
     },
   },
-  'permanent entry of the audit trail': {
+  'permanent audit entry': {
     keys: [['AUDIT#PERMANENT', '2026-11-22T06:24:30.123Z#id']],
-    strange: [
+    lookalikes: [
       ['AUDIT#PERMANENT', '2026-11-22T06:24:30.123Z#'],
       ['AUDIT#PERMANENT', '2026-11-22T06:24:30.123Z'],
       ['AUDIT#PERMANENT', '2026-11-22T#id'],
@@ -191,7 +195,7 @@ const KINDS: Record<string, ItemKind> = {
   },
   'failures of a network': {
     keys: [['ATTEMPTS#a', 'NETWORK#b']],
-    strange: [
+    lookalikes: [
       ['ATTEMPTS#a', 'NETWORK#'],
       ['ATTEMPTS#a', 'NETWORK'],
       ['ATTEMPTS#a', 'xNETWORK#b'],
@@ -209,7 +213,7 @@ const KINDS: Record<string, ItemKind> = {
       'MAILS#0000000000000007',
       occasion,
     ]) as [[string, string]],
-    strange: [
+    lookalikes: [
       ['MAILS#0000000000000007', 'other'],
       ['MAILS#0000000000000007', ''],
       ['MAILS#000000000000007', 'reset'],
@@ -230,9 +234,9 @@ const GOOD: Partial<Record<Type, unknown>> = {
   'UTS46 or absent': 'UTS46',
 };
 
-/** An item of a kind; a collection's id is that of its key. */
+/** An intact item. In a collection, its id is that of its key. */
 function itemOf({ keys, attributes }: ItemKind, [pk, sk] = keys[0] as [string, string]): Item {
-  const values = Object.entries(attributes).map(([name, type]) => [name, GOOD[type] ?? TYPES[type].right[0]]);
+  const values = Object.entries(attributes).map(([name, type]) => [name, GOOD[type] ?? TYPES[type].valid[0]]);
   const isCollected = ['USER', 'INTEGRATION', 'CONF'].includes(pk);
   return { ...Object.fromEntries(values), ...(isCollected && { id: Number(sk) }), pk, sk } as Item;
 }
@@ -242,12 +246,12 @@ function withValue(item: Item, name: string, value: unknown): Item {
   return value === ABSENT ? (others as Item) : { ...item, [name]: value };
 }
 
-describe.each(Object.entries(KINDS))('an item of the kind %s', (_, kind) => {
-  const { keys, strange, attributes } = kind;
-  const values = (side: 'right' | 'wrong') =>
+describe.each(Object.entries(KINDS))('an item of kind %s', (_, kind) => {
+  const { keys, lookalikes, attributes } = kind;
+  const values = (side: 'valid' | 'invalid') =>
     Object.entries(attributes).flatMap(([name, type]) => TYPES[type][side].map((value) => ({ name, type, value })));
 
-  it.each(keys)('is known by the key %s / %s', (pk, sk) => {
+  it.each(keys)('is recognized by the key %s / %s', (pk, sk) => {
     expect(findDefect(itemOf(kind, [pk, sk]))).toBeUndefined();
   });
 
@@ -255,19 +259,19 @@ describe.each(Object.entries(KINDS))('an item of the kind %s', (_, kind) => {
     expect(findDefect({ ...itemOf(kind), passwordHash: 7, other: null })).toBeUndefined();
   });
 
-  it.each(values('right'))('may have as $name, which is $type, $value', ({ name, value }) => {
+  it.each(values('valid'))('accepts $value as its $name of type $type', ({ name, value }) => {
     const item = withValue(itemOf(kind), name, value);
     const isOwnId = name === 'id' && collectionOf(item) !== undefined;
 
     expect(findDefect(item)?.kind).toBe(isOwnId ? 'wrong-id' : undefined);
   });
 
-  it.each(values('wrong'))('is damaged where $name, which is $type, is $value', ({ name, value }) => {
+  it.each(values('invalid'))('is damaged when its $name of type $type is $value', ({ name, value }) => {
     const [[pk, sk] = ['', '']] = keys;
 
-    const flaw = findDefect(withValue(itemOf(kind), name, value));
+    const defect = findDefect(withValue(itemOf(kind), name, value));
 
-    expect(flaw).toEqual({
+    expect(defect).toEqual({
       kind: 'damaged-item',
       keys: [{ pk, sk }],
       says: expect.stringMatching(new RegExp(` / .+ has missing or invalid attributes: ${name}(\\.\\d)?\\.$`)),
@@ -277,7 +281,7 @@ describe.each(Object.entries(KINDS))('an item of the kind %s', (_, kind) => {
     });
   });
 
-  it('names everything that is wrong with it, each once', () => {
+  it('has every invalid attribute named once', () => {
     const required = Object.entries(attributes).filter(([, type]) => !type.endsWith('absent'));
     const [pk, sk] = keys[0] as [string, string];
 
@@ -288,7 +292,7 @@ describe.each(Object.entries(KINDS))('an item of the kind %s', (_, kind) => {
     );
   });
 
-  it.each(strange)('is not known by the key %s / %s', (pk, sk) => {
+  it.each(lookalikes)('is not recognized by the key %s / %s', (pk, sk) => {
     const item = itemOf(kind, [pk, sk]);
 
     expect(findDefect(item)?.kind).toMatch(pk === 'JWKS' ? /./ : /^unknown-item$/);
@@ -296,23 +300,20 @@ describe.each(Object.entries(KINDS))('an item of the kind %s', (_, kind) => {
 });
 
 describe('a user, integration or parameter', () => {
-  it.each(['user', 'integration', 'parameter'])(
-    'that says another id is wrong, and either may be right: %s',
-    (name) => {
-      const item = itemOf(KINDS[name] as ItemKind);
+  it.each(['user', 'integration', 'parameter'])('has the wrong id when it differs from its key: %s', (name) => {
+    const item = itemOf(KINDS[name] as ItemKind);
 
-      expect(findDefect({ ...item, id: 8 })).toEqual({
-        kind: 'wrong-id',
-        keys: [{ pk: item.pk, sk: item.sk }],
-        says: `${item.pk} / 0000000000000007 has the id 8.`,
-        remedy: {
-          advice: 'either id can be the right one; compare the item with a backup of the table and correct it by hand',
-        },
-      });
-    },
-  );
+    expect(findDefect({ ...item, id: 8 })).toEqual({
+      kind: 'wrong-id',
+      keys: [{ pk: item.pk, sk: item.sk }],
+      says: `${item.pk} / 0000000000000007 says that its id is 8.`,
+      remedy: {
+        advice: 'either can be the right one; compare the item with a backup of the table and put it right functionName hand',
+      },
+    });
+  });
 
-  it('may have every id that there can be', () => {
+  it('may have any id from 1 to the largest safe integer', () => {
     const user = itemOf(KINDS.user as ItemKind);
 
     expect(findDefect({ ...user, sk: '9007199254740991', id: LARGEST })).toBeUndefined();
@@ -323,15 +324,15 @@ describe('a user, integration or parameter', () => {
 describe('a public key', () => {
   const key: Item = { pk: 'JWKS', sk: kid, jwk: { ...jwk, kid } };
 
-  it('is known by its thumbprint', () => {
+  it('is identified by its thumbprint', () => {
     expect(findDefect(key)).toBeUndefined();
   });
 
   it.each<[string, Partial<Item>]>([
-    ['stands under another id', { sk: 'other' }],
-    ['says another id', { jwk: { ...jwk, kid: 'other' } }],
-    ['says and stands under another id', { sk: 'other', jwk: { ...jwk, kid: 'other' } }],
-  ])('that %s is wrong', (_, changes) => {
+    ['is stored under another id', { sk: 'other' }],
+    ['states another id', { jwk: { ...jwk, kid: 'other' } }],
+    ['states and is stored under another id', { sk: 'other', jwk: { ...jwk, kid: 'other' } }],
+  ])('is wrong when it %s', (_, changes) => {
     const item = { ...key, ...changes };
 
     expect(findDefect(item)).toEqual({
@@ -345,13 +346,13 @@ describe('a public key', () => {
     });
   });
 
-  it.each(['x', 'y'])('with another %s is wrong', (name) => {
+  it.each(['x', 'y'])('is wrong when its %s differs', (name) => {
     const changed = { ...jwk, kid, [name]: 'another' };
 
     expect(findDefect({ ...key, jwk: changed })?.says).toContain(`whose id is ${thumbprint(changed)}`);
   });
 
-  it.each(['kid', 'kty', 'crv', 'x', 'y'])('without %s, or with another type of it, is damaged', (name) => {
+  it.each(['kid', 'kty', 'crv', 'x', 'y'])('is damaged when %s is missing or of another type', (name) => {
     for (const value of [undefined, 7, null]) {
       expect(findDefect({ ...key, jwk: { ...jwk, kid, [name]: value } })).toMatchObject({
         kind: 'damaged-item',
@@ -360,24 +361,24 @@ describe('a public key', () => {
     }
   });
 
-  it.each([undefined, 'text', null])('that is %j is damaged', (value) => {
-    expect(findDefect({ ...key, jwk: value })?.says).toBe(`JWKS / ${kid} has missing or invalid attributes: jwk.`);
+  it.each([undefined, 'text', null])('is damaged when it is %j', (value) => {
+    expect(findDefect({ ...key, jwk: value })?.says).toBe(`JWKS / ${kid} lacks or has wrong: jwk.`);
   });
 
-  it('is every item beside the oldest valid token', () => {
+  it('is expected in every JWKS item except NOT-BEFORE', () => {
     expect(findDefect({ pk: 'JWKS', sk: 'not-before', seconds: 1 })?.kind).toBe('damaged-item');
     expect(findDefect({ pk: 'JWKS', sk: 'NOT-BEFORE', jwk: { ...jwk, kid } })?.says).toContain('seconds');
   });
 });
 
-it('a set with several wrong elements is named once', () => {
+it('a set with several invalid elements is reported once', () => {
   const roster = { pk: 'ADMINS', sk: 'ROSTER', ids: new Set([0, -1, 1]) };
 
   expect(findDefect(roster)?.says).toBe('ADMINS / ROSTER has missing or invalid attributes: ids.');
 });
 
-describe('an item of no kind', () => {
-  it('is named, and left to the operator', () => {
+describe('an unknown item', () => {
+  it('is reported and left to the operator', () => {
     expect(findDefect({ pk: 'GHOST', sk: 'x', id: 1 })).toEqual({
       kind: 'unknown-item',
       keys: [{ pk: 'GHOST', sk: 'x' }],
@@ -391,7 +392,7 @@ describe('an item of no kind', () => {
 });
 
 describe('the verification', () => {
-  it('reads these attributes and no others: no password, stamp, value or name of a person', () => {
+  it('reads exactly these attributes: no password, stamp, value or personal name', () => {
     const named = Object.values(KINDS).flatMap(({ attributes }) => Object.keys(attributes));
 
     expect([...VERIFIED_ATTRIBUTES].sort()).toEqual([...new Set([...named, 'jwk'])].sort());
@@ -404,7 +405,7 @@ describe('the verification', () => {
     [{ pk: 'CONF', sk: 'x' }, 'CONF'],
     [{ pk: 'TOTAL', sk: 'USER' }, undefined],
     [{ pk: 'user', sk: '1' }, undefined],
-  ])('counts %j to the collection %s', (key, expected) => {
+  ])('assigns %j to the collection %s', (key, expected) => {
     expect(collectionOf(key)).toBe(expected);
   });
 });
