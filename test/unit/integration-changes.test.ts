@@ -30,7 +30,7 @@ const callerWith = (...authorities: Role[]): Item => ({
   ...{ ...entityKey('USER', 1), id: 1, login: 'ada', activated: true, passwordChanges: 0, authorities },
 });
 const caller = callerWith('ROLE_USER');
-const onlooker = callerWith('ROLE_ANALYST');
+const analyst = callerWith('ROLE_ANALYST');
 
 const GATE: Integration = {
   ...{ id: 5, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: true },
@@ -50,7 +50,7 @@ const parameterItem = (fields: Partial<StoredParameter> = {}): Item => {
   return { ...entityKey('CONF', parameter.id), ...parameter };
 };
 
-/** What KMS was asked, with a data key that is the same for all and wrapped as it is. */
+/** The calls to KMS, whose double returns the same data key each time. */
 const keyCalls: { name: string; input: Record<string, unknown> }[] = [];
 const DATA_KEY = Buffer.alloc(32, 7);
 beforeEach(() => {
@@ -86,9 +86,9 @@ const totalOf = (kind: 'INTEGRATION' | 'CONF', amount: number) =>
 const byAda = (action: string, target: string, targetName: string, fields: string[] = []) => ({
   ...{ actor: 'ada', actorId: 1, action, target, targetName, fields },
 });
-const untouched = { condition: '#revision = :revision', onConditionFailed: 'retry' };
+const revisionIs = { condition: '#revision = :revision', onConditionFailed: 'retry' };
 
-/** A transaction that meets another change once. */
+/** A table whose first transaction fails because of a concurrent change. */
 function contended(...items: Item[]): MemoryTable {
   const table = memoryTable(items);
   const { transact } = table;
@@ -101,16 +101,16 @@ function contended(...items: Item[]): MemoryTable {
   return table;
 }
 
-describe('creating an integration', () => {
-  const wanted: NewIntegration = {
+describe('createIntegration', () => {
+  const requested: NewIntegration = {
     ...{ id: undefined, name: 'Tap', shortName: 'tap', description: 'Wires' },
     ...{ integrationType: 'CLOUD', active: false },
   };
 
-  it('stores it without parameters, and counts one more', async () => {
+  it('stores it without parameters and increments the total', async () => {
     const table = memoryTable([caller]);
 
-    const integration = await createIntegration(table, integrator(table), wanted);
+    const integration = await createIntegration(table, integrator(table), requested);
 
     const { writes, audit } = changesOf(table);
     expect(integration).toEqual({
@@ -133,34 +133,38 @@ describe('creating an integration', () => {
     expect(audit).toMatchObject(byAda('integration.created', 'integration/1001', 'Tap'));
   });
 
-  it.each([null, undefined])('has no description where it is %j', async (description) => {
+  it.each([null, undefined])('stores no description when it is %j', async (description) => {
     const table = memoryTable([caller]);
-    const integration = await createIntegration(table, integrator(table), { ...wanted, description });
+    const integration = await createIntegration(table, integrator(table), { ...requested, description });
 
     expect(integration.description).toBeUndefined();
   });
 
-  it('takes no id for a caller who is rejected, and one however often it is tried', async () => {
-    const rejected = memoryTable([onlooker]);
+  it('takes no id for an unauthorized caller, and only one despite retries', async () => {
+    const rejected = memoryTable([analyst]);
     const twice = contended(caller);
 
-    await expect(createIntegration(rejected, integrator(rejected), wanted)).rejects.toMatchObject({
+    await expect(createIntegration(rejected, integrator(rejected), requested)).rejects.toMatchObject({
       code: 'forbidden',
     });
-    await createIntegration(twice, integrator(twice), wanted);
+    await createIntegration(twice, integrator(twice), requested);
 
     expect(rejected.calls).not.toContain('nextId INTEGRATION');
     expect(twice.calls.filter((call) => call === 'nextId INTEGRATION')).toHaveLength(1);
   });
 });
 
-describe('changing an integration', () => {
+describe('updateIntegration', () => {
   const SAME: IntegrationChange = {
     ...{ id: 5, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: true },
   };
-  const update = async (fields: Partial<IntegrationChange>, expected?: string[], before: Partial<Integration> = {}) => {
+  const update = async (
+    fields: Partial<IntegrationChange>,
+    precondition?: string[],
+    before: Partial<Integration> = {},
+  ) => {
     const table = memoryTable([caller, integrationItem(before)]);
-    const after = await updateIntegration(table, integrator(table), { ...SAME, ...fields }, expected);
+    const after = await updateIntegration(table, integrator(table), { ...SAME, ...fields }, precondition);
     return { after, stored: integrationIn(table), ...changesOf(table) };
   };
 
@@ -170,19 +174,19 @@ describe('changing an integration', () => {
     ['description', 'Gates'],
     ['integrationType', 'WEBHOOK'],
     ['active', false],
-  ])('in %s alone stores it, answers it, moves the version and names it in the audit trail', async (field, value) => {
+  ])('stores, returns and audits a change of %s under a new version', async (field, value) => {
     const { after, stored, writes, audit } = await update({ [field]: value });
 
     const expected = { ...GATE, [field]: value, version: expect.stringMatching(/^4-[\w-]{12}$/) };
     expect(after).toEqual(expected);
     expect(stored).toEqual({ ...entityKey('INTEGRATION', 5), ...expected, revision: 9 });
     expect(writes).toHaveLength(1);
-    expect(writes[0]).toMatchObject({ ...untouched, act: 'Update', key: entityKey('INTEGRATION', 5) });
+    expect(writes[0]).toMatchObject({ ...revisionIs, act: 'Update', key: entityKey('INTEGRATION', 5) });
     expect(writes[0]?.values).toMatchObject({ ':revision': 8 });
     expect(audit).toMatchObject(byAda('integration.updated', 'integration/5', 'Gate', [field]));
   });
 
-  it('in all fields names each of them', async () => {
+  it('audits every changed field', async () => {
     const { audit } = await update({
       ...{ name: 'n', shortName: 's', description: 'd', integrationType: 'CLOUD', active: false },
     });
@@ -190,13 +194,13 @@ describe('changing an integration', () => {
     expect(audit?.fields).toEqual(['name', 'shortName', 'description', 'integrationType', 'active']);
   });
 
-  it('in nothing is a new version all the same', async () => {
+  it('assigns a new version even when nothing changes', async () => {
     const { after, audit } = await update({});
 
     expect([after.version, audit?.fields]).toEqual([expect.stringMatching(/^4-/), []]);
   });
 
-  it('keeps a description that is left out, clears one that is null, and keeps the module', async () => {
+  it('keeps an omitted description, clears a null one and keeps the module', async () => {
     const module = { needsRestart: true, changes: 3 };
 
     const kept = await update({ description: undefined }, undefined, { module });
@@ -209,10 +213,10 @@ describe('changing an integration', () => {
     expect([kept.stored?.module, cleared.after.module]).toEqual([module, module]);
   });
 
-  it('needs the integration, in an expected version', async () => {
+  it('rejects an unknown integration and an unmet precondition', async () => {
     const table = memoryTable([caller, integrationItem()]);
-    const change = (fields: object, expected: string[]) =>
-      updateIntegration(table, integrator(table), { ...SAME, ...fields }, expected);
+    const change = (fields: object, precondition: string[]) =>
+      updateIntegration(table, integrator(table), { ...SAME, ...fields }, precondition);
 
     await expect(change({ id: 6 }, ['x'])).rejects.toMatchObject({ code: 'unknown-id' });
     await expect(change({}, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
@@ -221,14 +225,14 @@ describe('changing an integration', () => {
   });
 });
 
-describe('a report of a restart', () => {
+describe('reportRestart', () => {
   const report = async (changes: number, module: Integration['module']) => {
     const table = memoryTable([caller, integrationItem({ module })]);
     const after = await reportRestart(table, integrator(table), 5, changes);
     return { table, after, stored: integrationIn(table) };
   };
 
-  it('of the last change clears the flag and moves the version', async () => {
+  it('clears the flag and changes the version for the latest change', async () => {
     const { table, after, stored } = await report(4, { needsRestart: true, changes: 4 });
 
     const expected = { module: { needsRestart: false, changes: 4 }, version: expect.stringMatching(/^4-/) };
@@ -243,9 +247,9 @@ describe('a report of a restart', () => {
 
   it.each([
     ['an earlier change', 3, { needsRestart: true, changes: 4 }],
-    ['a change that was reported before', 4, { needsRestart: false, changes: 4 }],
-    ['no change where there has been none', 0, undefined],
-  ])('of %s changes nothing, not even the version', async (_, changes, module) => {
+    ['a change that has already been reported', 4, { needsRestart: false, changes: 4 }],
+    ['zero changes when there have been none', 0, undefined],
+  ])('changes nothing, not even the version, for %s', async (_, changes, module) => {
     const { table, after, stored } = await report(changes, module);
 
     expect(table.transactions).toEqual([]);
@@ -253,24 +257,24 @@ describe('a report of a restart', () => {
   });
 
   it.each([
-    ['one change more than there were', 5, { needsRestart: true, changes: 4 }],
-    ['one change more than there were, none pending', 5, { needsRestart: false, changes: 4 }],
-    ['a change where there was none', 1, undefined],
-  ])('of %s is refused by the name of the field', async (_, changes, module) => {
+    ['one change more than there have been', 5, { needsRestart: true, changes: 4 }],
+    ['one change more than there have been, none pending', 5, { needsRestart: false, changes: 4 }],
+    ['a change when there have been none', 1, undefined],
+  ])('rejects %s with a field error', async (_, changes, module) => {
     await expect(report(changes, module)).rejects.toMatchObject({
       code: 'invalid',
       fieldErrors: [{ field: 'changes', message: 'Size' }],
     });
   });
 
-  it('needs the integration', async () => {
+  it('rejects an unknown integration', async () => {
     const table = memoryTable([caller]);
     await expect(reportRestart(table, integrator(table), 5, 0)).rejects.toMatchObject({ code: 'not-found' });
   });
 });
 
-describe('deleting an integration', () => {
-  it('takes all its parameters along, and counts them', async () => {
+describe('deleteIntegration', () => {
+  it('deletes all its parameters and adjusts both totals', async () => {
     const parameters = [5_000_000, 5_000_002, 5_999_999].map((id) => parameterItem({ id, version: `1-${id}` }));
     const others = [4_999_999, 6_000_000].map((id) => parameterItem({ id }));
     const table = memoryTable([caller, integrationItem(), ...parameters, ...others]);
@@ -280,7 +284,7 @@ describe('deleting an integration', () => {
     const { writes, audit } = changesOf(table);
     expect(writes).toEqual([
       {
-        ...{ ...untouched, act: 'Delete', key: entityKey('INTEGRATION', 5) },
+        ...{ ...revisionIs, act: 'Delete', key: entityKey('INTEGRATION', 5) },
         ...{ names: { '#revision': 'revision' }, values: { ':revision': 8 } },
       },
       totalOf('INTEGRATION', -1),
@@ -294,7 +298,7 @@ describe('deleting an integration', () => {
     expect(others.map((item) => table.find(item as never))).toEqual(others);
   });
 
-  it('without parameters leaves their total alone', async () => {
+  it('leaves the total of parameters unchanged when there are none', async () => {
     const table = memoryTable([caller, integrationItem()]);
 
     await deleteIntegration(table, integrator(table), 5, undefined);
@@ -302,7 +306,7 @@ describe('deleting an integration', () => {
     expect(outline(changesOf(table).writes)).toEqual(['Delete INTEGRATION retry', 'Update TOTAL']);
   });
 
-  it('reads the parameters after the integration, whose revision the write demands', async () => {
+  it('reads the parameters after the integration, whose revision is a condition of the write', async () => {
     const table = memoryTable([caller, integrationItem()]);
     const { get } = table;
     table.get = async (key) => {
@@ -318,7 +322,7 @@ describe('deleting an integration', () => {
     expect(read).toEqual(['get INTEGRATION', 'got INTEGRATION', 'query CONF']);
   });
 
-  it('needs the integration, in an expected version', async () => {
+  it('rejects an unknown integration and an unmet precondition', async () => {
     const table = memoryTable([caller, integrationItem(), parameterItem()]);
 
     await expect(deleteIntegration(table, integrator(table), 6, ['x'])).rejects.toMatchObject({ code: 'not-found' });
@@ -330,51 +334,51 @@ describe('deleting an integration', () => {
   });
 });
 
-describe('creating a parameter', () => {
-  const wanted: NewParameter = {
+describe('createParameter', () => {
+  const requested: NewParameter = {
     ...{ id: undefined, integration: { id: 5 }, confName: 'né', confValue: 'sécret', confDescription: 'dé' },
   };
   const create = async (before: Partial<Integration>, fields: Partial<NewParameter> = {}) => {
     const table = memoryTable([caller, integrationItem(before)]);
-    const made = await createParameter(table, integrator(table), { ...wanted, ...fields });
+    const created = await createParameter(table, integrator(table), { ...requested, ...fields });
     return {
       table,
-      made,
-      stored: table.find(entityKey('CONF', made.id)),
+      created,
+      stored: table.find(entityKey('CONF', created.id)),
       owner: integrationIn(table),
       ...changesOf(table),
     };
   };
 
-  it('stores it sealed under the next id, and counts it with its integration, whose version stays', async () => {
-    const { made, stored, owner, writes, audit } = await create({});
+  it('stores it sealed under the next id and updates the counters of its integration, but not the version', async () => {
+    const { created, stored, owner, writes, audit } = await create({});
 
-    expect(made).toEqual({
+    expect(created).toEqual({
       ...{ id: 5_000_004, integration: { ...entityless(integrationItem()) }, confName: 'né', confValue: 'sécret' },
       ...{ confDescription: 'dé', version: expect.stringMatching(/^1-[\w-]{12}$/) },
     });
     expect(stored).toEqual({
       ...{ ...entityKey('CONF', 5_000_004), id: 5_000_004, confName: 'né', confValue: expect.any(Uint8Array) },
-      ...{ confDescription: 'dé', bytes: 3 + 7 + 3, version: made.version },
+      ...{ confDescription: 'dé', bytes: 3 + 7 + 3, version: created.version },
     });
     expect(await unseal(stored?.confValue as Uint8Array, 5_000_004)).toBe('sécret');
     expect(owner).toEqual(integrationItem({ parameterCount: 3, parametersEver: 4, parameterBytes: 113, revision: 9 }));
     expect(outline(writes)).toEqual(['Update INTEGRATION retry', 'Put CONF retry', 'Update TOTAL']);
-    expect(writes[0]).toMatchObject(untouched);
+    expect(writes[0]).toMatchObject(revisionIs);
     expect(writes[1]).toMatchObject({ condition: 'attribute_not_exists(pk)' });
     expect(writes[2]).toEqual(totalOf('CONF', 1));
     expect(audit).toMatchObject(byAda('parameter.created', 'parameter/5000004', 'né'));
   });
   const entityless = ({ pk: _pk, sk: _sk, ...entity }: Item) => entity;
 
-  it.each([null, undefined])('has no description where it is %j', async (confDescription) => {
-    const { made, stored } = await create({}, { confDescription });
+  it.each([null, undefined])('stores no description when it is %j', async (confDescription) => {
+    const { created, stored } = await create({}, { confDescription });
 
-    expect(made.confDescription).toBeUndefined();
+    expect(created.confDescription).toBeUndefined();
     expect(stored?.bytes).toBe(10);
   });
 
-  it('flags nothing, and leaves a flag as it is', async () => {
+  it('neither sets nor clears the restart flag', async () => {
     const module = { needsRestart: false, changes: 2 };
 
     expect((await create({})).owner).not.toHaveProperty('module');
@@ -385,19 +389,23 @@ describe('creating a parameter', () => {
     ['the 90th parameter', { parameterCount: 89 }, undefined],
     ['the 91st parameter', { parameterCount: 90 }, 'too-many-parameters'],
     ['the last id', { parametersEver: 999_998 }, undefined],
-    ['one id more than there are', { parametersEver: 999_999 }, 'parameter-ids-used-up'],
-    ['no id, whatever the count', { parametersEver: 999_999, parameterCount: 90 }, 'parameter-ids-used-up'],
+    ['an id beyond the last', { parametersEver: 999_999 }, 'parameter-ids-used-up'],
+    [
+      'an id beyond the last, whatever the count',
+      { parametersEver: 999_999, parameterCount: 90 },
+      'parameter-ids-used-up',
+    ],
     ['the last byte', { parameterBytes: MOST_PARAMETER_BYTES - 13 }, undefined],
-    ['a byte too much', { parameterBytes: MOST_PARAMETER_BYTES - 12 }, 'parameters-too-large'],
+    ['one byte too many', { parameterBytes: MOST_PARAMETER_BYTES - 12 }, 'parameters-too-large'],
     ['the first bytes', { parameterBytes: undefined }, undefined],
-  ])('takes %s: %j', async (_, before, code) => {
+  ])('accepts or rejects %s: %j', async (_, before, code) => {
     if (code) await expect(create(before)).rejects.toMatchObject({ code });
-    else expect((await create(before)).made.id).toBe(5_000_001 + (before.parametersEver ?? 3));
+    else expect((await create(before)).created.id).toBe(5_000_001 + (before.parametersEver ?? 3));
   });
 
-  it('asks KMS for one key, bound to the integration, however often it is tried', async () => {
+  it('requests one data key from KMS, bound to the integration, despite retries', async () => {
     const table = contended(caller, integrationItem());
-    await createParameter(table, integrator(table), wanted);
+    await createParameter(table, integrator(table), requested);
 
     const EncryptionContext = { service: 'gatehouse', integration: '5' };
     expect(keyCalls).toEqual([
@@ -406,23 +414,27 @@ describe('creating a parameter', () => {
   });
 
   it.each([
-    ['a caller who is rejected', [onlooker, integrationItem()], 'forbidden'],
-    ['an integration that is not there', [caller], 'unknown-id'],
-  ])('asks KMS nothing for %s', async (_, items, code) => {
+    ['an unauthorized caller', [analyst, integrationItem()], 'forbidden'],
+    ['an unknown integration', [caller], 'unknown-id'],
+  ])('does not call KMS for %s', async (_, items, code) => {
     const table = memoryTable(items);
 
-    await expect(createParameter(table, integrator(table), wanted)).rejects.toMatchObject({ code });
+    await expect(createParameter(table, integrator(table), requested)).rejects.toMatchObject({ code });
     expect([keyCalls, table.transactions]).toEqual([[], []]);
   });
 });
 
-describe('changing a parameter', () => {
+describe('updateParameter', () => {
   const SAME: ParameterChange = {
     ...{ id: 5_000_002, integration: { id: 5 }, confName: 'key', confValue: 'v', confDescription: 'Of the gate' },
   };
-  const update = async (fields: Partial<ParameterChange>, owner: Partial<Integration> = {}, expected?: string[]) => {
+  const update = async (
+    fields: Partial<ParameterChange>,
+    owner: Partial<Integration> = {},
+    precondition?: string[],
+  ) => {
     const table = memoryTable([caller, integrationItem(owner), parameterItem()]);
-    const after = await updateParameter(table, integrator(table), { ...SAME, ...fields }, expected);
+    const after = await updateParameter(table, integrator(table), { ...SAME, ...fields }, precondition);
     return {
       table,
       after,
@@ -436,39 +448,36 @@ describe('changing a parameter', () => {
     ['confName', 'name', ['confName', 'confValue']],
     ['confDescription', 'Of a door', ['confDescription', 'confValue']],
     ['confValue', 'another', ['confValue']],
-  ])(
-    'in %s alone stores it, moves its version, and names it and the value in the audit trail',
-    async (field, value, named) => {
-      const { after, stored, writes, audit } = await update({ [field]: value });
+  ])('stores a change of %s under a new version and audits it together with the value', async (field, value, named) => {
+    const { after, stored, writes, audit } = await update({ [field]: value });
 
-      const expected = { ...SAME, [field]: value };
-      expect(after).toMatchObject({
-        ...expected,
-        integration: { id: 5 },
-        version: expect.stringMatching(/^3-[\w-]{12}$/),
-      });
-      expect(stored).toEqual({
-        ...{ ...entityKey('CONF', 5_000_002), id: 5_000_002, confName: expected.confName, version: after.version },
-        ...{ confDescription: expected.confDescription, confValue: expect.any(Uint8Array) },
-        bytes: bytesOf(expected.confName, expected.confValue, expected.confDescription ?? ''),
-      });
-      expect(await unseal(stored?.confValue as Uint8Array, 5_000_002)).toBe(expected.confValue);
-      expect(outline(writes)).toEqual(['Update INTEGRATION retry', 'Update CONF retry']);
-      expect(writes[0]).toMatchObject(untouched);
-      expect(writes[1]).toMatchObject({ condition: '#version = :version' });
-      expect(writes[1]?.values).toMatchObject({ ':version': '2-xyz' });
-      expect(audit).toMatchObject(byAda('parameter.updated', 'parameter/5000002', 'key', named));
-    },
-  );
+    const expected = { ...SAME, [field]: value };
+    expect(after).toMatchObject({
+      ...expected,
+      integration: { id: 5 },
+      version: expect.stringMatching(/^3-[\w-]{12}$/),
+    });
+    expect(stored).toEqual({
+      ...{ ...entityKey('CONF', 5_000_002), id: 5_000_002, confName: expected.confName, version: after.version },
+      ...{ confDescription: expected.confDescription, confValue: expect.any(Uint8Array) },
+      bytes: bytesOf(expected.confName, expected.confValue, expected.confDescription ?? ''),
+    });
+    expect(await unseal(stored?.confValue as Uint8Array, 5_000_002)).toBe(expected.confValue);
+    expect(outline(writes)).toEqual(['Update INTEGRATION retry', 'Update CONF retry']);
+    expect(writes[0]).toMatchObject(revisionIs);
+    expect(writes[1]).toMatchObject({ condition: '#version = :version' });
+    expect(writes[1]?.values).toMatchObject({ ':version': '2-xyz' });
+    expect(audit).toMatchObject(byAda('parameter.updated', 'parameter/5000002', 'key', named));
+  });
 
   it.each([
     ['for the first time', undefined, 1],
     ['again after a restart', { needsRestart: false, changes: 4 }, 5],
     ['once more before a restart', { needsRestart: true, changes: 4 }, 5],
-  ])('flags the module %s, and moves the version of the integration', async (_, module, changes) => {
+  ])('flags the module %s and changes the version of the integration', async (_, module, changes) => {
     const { after, owner } = await update({ confValue: 'longer' }, { module });
 
-    // The name, six bytes and the description, for the 30 of before.
+    // The name, the new value of 6 bytes and the description replace the 30 bytes counted before.
     const parameterBytes = 100 - 30 + 3 + 6 + 11;
     expect(owner).toEqual(
       integrationItem({
@@ -479,7 +488,7 @@ describe('changing a parameter', () => {
     expect(after.integration).toMatchObject({ module: { needsRestart: true, changes }, version: owner?.version });
   });
 
-  it('keeps a description that is left out, and clears one that is null', async () => {
+  it('keeps an omitted description and clears a null one', async () => {
     const kept = await update({ confDescription: undefined });
     const cleared = await update({ confDescription: null });
 
@@ -490,7 +499,7 @@ describe('changing a parameter', () => {
     expect([kept.audit?.fields, cleared.audit?.fields]).toEqual([['confValue'], ['confDescription', 'confValue']]);
   });
 
-  it('may use the last byte, shrink however large the others are, and not grow beyond', async () => {
+  it('may fill the size limit and shrink above it, but not grow beyond it', async () => {
     const full = { parameterBytes: MOST_PARAMETER_BYTES };
     const value = (bytes: number) => ({ confValue: 'x'.repeat(bytes - 3 - 11) });
 
@@ -502,14 +511,14 @@ describe('changing a parameter', () => {
   });
 
   it.each<[string, Item[], Partial<ParameterChange>]>([
-    ['an integration that is not there', [caller, parameterItem()], {}],
-    ['a parameter that is not there', [caller, integrationItem()], {}],
+    ['an unknown integration', [caller, parameterItem()], {}],
+    ['an unknown parameter', [caller, integrationItem()], {}],
     [
       'a parameter of another integration',
       [caller, integrationItem(), parameterItem({ id: 6_000_001 })],
       { id: 6_000_001 },
     ],
-  ])('finds nothing in %s', async (_, items, fields) => {
+  ])('rejects %s with unknown-id', async (_, items, fields) => {
     const table = memoryTable(items);
 
     await expect(updateParameter(table, integrator(table), { ...SAME, ...fields }, ['x'])).rejects.toMatchObject({
@@ -518,24 +527,24 @@ describe('changing a parameter', () => {
     expect(table.transactions).toEqual([]);
   });
 
-  it('is made of an expected version only', async () => {
+  it('rejects an unmet precondition', async () => {
     await expect(update({}, {}, ['1-xyz'])).rejects.toMatchObject({ code: 'version-changed' });
-    // The version of the integration is another one.
+    // This is the version of the integration, not of the parameter.
     await expect(update({}, {}, ['3-abc'])).rejects.toMatchObject({ code: 'version-changed' });
     expect((await update({}, {}, ['2-xyz'])).after.version).toMatch(/^3-/);
   });
 
   it.each([
-    ['a caller who is rejected', [onlooker, integrationItem(), parameterItem()]],
-    ['a parameter that is not there', [caller, integrationItem()]],
-    ['an integration that is not there', [caller, parameterItem()]],
-  ])('asks KMS nothing for %s', async (_, items) => {
+    ['an unauthorized caller', [analyst, integrationItem(), parameterItem()]],
+    ['an unknown parameter', [caller, integrationItem()]],
+    ['an unknown integration', [caller, parameterItem()]],
+  ])('does not call KMS for %s', async (_, items) => {
     const table = memoryTable(items);
     await expect(updateParameter(table, integrator(table), SAME, undefined)).rejects.toThrow();
     expect(keyCalls).toEqual([]);
   });
 
-  it('asks KMS for one key, bound to the integration, however often it is tried', async () => {
+  it('requests one data key from KMS, bound to the integration, despite retries', async () => {
     const table = contended(caller, integrationItem(), parameterItem());
     await updateParameter(table, integrator(table), SAME, undefined);
 
@@ -545,8 +554,8 @@ describe('changing a parameter', () => {
   });
 });
 
-describe('deleting a parameter', () => {
-  it('counts one less with its integration, whose version and module stay', async () => {
+describe('deleteParameter', () => {
+  it('updates the counters of its integration, but neither version nor module', async () => {
     const module = { needsRestart: true, changes: 2 };
     const table = memoryTable([caller, integrationItem({ module }), parameterItem()]);
 
@@ -557,17 +566,17 @@ describe('deleting a parameter', () => {
       integrationItem({ module, parameterCount: 1, parametersEver: 3, parameterBytes: 70, revision: 9 }),
     );
     expect(outline(writes)).toEqual(['Update INTEGRATION retry', 'Delete CONF retry', 'Update TOTAL']);
-    expect(writes[0]).toMatchObject(untouched);
+    expect(writes[0]).toMatchObject(revisionIs);
     expect(writes[1]).toMatchObject({ key: entityKey('CONF', 5_000_002), values: { ':version': '2-xyz' } });
     expect(writes[2]).toEqual(totalOf('CONF', -1));
     expect(audit).toMatchObject(byAda('parameter.deleted', 'parameter/5000002', 'key'));
   });
 
   it.each<[string, Item[], string]>([
-    ['the parameter', [caller, integrationItem()], 'not-found'],
-    ['the integration', [caller, parameterItem()], 'not-found'],
-    ['the expected version', [caller, integrationItem(), parameterItem({ version: '3-xyz' })], 'version-changed'],
-  ])('needs %s', async (_, items, code) => {
+    ['an unknown parameter', [caller, integrationItem()], 'not-found'],
+    ['an unknown integration', [caller, parameterItem()], 'not-found'],
+    ['an unmet precondition', [caller, integrationItem(), parameterItem({ version: '3-xyz' })], 'version-changed'],
+  ])('rejects %s', async (_, items, code) => {
     const table = memoryTable(items);
 
     await expect(deleteParameter(table, integrator(table), 5_000_002, ['2-xyz'])).rejects.toMatchObject({ code });
@@ -575,25 +584,25 @@ describe('deleting a parameter', () => {
   });
 });
 
-describe('the bytes of parameters', () => {
-  it('are those of name, value and description in UTF-8', () => {
+describe('the size of parameters', () => {
+  it('is that of name, value and description in UTF-8 bytes', () => {
     expect([bytesOf('é', 'ab', '😀'), bytesOf('a', 'b')]).toEqual([8, 2]);
   });
 
-  it('count nothing for a parameter from before they were counted', () => {
+  it('counts as zero where none was recorded', () => {
     const integration = { ...GATE, parameterBytes: undefined };
 
     expect(parameterBytesAfter(integration, {}, { bytes: 5 })).toBe(5);
     expect(parameterBytesAfter(GATE, {}, undefined)).toBe(100);
   });
 
-  it('may be 192 KiB, of 90 parameters', () => {
+  it('is limited to 192 KiB in 90 parameters', () => {
     expect([MOST_PARAMETER_BYTES, MOST_PARAMETERS]).toEqual([196_608, 90]);
   });
 });
 
 describe('a sealed value', () => {
-  it('is laid out as documented, under a key and a nonce of its own', async () => {
+  it('has the documented layout and a unique nonce', async () => {
     const seal = await openSeal(5);
     const [one, other] = [Buffer.from(seal('sécret', 5_000_002)), Buffer.from(seal('sécret', 5_000_002))];
 
@@ -608,7 +617,7 @@ describe('a sealed value', () => {
     expect(Buffer.concat([decipher.update(encrypted), decipher.final()]).toString()).toBe('sécret');
   });
 
-  it('opens for its own parameter, with the key and the context of its integration', async () => {
+  it('is unsealed only for its own parameter, with the encryption context of its integration', async () => {
     const sealed = (await openSeal(5))('sécret', 5_000_002);
     keyCalls.length = 0;
 
@@ -630,14 +639,14 @@ describe('a sealed value', () => {
     ['nonce', 10, /authenticate/],
     ['tag', 22, /authenticate/],
     ['text', 38, /authenticate/],
-  ])('does not open when a bit of its %s was changed', async (_, at, message) => {
+  ])('is rejected when one bit of its %s has changed', async (_, at, message) => {
     const sealed = Buffer.from((await openSeal(5))('secret', 5_000_002));
     sealed[at] = (sealed[at] ?? 0) ^ 1;
 
     await expect(unseal(sealed, 5_000_002)).rejects.toThrow(message);
   });
 
-  it('does not open with a tag that was cut short', async () => {
+  it('is rejected with a truncated tag', async () => {
     const cipher = createCipheriv('aes-256-gcm', DATA_KEY, Buffer.alloc(12));
     const text = Buffer.concat([cipher.update('x'), cipher.final()]);
     const short = Buffer.concat([Buffer.from([1, 0, 0]), Buffer.alloc(12), cipher.getAuthTag().subarray(0, 4), text]);
@@ -645,7 +654,7 @@ describe('a sealed value', () => {
     await expect(unseal(short, 5_000_002)).rejects.toThrow();
   });
 
-  it('may have a wrapped key of more than 255 bytes', async () => {
+  it('supports a wrapped key of more than 255 bytes', async () => {
     vi.mocked(sharedKms().send).mockImplementation(async () => ({
       ...{ Plaintext: DATA_KEY, CiphertextBlob: Buffer.alloc(700, 9) },
     }));
@@ -665,7 +674,7 @@ describe('reading parameters', () => {
     ...query,
   });
 
-  it('opens one with its integration', async () => {
+  it('returns the unsealed parameter with its integration', async () => {
     const table = memoryTable([caller, integrationItem(), await sealed(5_000_002)]);
 
     expect(await readParameter(table, integrator(table), 5_000_002)).toEqual({
@@ -675,16 +684,16 @@ describe('reading parameters', () => {
   });
 
   it.each<[string, Item[], string]>([
-    ['the parameter', [caller, integrationItem()], 'not-found'],
-    ['the integration', [caller, parameterItem()], 'not-found'],
-    ['a role that integrates', [onlooker, integrationItem(), parameterItem()], 'forbidden'],
-  ])('needs %s, or else opens nothing', async (_, items, code) => {
+    ['an unknown parameter', [caller, integrationItem()], 'not-found'],
+    ['an unknown integration', [caller, parameterItem()], 'not-found'],
+    ['a caller who is not an integrator', [analyst, integrationItem(), parameterItem()], 'forbidden'],
+  ])('rejects %s without unsealing a value', async (_, items, code) => {
     const table = memoryTable(items);
     await expect(readParameter(table, integrator(table), 5_000_002)).rejects.toMatchObject({ code });
     expect(keyCalls).toEqual([]);
   });
 
-  it('opens those on the page alone, each integration read once, and leaves out those whose integration is gone', async () => {
+  it('unseals only the page, reads each integration once and omits orphaned parameters', async () => {
     const parameters = await Promise.all([5_000_001, 5_000_002, 6_000_001, 7_000_001].map(sealed));
     const table = memoryTable([caller, integrationItem(), ...parameters]);
     keyCalls.length = 0;
@@ -700,29 +709,29 @@ describe('reading parameters', () => {
     expect(keyCalls.map(({ name }) => name)).toEqual(['DecryptCommand', 'DecryptCommand']);
   });
 
-  it('costs a unit for each decryption on the page besides', async () => {
+  it('charges one additional unit for each decryption on the page', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
     const table = memoryTable([caller], { CONF: 1000 });
 
     await readParameters(table, integrator(table), queryOf({ size: 10 }));
 
     const [payment] = table.updates;
-    // Eleven items at 1.5 units, and ten values, at 500 units a second.
+    // 11 items at 1.5 units and 10 decryptions at 1 unit, at 500 units per second.
     expect(payment?.values).toMatchObject({ ':paidBackAt': 1_000_000_000_000 + (11 * 1.5 + 10) * 2 });
   });
 
   it.each([
     ['a page', readParameters],
     ['a count', countParameters],
-  ])('is for integrators, who pay nothing when they are rejected: %s', async (_, read) => {
-    const table = memoryTable([onlooker], { CONF: 1000 });
+  ])('rejects a caller who is not an integrator, without charging read units: %s', async (_, read) => {
+    const table = memoryTable([analyst], { CONF: 1000 });
     const filters = [{ field: 'confName', operator: 'equals', operands: ['x'] } as const];
 
     await expect(read(table, integrator(table), queryOf({ filters }))).rejects.toMatchObject({ code: 'forbidden' });
     expect(table.updates).toEqual([]);
   });
 
-  it('counts those that fulfil the filters, at the cost of reading them', async () => {
+  it('counts the parameters that match the filters and charges for reading them', async () => {
     const items = [5_000_001, 5_000_002, 6_000_001].map((id) => parameterItem({ id, confName: `name ${id}` }));
     const table = memoryTable([caller, ...items]);
     const filters = [{ field: 'confName', operator: 'contains', operands: ['5'] } as const];
