@@ -10,7 +10,7 @@ const FIELDS = {
   colour: { oneOf: ['RED', 'BLUE'] },
 } as const;
 
-/** What a query string is read as; or, where it is refused, the parameters that are wrong. */
+/** The parsed query, or the names of the invalid parameters. */
 function parse(text: string, options?: Parameters<typeof listQuery>[1]): ListQuery | string[] {
   const values: Record<string, string[]> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) values[name] = [...(values[name] ?? []), value];
@@ -20,12 +20,12 @@ function parse(text: string, options?: Parameters<typeof listQuery>[1]): ListQue
   return issues.map((issue) => v.getDotPath(issue) ?? '');
 }
 const read = (text: string, options?: Parameters<typeof listQuery>[1]): ListQuery => parse(text, options) as ListQuery;
-const wrong = (text: string, options?: Parameters<typeof listQuery>[1]): string[] => parse(text, options) as string[];
+const invalid = (text: string, options?: Parameters<typeof listQuery>[1]): string[] => parse(text, options) as string[];
 const filtersOf = (text: string) =>
   read(text).filters.map(({ field, operator, operands }) => [field, operator, ...operands]);
 
-describe('the query of a list', () => {
-  it('without parameters asks for the first 20 by id', () => {
+describe('listQuery', () => {
+  it('defaults to the first 20 entities by id', () => {
     expect(read('')).toEqual({ page: 0, size: 20, sort: [], filters: [], parameters: [], after: undefined });
   });
 
@@ -42,7 +42,7 @@ describe('the query of a list', () => {
     ['page=1x', 0],
     ['page=', 0],
     ['page=2&page=3', 2],
-  ])('%s is page %i', (text, page) => {
+  ])('reads %s as page %i', (text, page) => {
     expect(read(text).page).toBe(page);
   });
 
@@ -57,11 +57,11 @@ describe('the query of a list', () => {
     ['size=999999999999999', 2000],
     ['size=1000000000000000', 20],
     ['size=2&size=3', 2],
-  ])('%s is a page of %i', (text, size) => {
+  ])('reads %s as a page size of %i', (text, size) => {
     expect(read(text).size).toBe(size);
   });
 
-  it('has as many on a page as the list allows', () => {
+  it('caps the page size at the maximum of the list', () => {
     const options = { largestPage: 30 };
 
     expect([29, 30, 31].map((size) => read(`size=${size}`, options).size)).toEqual([29, 30, 30]);
@@ -82,27 +82,27 @@ describe('the query of a list', () => {
     ['sort=', []],
     ['sort=desc', []],
     ['sort=,', []],
-  ])('%s is the order %j', (text, expected) => {
+  ])('reads %s as the order %j', (text, expected) => {
     const { sort } = read(text);
 
     expect(sort.map(({ field, descending }) => `${field} ${descending ? 'desc' : 'asc'}`)).toEqual(expected);
   });
 
   it.each(['sort=nothing', 'sort=id&sort=nothing', 'sort=name,id,nothing,desc', 'sort=toString', 'sort=Name'])(
-    '%s is refused',
+    'rejects %s',
     (text) => {
-      expect(wrong(text)).toEqual(['sort']);
+      expect(invalid(text)).toEqual(['sort']);
     },
   );
 
-  it('can be sorted by the sortable fields alone where the list names them', () => {
+  it('sorts only by the sortable fields where the list names them', () => {
     const options = { sortable: ['made'] };
 
     expect(read('sort=made,desc', options).sort).toEqual([{ field: 'made', descending: true }]);
-    expect(wrong('sort=made&sort=id', options)).toEqual(['sort']);
+    expect(invalid('sort=made&sort=id', options)).toEqual(['sort']);
   });
 
-  it('keeps the parameters that made sort and filters, as they were sent, and no others', () => {
+  it('keeps the sort and filter parameters as they were sent, and no others', () => {
     const { parameters } = read(
       'size=3&id.in=1,2&sort=name,desc&cacheBuster=1&sort=&sort=id&id.in=3&page=2&name.sounds=x&unknown.equals=1',
     );
@@ -115,8 +115,8 @@ describe('the query of a list', () => {
     ]);
   });
 
-  it('tells all that is wrong', () => {
-    expect(wrong('sort=x&id.equals=x&active.equals=x&cursor=x')).toEqual([
+  it('reports all invalid parameters', () => {
+    expect(invalid('sort=x&id.equals=x&active.equals=x&cursor=x')).toEqual([
       'id.equals',
       'active.equals',
       'sort',
@@ -137,7 +137,7 @@ describe('a filter', () => {
     ['name', 'x', [...ANY, ...TEXTUAL]],
     ['active', 'true', ANY],
     ['colour', 'RED', ANY],
-  ])('of %s has the operators of its kind, and all others are ignored', (field, value, operators) => {
+  ])('on %s has the operators of its type and ignores all others', (field, value, operators) => {
     const known = all.filter((operator) => {
       const text = `${field}.${operator}=${operator === 'specified' ? 'true' : value}`;
       return read(text).filters.length === 1;
@@ -162,7 +162,7 @@ describe('a filter', () => {
     ['active.equals=true', ['active', 'equals', true]],
     ['active.in=true,false', ['active', 'in', true, false]],
     ['colour.in=RED,BLUE', ['colour', 'in', 'RED', 'BLUE']],
-  ])('%s is read as %j', (text, expected) => {
+  ])('is parsed: %s as %j', (text, expected) => {
     expect(filtersOf(text)).toEqual([expected]);
   });
 
@@ -178,11 +178,11 @@ describe('a filter', () => {
     ['2026-03-01T00:30:00+05:30', '2026-02-28T19:00:00.000Z'],
     ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
     ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00.000Z'],
-  ])('takes the date %s as %s', (text, instant) => {
+  ])('reads the date %s as %s', (text, instant) => {
     expect(filtersOf(`made.equals=${encodeURIComponent(text)}`)).toEqual([['made', 'equals', instant]]);
   });
 
-  it('takes a date without a zone for UTC wherever the server is', () => {
+  it('reads a date without a time zone as UTC in any server time zone', () => {
     vi.stubEnv('TZ', 'Asia/Tokyo');
 
     const filters = [...filtersOf('made.equals=2026-02-28'), ...filtersOf('made.equals=2026-02-28T23:59')];
@@ -225,18 +225,18 @@ describe('a filter', () => {
     ['made.equals=9999-12-31T23:59:59-00:01', 'made.equals'],
     ['made.equals=0000-01-01T00:00:00%2B00:01', 'made.equals'],
     ['made.equals=', 'made.equals'],
-  ])('%s is refused by the name of its parameter', (text, parameter) => {
-    expect(wrong(text)).toEqual([parameter]);
+  ])('is rejected by the name of its parameter: %s', (text, parameter) => {
+    expect(invalid(text)).toEqual([parameter]);
   });
 
   it.each(['unknown.equals=1', 'id=1', 'id.=1', 'id.equals.x=1', '.equals=1', 'toString.equals=1', 'equals=1'])(
-    '%s is ignored',
+    'is ignored when it is unknown: %s',
     (text) => {
       expect(read(text)).toMatchObject({ filters: [], parameters: [] });
     },
   );
 
-  // What holds for values below, at and above the operand, and where there is none.
+  // The results for values below, at and above the operand, and for an absent value.
   it.each<[Filter['operator'], boolean[]]>([
     ['equals', [false, true, false, false]],
     ['notEquals', [true, false, true, true]],
@@ -246,15 +246,15 @@ describe('a filter', () => {
     ['greaterThanOrEqual', [false, true, true, false]],
     ['lessThan', [true, false, false, false]],
     ['lessThanOrEqual', [true, true, false, false]],
-  ])('%s holds below, at and above its operand, and without a value: %j', (operator, expected) => {
+  ])('%s matches values below, at and above its operand, and an absent value: %j', (operator, expected) => {
     const values: [unknown[], string | number][] = [
       [[4, 5, 6, undefined], 5],
       [['a', 'b', 'c', undefined], 'b'],
     ];
     for (const [each, operand] of values) {
-      const holds = each.map((value) => fulfils({ value }, { field: 'value', operator, operands: [operand] }));
+      const matches = each.map((value) => fulfils({ value }, { field: 'value', operator, operands: [operand] }));
 
-      expect(holds).toEqual(expected);
+      expect(matches).toEqual(expected);
     }
   });
 
@@ -275,24 +275,24 @@ describe('a filter', () => {
     ['contains', ['defined'], [undefined], [false]],
     ['doesNotContain', ['defined'], [undefined], [true]],
     ['doesNotContain', ['b', 'C'], ['xyz', 'aB', 'xc', undefined], [true, false, false, true]],
-  ])('%s with the operands %j holds for %j: %j', (operator, operands, values, expected) => {
-    const holds = values.map((value) => fulfils({ value }, { field: 'value', operator, operands }));
+  ])('%s with the operands %j matches %j: %j', (operator, operands, values, expected) => {
+    const matches = values.map((value) => fulfils({ value }, { field: 'value', operator, operands }));
 
-    expect(holds).toEqual(expected);
+    expect(matches).toEqual(expected);
   });
 });
 
 describe('a cursor', () => {
   const encoded = (text: string) => Buffer.from(text).toString('base64url');
 
-  it('continues after the id that it was made of', () => {
+  it('continues after the id that it encodes', () => {
     for (const id of [0, 1, 42, Number.MAX_SAFE_INTEGER - 1]) {
       expect(read(`cursor=${cursorAfter(id)}`).after).toBe(id);
     }
   });
 
   it.each(['sort=id', 'sort=id,desc', 'sort=id,desc&sort=name', 'page=3&size=5', 'unknown.equals=1'])(
-    'goes with the order of ids: %s',
+    'can be combined with the order by id: %s',
     (text) => {
       expect(read(`${text}&cursor=${cursorAfter(7)}`).after).toBe(7);
     },
@@ -300,17 +300,17 @@ describe('a cursor', () => {
 
   it.each([
     ['another order', `sort=name&cursor=${cursorAfter(7)}`],
-    ['another order first', `sort=name&sort=id&cursor=${cursorAfter(7)}`],
+    ['another order before that by id', `sort=name&sort=id&cursor=${cursorAfter(7)}`],
     ['a filter', `name.contains=a&cursor=${cursorAfter(7)}`],
-    ['the largest id of all, which nothing comes after', `cursor=${cursorAfter(Number.MAX_SAFE_INTEGER)}`],
+    ['the largest possible id', `cursor=${cursorAfter(Number.MAX_SAFE_INTEGER)}`],
     ['a larger number', `cursor=${encoded('after 9007199254740992')}`],
     ['no number', `cursor=${encoded('after ')}`],
     ['another text before it', `cursor=${encoded('xafter 1')}`],
-    ['another text behind it', `cursor=${encoded('after 1x')}`],
+    ['another text after it', `cursor=${encoded('after 1x')}`],
     ['a negative number', `cursor=${encoded('after -1')}`],
     ['17 digits', `cursor=${encoded('after 00000000000000001')}`],
-    ['nothing', 'cursor='],
-  ])('is refused with %s', (_, text) => {
-    expect(wrong(text)).toEqual(['cursor']);
+    ['no content', 'cursor='],
+  ])('is rejected with %s', (_, text) => {
+    expect(invalid(text)).toEqual(['cursor']);
   });
 });

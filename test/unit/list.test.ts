@@ -31,34 +31,34 @@ const itemOf = (kind: Kind, id: number, name?: string): Item => ({
 });
 const usersOf = (total: number) => Array.from({ length: total }, (_, n) => itemOf('USER', n + 1, `name ${n % 3}`));
 
-/** A list of these items, and what it made of a query: the page, what was paid, and the calls in order. */
+/** A list of these items, with the units that its queries spend and the calls that they make. */
 function listOf(items: readonly Item[], totals: Partial<Record<Kind, number>> = {}, kind: Kind = 'USER') {
   const table = memoryTable(items, totals);
-  const paid: number[] = [];
+  const spent: number[] = [];
   const spend = async (units: number) => {
     table.calls.push('spend');
-    paid.push(units);
+    spent.push(units);
   };
   return {
     table,
-    paid,
+    spent,
     page: (query: Partial<ListQuery>) => listPage(table, kind, queryOf(query), read, spend),
     count: (query: Partial<ListQuery>) => countEntities(table, kind, queryOf(query), read, spend),
   };
 }
 
-/** Every total around the ends of pages, with every page up to two behind the last. */
+/** Totals and page sizes around the ends of pages, with every page up to two beyond the last. */
 const PAGES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].flatMap((total) =>
   [1, 2, 3, 4, 5, 12, 13].flatMap((size) =>
     Array.from({ length: Math.ceil(total / size) + 2 }, (_, page) => ({ total, size, page })),
   ),
 );
 
-describe('a page', () => {
+describe('listPage', () => {
   const orders: [string, readonly Order[], readonly Filter[], (total: number) => number[]][] = [
     ['without an order', [], [], (total) => Array.from({ length: total }, (_, n) => n + 1)],
     ['by id', [ASCENDING], [], (total) => Array.from({ length: total }, (_, n) => n + 1)],
-    ['against the order of ids', [DESCENDING], [], (total) => Array.from({ length: total }, (_, n) => total - n)],
+    ['by descending id', [DESCENDING], [], (total) => Array.from({ length: total }, (_, n) => total - n)],
     ['filtered', [], [filter('id', 'greaterThan', 0)], (total) => Array.from({ length: total }, (_, n) => n + 1)],
     [
       'by another field',
@@ -71,21 +71,21 @@ describe('a page', () => {
     ],
   ];
 
-  it.each(orders)('%s has its part of the whole, the total, and tells exactly when more follow', async (_, ...rest) => {
+  it.each(orders)('%s returns the page, the total and whether more follow', async (_, ...rest) => {
     const [sort, filters, wholeOf] = rest;
     for (const { total, size, page } of PAGES) {
       const whole = wholeOf(total);
-      const wanted = whole.slice(page * size, (page + 1) * size);
+      const expected = whole.slice(page * size, (page + 1) * size);
       const more = whole.length > (page + 1) * size;
 
       const found = await listOf(usersOf(total)).page({ page, size, sort, filters });
 
       const byId = filters.length === 0 && (sort[0]?.field ?? 'id') === 'id';
-      const last = wanted.at(-1);
+      const last = expected.at(-1);
       const where = JSON.stringify({ total, size, page });
       expect({ ...found, entities: found.entities.map(({ id }) => id) }, where).toEqual({
         total,
-        entities: wanted,
+        entities: expected,
         more,
         cursor: byId && more && last !== undefined ? cursorAfter(last) : undefined,
       });
@@ -95,30 +95,30 @@ describe('a page', () => {
   it.each([
     ['up', ASCENDING],
     ['down', DESCENDING],
-  ] as const)('after a cursor has what comes after that id: %s', async (_, order) => {
+  ] as const)('returns the entities after the id of a cursor: %s', async (_, order) => {
     for (const total of [0, 1, 2, 3, 4, 5]) {
       for (const size of [1, 2, 3, 4]) {
         for (const after of [0, 1, 2, 3, 4, 5, 6]) {
           const ids = Array.from({ length: total }, (_, n) => n + 1);
           const rest = order.descending ? ids.filter((id) => id < after).reverse() : ids.filter((id) => id > after);
-          const wanted = rest.slice(0, size);
+          const expected = rest.slice(0, size);
 
-          // The number of the page plays no part: entities that are gone would shift it.
+          // A cursor overrides the page number, which deleted entities would shift.
           const found = await listOf(usersOf(total)).page({ page: 7, size, sort: [order], after });
 
           const more = rest.length > size;
           expect({ ...found, entities: found.entities.map(({ id }) => id) }).toEqual({
             total,
-            entities: wanted,
+            entities: expected,
             more,
-            cursor: more ? cursorAfter(wanted.at(-1) ?? 0) : undefined,
+            cursor: more ? cursorAfter(expected.at(-1) ?? 0) : undefined,
           });
         }
       }
     }
   });
 
-  it('after a cursor reads the other ids only, up to the largest there can be', async () => {
+  it('queries only the ids after a cursor, up to the largest possible id', async () => {
     const { table, page } = listOf([itemOf('USER', Number.MAX_SAFE_INTEGER)]);
 
     const up = await page({ size: 3, sort: [ASCENDING], after: 41 });
@@ -133,15 +133,15 @@ describe('a page', () => {
     ]);
   });
 
-  it('behind the end is not read at all', async () => {
-    const { table, paid, page } = listOf(usersOf(6));
+  it('reads nothing beyond the last page', async () => {
+    const { table, spent, page } = listOf(usersOf(6));
 
     for (const number of [2, 3, 100]) await page({ page: number, size: 3 });
 
-    expect([paid, table.queries]).toEqual([[], []]);
+    expect([spent, table.queries]).toEqual([[], []]);
   });
 
-  it('in the middle is read from the start, because neither end is nearer', async () => {
+  it('reads from the start when both ends are equally near', async () => {
     const { table, page } = listOf(usersOf(9));
 
     await page({ page: 1, size: 3 });
@@ -149,7 +149,7 @@ describe('a page', () => {
     expect(table.queries).toEqual([{ pk: 'USER', range: { backwards: false, limit: 6 } }]);
   });
 
-  it('says that more follow when the total has not counted the last one yet', async () => {
+  it('reports that more follow even when the total lags behind', async () => {
     const found = await listOf(usersOf(3), { USER: 2 }).page({ size: 2 });
 
     expect(found).toMatchObject({ total: 2, more: true, cursor: cursorAfter(2) });
@@ -170,23 +170,23 @@ describe('an order', () => {
     ['ascending', [{ field: 'name', descending: false }], [5, 3, 1, 4, 2, 6]],
     ['descending', [{ field: 'name', descending: true }], [1, 4, 3, 5, 2, 6]],
     ['descending, ties by id descending', [{ field: 'name', descending: true }, DESCENDING], [4, 1, 3, 5, 6, 2]],
-    ['of a field that comes second', [{ field: 'name', descending: false }, DESCENDING], [5, 3, 4, 1, 6, 2]],
-    ['by id first, whatever follows', [DESCENDING, { field: 'name', descending: false }], [6, 5, 4, 3, 2, 1]],
-  ])('has what is absent last, and ties by id: %s', async (_, sort, expected) => {
+    ['ascending, ties by id descending', [{ field: 'name', descending: false }, DESCENDING], [5, 3, 4, 1, 6, 2]],
+    ['by id first, ignoring the rest', [DESCENDING, { field: 'name', descending: false }], [6, 5, 4, 3, 2, 1]],
+  ])('puts absent values last and breaks ties by id: %s', async (_, sort, expected) => {
     const { entities } = await listOf(items).page({ sort });
 
     expect(entities.map(({ id }) => id)).toEqual(expected);
   });
 });
 
-describe('what a list costs', () => {
+describe('the cost of a list', () => {
   it.each<[Kind, number]>([
     ['USER', 0.11],
     ['INTEGRATION', 0.2],
     ['CONF', 1.5],
-  ])('is by the kind of entity: %s', async (kind, units) => {
+  ])('depends on the kind of entity: %s', async (kind, units) => {
     const total = 100;
-    const { paid, page } = listOf([], { [kind]: total }, kind);
+    const { spent, page } = listOf([], { [kind]: total }, kind);
 
     await page({ size: 50 });
     await page({ size: 500 });
@@ -196,26 +196,26 @@ describe('what a list costs', () => {
     await page({ sort: [{ field: 'name', descending: false }] });
     await page({ filters: [filter('name', 'equals', 'x')] });
 
-    expect(paid).toEqual([51, 100, 51, 60, 40, 100, 100].map((entities) => entities * units));
+    expect(spent).toEqual([51, 100, 51, 60, 40, 100, 100].map((entities) => entities * units));
   });
 
   it.each<[Kind, number]>([
     ['USER', 26],
     ['INTEGRATION', 14],
     ['CONF', 1],
-  ])('is nothing for a short first page, which is read beside the total: %s', async (kind, size) => {
+  ])('is zero for a short first page, which is read concurrently with the total: %s', async (kind, size) => {
     const short = listOf([], { [kind]: 1000 }, kind);
     const longer = listOf([], { [kind]: 1000 }, kind);
 
     await short.page({ size });
     await longer.page({ size: size + 1 });
 
-    expect(short.paid).toEqual([]);
+    expect(short.spent).toEqual([]);
     expect(short.table.calls.toSorted()).toEqual([`query ${kind}`, `total ${kind}`]);
     expect(longer.table.calls).toEqual([`total ${kind}`, 'spend', `query ${kind}`]);
   });
 
-  it('is paid before anything is read', async () => {
+  it('is charged before entities are read', async () => {
     const { table, page } = listOf(usersOf(200));
 
     await page({ page: 1, size: 100 });
@@ -225,12 +225,12 @@ describe('what a list costs', () => {
     expect(table.calls).toEqual(Array.from({ length: 3 }, () => ['total USER', 'spend', 'query USER']).flat());
   });
 
-  it('is not read when it cannot be paid', async () => {
+  it('prevents the read when it exceeds the budget', async () => {
     const table = memoryTable(usersOf(200));
-    const refuse = () => Promise.reject(new Error('spent'));
+    const reject = () => Promise.reject(new Error('spent'));
 
     for (const query of [{ size: 100 }, { page: 1, size: 20 }, { filters: [filter('id', 'equals', 1)] }]) {
-      await expect(listPage(table, 'USER', queryOf(query), read, refuse)).rejects.toThrow('spent');
+      await expect(listPage(table, 'USER', queryOf(query), read, reject)).rejects.toThrow('spent');
     }
 
     expect(table.queries).toEqual([]);
@@ -245,15 +245,15 @@ describe('what a list costs', () => {
     await many.page(ofOne);
     await many.count(ofOne);
 
-    expect(few.paid).toEqual([45]);
-    expect(many.paid).toEqual([60, 60]);
+    expect(few.spent).toEqual([45]);
+    expect(many.spent).toEqual([60, 60]);
   });
 
-  it('is nothing for a count without filters, which is the total', async () => {
-    const { table, paid, count } = listOf(usersOf(3), { USER: 12_345 });
+  it('is zero for a count without filters, which is the total', async () => {
+    const { table, spent, count } = listOf(usersOf(3), { USER: 12_345 });
 
     expect(await count({})).toBe(12_345);
-    expect([paid, table.calls]).toEqual([[], ['total USER']]);
+    expect([spent, table.calls]).toEqual([[], ['total USER']]);
   });
 });
 
@@ -261,7 +261,7 @@ describe('the parameters of one integration', () => {
   const items = [1_000_001, 2_000_001, 2_000_002, 3_000_001].map((id) => itemOf('CONF', id, `name ${id % 10}`));
   const owner = filter('integrationId', 'equals', 2);
 
-  it('are read alone, and the other filters hold of them too', async () => {
+  it('are read without the others and matched against the other filters', async () => {
     const { table, page, count } = listOf(items, {}, 'CONF');
 
     const both = await page({ filters: [filter('name', 'contains', 'name'), owner] });
@@ -277,7 +277,7 @@ describe('the parameters of one integration', () => {
   it.each([
     ['another operator', filter('integrationId', 'in', 2)],
     ['another field', filter('id', 'equals', 2_000_001)],
-  ])('are not meant by %s: then all are read', async (_, other) => {
+  ])('are not singled out by %s, which reads all parameters', async (_, other) => {
     const { table, page } = listOf(items, {}, 'CONF');
 
     await page({ filters: [other] });
@@ -285,7 +285,7 @@ describe('the parameters of one integration', () => {
     expect(table.queries).toEqual([{ pk: 'CONF', range: { tooLong: 'parameter-list-too-long' } }]);
   });
 
-  it.each([0, -1, 9_007_199_254])('are none, and not read, where the id can have none: %i', async (id) => {
+  it.each([0, -1, 9_007_199_254])('are not read for an id that cannot have any: %i', async (id) => {
     const { table, page } = listOf(items, {}, 'CONF');
 
     const found = await page({ filters: [filter('integrationId', 'equals', id)] });
@@ -294,7 +294,7 @@ describe('the parameters of one integration', () => {
     expect(table.calls).toEqual([]);
   });
 
-  it('can be those of the last integration that can have any', async () => {
+  it('are found for the largest id that can have any', async () => {
     const { page } = listOf([itemOf('CONF', parameterId(9_007_199_253, 1))], {}, 'CONF');
 
     const { entities } = await page({ filters: [filter('integrationId', 'equals', 9_007_199_253)] });
@@ -311,19 +311,19 @@ describe('a list of more than 10,000 entities', () => {
     ['USER', 'list-too-long'],
     ['INTEGRATION', 'list-too-long'],
     ['CONF', 'parameter-list-too-long'],
-  ])('is not begun in another order or with filters: %s', async (kind, code) => {
-    const { table, paid, page, count } = listOf([], { [kind]: 10_001 }, kind);
+  ])('is rejected unread in another order or with filters: %s', async (kind, code) => {
+    const { table, spent, page, count } = listOf([], { [kind]: 10_001 }, kind);
 
     for (const query of [byName, filtered]) await expect(page(query)).rejects.toMatchObject({ code });
     await expect(count(filtered)).rejects.toMatchObject({ code });
-    expect([paid, table.queries]).toEqual([[], []]);
+    expect([spent, table.queries]).toEqual([[], []]);
   });
 
   it.each<[Kind, string]>([
     ['USER', 'list-too-long'],
     ['INTEGRATION', 'list-too-long'],
     ['CONF', 'parameter-list-too-long'],
-  ])('is read with exactly 10,000, and named should it grow meanwhile: %s', async (kind, tooLong) => {
+  ])('is read at exactly 10,000, with a failure code in case it grows: %s', async (kind, tooLong) => {
     const { table, page } = listOf([], { [kind]: 10_000 }, kind);
 
     await page(byName);
@@ -335,8 +335,8 @@ describe('a list of more than 10,000 entities', () => {
     ]);
   });
 
-  it('has pages as deep as 10,000 entities from either end', async () => {
-    const { table, paid, page } = listOf([], { USER: 25_000 });
+  it('has pages up to 10,000 entities from either end', async () => {
+    const { table, spent, page } = listOf([], { USER: 25_000 });
     const deep = { code: 'page-too-deep' };
 
     await page({ page: 4, size: 2000 });
@@ -348,6 +348,6 @@ describe('a list of more than 10,000 entities', () => {
       { backwards: false, limit: 10_000 },
       { backwards: false, limit: 9000 },
     ]);
-    expect(paid).toEqual([1100, 990]);
+    expect(spent).toEqual([1100, 990]);
   });
 });

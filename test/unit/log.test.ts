@@ -4,14 +4,14 @@ import { logDefect, logRequest } from '../../lib/http/log-request.ts';
 import { log, logError } from '../../lib/runtime/log.ts';
 import { printedBy } from '../support/logged.ts';
 
-/** What is logged, a line each. */
+/** The logged lines, each checked to be a single line. */
 async function logged(work: () => void): Promise<Record<string, unknown>[]> {
   const printed = await printedBy(work);
   for (const line of printed) expect(line).toMatch(/^[^\n]+\n$/);
   return printed.map((line) => JSON.parse(line));
 }
 
-/** An event of API Gateway, with all that must not be logged. */
+/** An API Gateway event in which everything that must not be logged is 'secret'. */
 const event = (more: object = {}) =>
   ({
     routeKey: 'PUT /api/users',
@@ -23,41 +23,41 @@ const event = (more: object = {}) =>
     ...more,
   }) as unknown as APIGatewayProxyEventV2;
 
-describe('a line', () => {
-  it('is one object of JSON without what is undefined', async () => {
+describe('a log line', () => {
+  it('is one JSON object without undefined values', async () => {
     const printed = await printedBy(() => log({ one: 1, two: 'a\nb', three: undefined }));
 
     expect(printed).toEqual(['{"one":1,"two":"a\\nb"}\n']);
   });
 });
 
-describe('the line of a request', () => {
+describe('the log line of a request', () => {
   const caller = { id: 7, login: 'secret', roles: ['ROLE_ADMIN'] };
 
-  it('has its id, route, status, time and caller', async () => {
+  it('has its id, route, status, duration and caller', async () => {
     expect(await logged(() => logRequest(event({ caller }), 200, 12))).toEqual([
       { requestId: 'r-1', route: 'PUT /api/users', status: 200, milliseconds: 12, callerId: 7 },
     ]);
   });
 
-  it('has the failure of one that is refused, and no caller where nobody is known', async () => {
+  it('has the failure code of a rejected request, and no caller when it is unauthenticated', async () => {
     expect(await logged(() => logRequest(event(), 401, 0, 'unauthorized'))).toEqual([
       { requestId: 'r-1', route: 'PUT /api/users', status: 401, milliseconds: 0, failure: 'unauthorized' },
     ]);
   });
 });
 
-/** An error as it was thrown at such a place, with a message that quotes. */
+/** An error with these stack frames, whose message quotes secrets and resembles a stack frame. */
 function errorWith(properties: object, ...places: string[]): Error {
   const error = new RangeError('secret\n    at secret.ts:1:1 of an item');
   error.stack = [`RangeError: ${error.message}`, ...places.map((place) => `    at ${place}`)].join('\n');
   return Object.assign(error, properties);
 }
 
-describe('the line of an error', () => {
+describe('the log line of an error', () => {
   const PLACES = ['act (file:///var/task/index.mjs:10:20)', 'async /var/task/index.mjs:3:4'];
 
-  it('has its name and code, what AWS knows of it, and where it was thrown, but not its message', async () => {
+  it('has its name, code, AWS metadata and stack frames, but not its message', async () => {
     const error = errorWith(
       { code: 'E_ONE', $metadata: { httpStatusCode: 400, requestId: 'aws-1', attempts: 3 }, item: 'secret' },
       ...PLACES,
@@ -76,23 +76,23 @@ describe('the line of an error', () => {
     ]);
   });
 
-  it('of a defect has the id of its request', async () => {
+  it('has the request id of a defect', async () => {
     expect(await logged(() => logDefect(event(), errorWith({}, ...PLACES)))).toEqual([
       { requestId: 'r-1', defect: 'RangeError', at: `at ${PLACES[0]}\nat ${PLACES[1]}` },
     ]);
   });
 
   it.each([
-    ['a code that is no text', { code: 7 }, {}],
+    ['a code that is not a string', { code: 7 }, {}],
     ['metadata without a status', { $metadata: { requestId: 'aws-2' } }, { awsRequestId: 'aws-2' }],
     ['metadata without an id', { $metadata: { httpStatusCode: 503 } }, { awsStatus: 503 }],
-  ])('leaves out %s', async (_, properties, expected) => {
+  ])('handles %s', async (_, properties, expected) => {
     expect(await logged(() => logError('defect', errorWith(properties, PLACES[0] as string)))).toEqual([
       { defect: 'RangeError', ...expected, at: `at ${PLACES[0]}` },
     ]);
   });
 
-  it('has only the lines of a stack that name a place', async () => {
+  it('has only the stack lines that are stack frames', async () => {
     const error = errorWith({}, 'new Thing (index.mjs:1:2)', 'secret (native)', 'secret:1', 'x:1:2 secret');
     error.stack += '\nsecret:1:2\n    with secret:1:2';
 
@@ -102,7 +102,7 @@ describe('the line of an error', () => {
   });
 
   it.each([['text'], [undefined], [null], [{ name: 'secret', stack: 'secret' }]])(
-    'of what is no error, such as %j, says no more than where it was logged',
+    'has only the place of logging for a thrown non-error such as %j',
     async (thrown) => {
       const [line, ...others] = await logged(() => logError('defect', thrown));
 
@@ -111,7 +111,7 @@ describe('the line of an error', () => {
     },
   );
 
-  it('has no place where the error has no stack', async () => {
+  it('has no stack frames when the error has no stack', async () => {
     const error = new Error('secret');
     delete error.stack;
 

@@ -33,8 +33,8 @@ afterEach(() => {
 });
 
 const SENT = { MessageId: '1' };
-const REFUSED = { error: 'MessageRejected' };
-function mailerThatGets(...replies: Reply[]) {
+const REJECTED = { error: 'MessageRejected' };
+function mailerReceiving(...replies: Reply[]) {
   const { settings, asked, inputs } = scripted(...replies);
   return { mailer: openMailer(new SESv2Client(settings)), asked, inputs };
 }
@@ -42,9 +42,9 @@ const ada = { id: 7, login: 'ada', email: 'ada@example.com', langKey: 'en' } as 
 
 describe('a mail with a link', () => {
   it.each(['reset', 'invitation'] as const)(
-    'goes to the address of the user, with the key behind the link: %s',
+    'goes to the address of the user with the key in the link: %s',
     async (occasion) => {
-      const { mailer, asked } = mailerThatGets(SENT);
+      const { mailer, asked } = mailerReceiving(SENT);
 
       await mailer.sendLink(occasion, ada, 'k3y');
 
@@ -67,9 +67,9 @@ describe('a mail with a link', () => {
     },
   );
 
-  it('names the configuration set where there is one', async () => {
+  it('names the configuration set if there is one', async () => {
     vi.stubEnv('MAIL_CONFIGURATION_SET', 'gates');
-    const { mailer, inputs } = mailerThatGets(SENT);
+    const { mailer, inputs } = mailerReceiving(SENT);
 
     await mailer.sendLink('reset', ada, 'k3y');
 
@@ -83,8 +83,8 @@ describe('a mail with a link', () => {
     ['tlh', 'en'],
     ['toString', 'en'],
     ['__proto__', 'en'],
-  ])('to a user of %s is written in %s', async (langKey, language) => {
-    const { mailer, inputs } = mailerThatGets(SENT);
+  ])('for a user with langKey %s is written in %s', async (langKey, language) => {
+    const { mailer, inputs } = mailerReceiving(SENT);
 
     await mailer.sendLink('reset', { ...ada, langKey }, 'k3y');
 
@@ -93,8 +93,8 @@ describe('a mail with a link', () => {
     expect(Body.Text.Data).toMatch(new RegExp(`^${language} reset ada `));
   });
 
-  it.each(['{link}', '$&', '{login}'])('takes the login %s as it is', async (login) => {
-    const { mailer, inputs } = mailerThatGets(SENT);
+  it.each(['{link}', '$&', '{login}'])('inserts the login %s literally', async (login) => {
+    const { mailer, inputs } = mailerReceiving(SENT);
 
     await mailer.sendLink('reset', { ...ada, login }, 'k3y');
 
@@ -102,17 +102,17 @@ describe('a mail with a link', () => {
     expect(inputs()[0].Content.Simple.Body.Text.Data).toBe(`en reset ${login} ${link} ${login} ${link} {other}`);
   });
 
-  it('fails as SES does, which is asked once', async () => {
-    const { mailer, asked } = mailerThatGets(REFUSED);
+  it('fails with the error of SES, without a retry', async () => {
+    const { mailer, asked } = mailerReceiving(REJECTED);
 
     await expect(mailer.sendLink('reset', ada, 'k3y')).rejects.toMatchObject({ name: 'MessageRejected' });
     expect(asked).toHaveLength(1);
     expect(lines).toEqual([]);
   });
 
-  it('may take as long as the request has left', async () => {
+  it('may take the time that is left of the request', async () => {
     const timeout = vi.spyOn(AbortSignal, 'timeout');
-    const { mailer } = mailerThatGets(SENT, SENT);
+    const { mailer } = mailerReceiving(SENT, SENT);
     vi.spyOn(Date, 'now').mockReturnValue(0);
 
     setDeadline(9000);
@@ -123,8 +123,8 @@ describe('a mail with a link', () => {
 });
 
 describe('a notice', () => {
-  it.each(['passwordChanged', 'emailChanged'] as const)('carries no link: %s', async (occasion) => {
-    const { mailer, inputs } = mailerThatGets(SENT);
+  it.each(['passwordChanged', 'emailChanged'] as const)('contains no link: %s', async (occasion) => {
+    const { mailer, inputs } = mailerReceiving(SENT);
 
     await mailer.notify(occasion, { ...ada, langKey: 'de' });
 
@@ -135,17 +135,17 @@ describe('a notice', () => {
     });
   });
 
-  it('may take two seconds at the most', async () => {
+  it('may take at most two seconds', async () => {
     const timeout = vi.spyOn(AbortSignal, 'timeout');
-    const { mailer } = mailerThatGets(SENT);
+    const { mailer } = mailerReceiving(SENT);
 
     await mailer.notify('emailChanged', ada);
 
     expect(timeout.mock.calls).toContainEqual([2000]);
   });
 
-  it('that cannot be sent is logged, and fails nothing', async () => {
-    const { mailer } = mailerThatGets(REFUSED);
+  it('is logged when it cannot be sent, without failing the request', async () => {
+    const { mailer } = mailerReceiving(REJECTED);
 
     await expect(mailer.notify('emailChanged', ada)).resolves.toBeUndefined();
 
@@ -154,8 +154,8 @@ describe('a notice', () => {
 });
 
 describe('an invitation', () => {
-  it('is the mail of that occasion', async () => {
-    const { mailer, inputs } = mailerThatGets(SENT);
+  it('uses the invitation template', async () => {
+    const { mailer, inputs } = mailerReceiving(SENT);
 
     await invite(mailer, ada, 'k3y');
 
@@ -164,8 +164,8 @@ describe('an invitation', () => {
     expect(lines).toEqual([]);
   });
 
-  it('that cannot be sent is logged, and fails nothing', async () => {
-    const { mailer } = mailerThatGets(REFUSED);
+  it('is logged when it cannot be sent, without failing the request', async () => {
+    const { mailer } = mailerReceiving(REJECTED);
 
     await expect(invite(mailer, ada, 'k3y')).resolves.toBeUndefined();
 
@@ -175,18 +175,18 @@ describe('an invitation', () => {
 
 describe('a mailer', () => {
   it('opens its connection in the cold start', () => {
-    mailerThatGets();
+    mailerReceiving();
 
     expect(opened).toEqual(['https://email.eu-south-2.amazonaws.com']);
   });
 
-  it('waits three seconds for an answer of SES, and asks three times', async () => {
+  it('waits three seconds for SES and makes three attempts', async () => {
     const send = vi.spyOn(SESv2Client.prototype, 'send').mockImplementation(async () => SENT);
 
     await openMailer().sendLink('reset', ada, 'k3y');
 
     const [client] = send.mock.contexts as unknown as [SESv2Client];
-    // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK do not show what a handler was told
+    // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK hide the configuration of a request handler
     const handler = await (client.config.requestHandler as any).configProvider;
     expect(handler).toMatchObject({ connectionTimeout: 500, requestTimeout: 3000, throwOnRequestTimeout: true });
     expect(await client.config.maxAttempts()).toBe(3);
@@ -195,11 +195,11 @@ describe('a mailer', () => {
   it.each(['MAIL_SENDER', 'MAIL_LINK_BASE', 'MAIL_TEMPLATES'])('does not start without %s', (name) => {
     vi.stubEnv(name, '');
 
-    expect(() => mailerThatGets()).toThrow(`The environment variable ${name} is not set`);
+    expect(() => mailerReceiving()).toThrow(`The setting ${name} is missing`);
   });
 });
 
-describe('the limit of mails', () => {
+describe('the mail limit', () => {
   const NOW = Date.UTC(2030, 0, 1) + 400;
   const HOUR = 3_600_000;
 
@@ -207,9 +207,9 @@ describe('the limit of mails', () => {
     ['reset', 5],
     ['passwordChanged', 20],
     ['emailChanged', 20],
-  ] as const)('of the occasion %s is %i an hour', (occasion, limit) => {
+  ] as const)('for %s is %i per hour', (occasion, limit) => {
     const since = NOW - HOUR + 1;
-    const counted = (n: number, begun = since) => mailCounted(7, occasion, { n, since: begun }, NOW)?.attributes;
+    const counted = (n: number, start = since) => mailCounted(7, occasion, { n, since: start }, NOW)?.attributes;
 
     expect(MAILS_PER_WINDOW[occasion]).toBe(limit);
     expect(counted(limit - 1)).toMatchObject({ n: limit, since });
@@ -218,7 +218,7 @@ describe('the limit of mails', () => {
     expect(counted(limit, NOW - HOUR)).toMatchObject({ n: 1, since: NOW });
   });
 
-  it('begins a window with the first mail, and forgets it an hour later', () => {
+  it('starts a window with the first mail, which expires an hour later', () => {
     expect(mailCounted(7, 'emailChanged', undefined, NOW)).toEqual({
       act: 'Put',
       key: { pk: 'MAILS#0000000000000007', sk: 'emailChanged' },
@@ -228,7 +228,7 @@ describe('the limit of mails', () => {
     });
   });
 
-  it('counts on what was read of the account and no other, in the window of the first mail', async () => {
+  it('increments the count of the account on condition that it has not changed, within the same window', async () => {
     const count = { n: 2, since: NOW - 5000 };
     const get = vi.fn(async (key) => ({ ...key, ...count }));
 
@@ -246,7 +246,7 @@ describe('the limit of mails', () => {
     });
   });
 
-  it('replaces a window that is over only as it was read', () => {
+  it('replaces an expired window on condition that it has not changed', () => {
     expect(mailCounted(7, 'reset', { n: 5, since: NOW - HOUR }, NOW)).toMatchObject({
       attributes: { n: 1, since: NOW },
       values: { ':n': 5, ':since': NOW - HOUR },

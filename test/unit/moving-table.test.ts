@@ -10,13 +10,13 @@ import type { Write } from '../../lib/table/write.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { type Read, type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
-/* How often a table that changes meanwhile is read again, and a repair that meets other transactions is tried again. */
+/* How often verification rereads a table under concurrent changes, and how often a repair is retried after conflicts. */
 
 const { entityKey, totalKey, sequenceKey } = keys;
 const GATE = entityKey('INTEGRATION', 4);
 const TOTAL = totalKey('USER');
 
-/** The waits between tries; time passes at once. */
+/** The waits between tries, in milliseconds. Fake timers skip them. */
 let waits: number[];
 beforeEach(() => {
   vi.useFakeTimers();
@@ -32,7 +32,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function passing<T>(work: Promise<T>): Promise<T> {
+async function skippingWaits<T>(work: Promise<T>): Promise<T> {
   const outcome = work.then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
@@ -46,7 +46,7 @@ async function passing<T>(work: Promise<T>): Promise<T> {
 const counts = ({ reads }: WholeTableInMemory) => reads.filter((read) => 'pk' in read).length;
 const isCount = (read: Read) => 'pk' in read;
 
-/** A table whose total is wrong, and what a scan saw of it. */
+/** A table with a wrong total, and the survey of it. */
 async function withWrongTotal(onRead?: (read: Read, count: number, table: WholeTableInMemory) => void) {
   const table = wholeTableInMemory(INTACT_ITEMS, onRead);
   table.put(TOTAL, { n: 5 });
@@ -54,7 +54,7 @@ async function withWrongTotal(onRead?: (read: Read, count: number, table: WholeT
 }
 
 describe('a total', () => {
-  it('that fits its count in the scan is not read again', async () => {
+  it('is not read again when it matches the count of the scan', async () => {
     const table = wholeTableInMemory(INTACT_ITEMS);
 
     const verdict = await verifyTotal(table, await survey(table, () => undefined), 'USER');
@@ -63,10 +63,10 @@ describe('a total', () => {
     expect(table.reads).toEqual([]);
   });
 
-  it('is wrong when it is seen wrong twice in a row, each time between two reads of the total', async () => {
+  it('is wrong when two counts in a row, each between two reads of the total, differ from it', async () => {
     const { table, seen } = await withWrongTotal();
 
-    const { findings, undecided } = await passing(verifyTotal(table, seen, 'USER'));
+    const { findings, undecided } = await skippingWaits(verifyTotal(table, seen, 'USER'));
 
     expect(findings.map(({ says }) => says)).toEqual(['TOTAL / USER is 5, but the table holds 3.']);
     expect(undecided).toBeUndefined();
@@ -75,33 +75,33 @@ describe('a total', () => {
     expect(waits).toHaveLength(1);
   });
 
-  it('is right as soon as it is seen right once', async () => {
+  it('is right as soon as one count matches it', async () => {
     const { table, seen } = await withWrongTotal((read, _, table) => {
       if (isCount(read) && counts(table) === 2) table.put(TOTAL, { n: 3 });
     });
-    // What was right before the count and after it is compared.
+    // It is right both before and after the count, as a match requires.
     table.put(TOTAL, { n: 3 });
 
-    expect(await passing(verifyTotal(table, seen, 'USER'))).toEqual({ findings: [] });
+    expect(await skippingWaits(verifyTotal(table, seen, 'USER'))).toEqual({ findings: [] });
     expect(counts(table)).toBe(1);
   });
 
   it.each<[string, (table: WholeTableInMemory, count: number) => void]>([
     ['its number', (table, count) => table.put(TOTAL, { n: 5 + (count % 2) })],
-    ['the number of its changes', (table, count) => table.put(TOTAL, { n: 5, changes: count })],
+    ['its change counter', (table, count) => table.put(TOTAL, { n: 5, changes: count })],
     [
-      'what it counts',
-      // From 3 beyond 5 at once.
+      'the items that it counts',
+      // The count skips from 3 to 6 and so never matches the total of 5.
       (table, count) => {
         for (const id of [100, 200, 300]) table.put(entityKey('USER', id + count), {});
       },
     ],
-  ])('that changes %s all the time is looked at 20 times, and then undecided', async (_, move) => {
+  ])('is undecided after 20 counts while %s keep changing', async (_, move) => {
     const { table, seen } = await withWrongTotal((read, count, table) => {
       if (isCount(read)) move(table, count);
     });
 
-    expect(await passing(verifyTotal(table, seen, 'USER'))).toEqual({
+    expect(await skippingWaits(verifyTotal(table, seen, 'USER'))).toEqual({
       findings: [],
       undecided: 'TOTAL / USER could not be verified: it kept changing',
     });
@@ -109,37 +109,37 @@ describe('a total', () => {
     expect(waits).toHaveLength(20);
   });
 
-  it('is wrong when it stands still at the last', async () => {
+  it('is wrong when only the last two counts agree', async () => {
     const { table, seen } = await withWrongTotal((read, count, table) => {
       if (isCount(read) && counts(table) <= 18) table.put(TOTAL, { n: 5, changes: count });
     });
 
-    const { findings } = await passing(verifyTotal(table, seen, 'USER'));
+    const { findings } = await skippingWaits(verifyTotal(table, seen, 'USER'));
 
     expect(findings).toHaveLength(1);
     expect(counts(table)).toBe(20);
   });
 
-  it('that changes between two looks begins again', async () => {
-    // Wrong, and the same before and after each count, but not the same from one to the next.
+  it('is counted afresh when it changes between two counts', async () => {
+    // The total is wrong and stable during each count, but changes between the counts.
     const { table, seen } = await withWrongTotal((read, count, table) => {
       if (!isCount(read) && count % 3 === 1 && counts(table) < 3) table.put(TOTAL, { n: 5 + count });
     });
 
-    const { findings } = await passing(verifyTotal(table, seen, 'USER'));
+    const { findings } = await skippingWaits(verifyTotal(table, seen, 'USER'));
 
     expect(findings).toHaveLength(1);
     expect(counts(table)).toBe(4);
   });
 
-  it('is looked at again after up to 100 milliseconds', async () => {
+  it('is counted again after a random wait of up to 100 milliseconds', async () => {
     const longest: number[] = [];
     for (let run = 0; run < 3; run++) {
       waits = [];
       const { table, seen } = await withWrongTotal((read, count, table) => {
         if (isCount(read)) table.put(TOTAL, { changes: count });
       });
-      await passing(verifyTotal(table, seen, 'USER'));
+      await skippingWaits(verifyTotal(table, seen, 'USER'));
       longest.push(...waits);
     }
 
@@ -156,33 +156,33 @@ describe('the parameters of an integration', () => {
     return { table, seen: await survey(table, () => undefined) };
   }
 
-  it('are counted once between two reads of an integration that stands still', async () => {
+  it('are counted once, between two reads of an integration that does not change', async () => {
     const { table, seen } = await withWrongCount();
 
-    const { findings } = await passing(verifyParameters(table, seen));
+    const { findings } = await skippingWaits(verifyParameters(table, seen));
 
     expect(findings.map(({ kind }) => kind)).toEqual(['wrong-parameter-counters']);
     expect(table.reads).toEqual([{ keys: [GATE] }, { pk: 'CONF', from: '0000000004000000' }, { keys: [GATE] }]);
     expect(waits).toEqual([]);
   });
 
-  it('are counted again while the revision moves', async () => {
+  it('are counted again when the revision changes', async () => {
     const { table, seen } = await withWrongCount((read, _, table) => {
       if (isCount(read) && counts(table) === 1) table.put(GATE, { parameterCount: 2, revision: 7 });
     });
 
-    expect(await passing(verifyParameters(table, seen))).toEqual({ findings: [] });
+    expect(await skippingWaits(verifyParameters(table, seen))).toEqual({ findings: [] });
     expect(counts(table)).toBe(2);
     expect(waits).toHaveLength(1);
   });
 
-  it('are undecided after 20 counts, each integration by itself', async () => {
+  it('are undecided after 20 counts, separately for each integration', async () => {
     const { table, seen } = await withWrongCount((read, count, table) => {
       if (isCount(read)) table.put(GATE, { revision: count });
     });
     seen.integrations.set(5, { parameterCount: 1, parametersEver: 1 });
 
-    expect(await passing(verifyParameters(table, seen))).toEqual({
+    expect(await skippingWaits(verifyParameters(table, seen))).toEqual({
       findings: [],
       undecided: 'the parameters of integration 4 could not be verified: they kept changing',
     });
@@ -191,7 +191,7 @@ describe('the parameters of an integration', () => {
     expect(Math.max(...waits)).toBeLessThan(100);
   });
 
-  it('are all named that are undecided', async () => {
+  it('are all named when several integrations are undecided', async () => {
     const { table, seen } = await withWrongCount((read, count, table) => {
       if (!isCount(read)) return;
       table.put(GATE, { revision: count });
@@ -200,21 +200,21 @@ describe('the parameters of an integration', () => {
     table.put(entityKey('INTEGRATION', 5), { ...table.find(GATE), id: 5 });
     seen.integrations.set(5, { parameterCount: 1, parametersEver: 1 });
 
-    const { undecided } = await passing(verifyParameters(table, seen));
+    const { undecided } = await skippingWaits(verifyParameters(table, seen));
 
     expect(undecided?.split('; ').map((sentence) => /integration (\d)/.exec(sentence)?.[1])).toEqual(['4', '5']);
   });
 
-  it('that go with their integration meanwhile are no finding', async () => {
+  it('are not reported when they are deleted with their integration after the scan', async () => {
     const { table, seen } = await withWrongCount((read, _, table) => {
       if (isCount(read) && counts(table) === 1) table.items = table.items.filter(({ pk }) => !/CONF|INTEGR/.test(pk));
     });
 
-    expect(await passing(verifyParameters(table, seen))).toEqual({ findings: [] });
+    expect(await skippingWaits(verifyParameters(table, seen))).toEqual({ findings: [] });
   });
 });
 
-it('a sequence is read after the scan, and may have moved since', async () => {
+it('a sequence is read after the scan and may have advanced since', async () => {
   const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
     if (count === 1) table.put(sequenceKey('USER'), { n: 7 });
   });
@@ -224,20 +224,20 @@ it('a sequence is read after the scan, and may have moved since', async () => {
   expect(table.reads).toEqual([{ keys: [sequenceKey('USER')] }]);
 });
 
-it('the verification says all that is undecided', async () => {
+it('verifyTable lists everything that is undecided', async () => {
   const table = wholeTableInMemory(INTACT_ITEMS, (read, count, table) => {
     if (isCount(read)) for (const key of [TOTAL, totalKey('CONF')]) table.put(key, { changes: count });
   });
   table.put(TOTAL, { n: 9 });
   table.put(totalKey('CONF'), { n: 9 });
 
-  const { findings, undecided } = await passing(verifyTable(table));
+  const { findings, undecided } = await skippingWaits(verifyTable(table));
 
   expect(findings).toEqual([]);
   expect(undecided).toEqual(['USER', 'CONF'].map((kind) => `TOTAL / ${kind} could not be verified: it kept changing`));
 });
 
-describe('a repair', () => {
+describe('repairTable', () => {
   const write = (name: string): Write => ({
     act: 'Put',
     key: { pk: name, sk: 'x' },
@@ -254,49 +254,49 @@ describe('a repair', () => {
   const cancelled = (Code: string) =>
     Object.assign(new Error(Code), { name: 'TransactionCanceledException', CancellationReasons: [{ Code }] });
 
-  /** A table that answers each transaction in turn: with an error, or by making it. */
-  function tableThat(...answers: (Error | undefined)[]) {
+  /** A table whose transactions fail with these errors in turn, or succeed where there is none. */
+  function tableFailingWith(...outcomes: (Error | undefined)[]) {
     const log: string[] = [];
     const table = {
       async transact(writes: readonly Write[]) {
         log.push(`writes ${writes.map(({ key }) => key.pk)}`);
-        const answer = answers.shift();
-        if (answer) throw answer;
+        const error = outcomes.shift();
+        if (error) throw error;
       },
     } as unknown as Table;
     return { table, log, onRepair: (does: string) => void log.push(does) };
   }
 
-  it('says what it does before it does it, in the order of the findings, and leaves out what it cannot mend', async () => {
-    const { table, log, onRepair } = tableThat();
+  it('announces each repair before making it, in the order of the findings, and skips findings without one', async () => {
+    const { table, log, onRepair } = tableFailingWith();
 
-    await passing(repairTable(table, [repairable('A'), beyondRepair, repairable('B')], onRepair));
+    await skippingWaits(repairTable(table, [repairable('A'), beyondRepair, repairable('B')], onRepair));
 
     expect(log).toEqual(['mends A', 'writes A', 'mends B', 'writes B']);
   });
 
-  it('that is no longer needed is not made, and the next one is', async () => {
-    const { table, log, onRepair } = tableThat(cancelled('ConditionalCheckFailed'));
+  it('skips a repair that is no longer needed and continues with the next', async () => {
+    const { table, log, onRepair } = tableFailingWith(cancelled('ConditionalCheckFailed'));
 
-    await passing(repairTable(table, [repairable('A'), repairable('B')], onRepair));
+    await skippingWaits(repairTable(table, [repairable('A'), repairable('B')], onRepair));
 
     expect(log).toEqual(['mends A', 'writes A', 'mends B', 'writes B']);
     expect(waits).toEqual([]);
   });
 
-  it('that meets other transactions is tried 10 times, and then left', async () => {
-    const { table, log, onRepair } = tableThat(...Array(10).fill(cancelled('TransactionConflict')));
+  it('tries a conflicting repair 10 times and then continues with the next', async () => {
+    const { table, log, onRepair } = tableFailingWith(...Array(10).fill(cancelled('TransactionConflict')));
 
-    await passing(repairTable(table, [repairable('A'), repairable('B')], onRepair));
+    await skippingWaits(repairTable(table, [repairable('A'), repairable('B')], onRepair));
 
     expect(log).toEqual(['mends A', ...Array(10).fill('writes A'), 'mends B', 'writes B']);
     expect(waits).toHaveLength(9);
   });
 
-  it('waits up to 400 milliseconds for the other transaction', async () => {
+  it('waits up to 400 milliseconds after a conflict', async () => {
     for (let run = 0; run < 5; run++) {
-      const { table, onRepair } = tableThat(...Array(9).fill(cancelled('TransactionConflict')));
-      await passing(repairTable(table, [repairable('A')], onRepair));
+      const { table, onRepair } = tableFailingWith(...Array(9).fill(cancelled('TransactionConflict')));
+      await skippingWaits(repairTable(table, [repairable('A')], onRepair));
     }
 
     expect(waits).toHaveLength(45);
@@ -304,10 +304,10 @@ describe('a repair', () => {
     expect(Math.max(...waits)).toBeGreaterThan(200);
   });
 
-  it('fails with what the table fails with', async () => {
-    const { table, log, onRepair } = tableThat(new Error('no rights'));
+  it('rethrows any other error of the table', async () => {
+    const { table, log, onRepair } = tableFailingWith(new Error('no rights'));
 
-    await expect(passing(repairTable(table, [repairable('A'), repairable('B')], onRepair))).rejects.toThrow(
+    await expect(skippingWaits(repairTable(table, [repairable('A'), repairable('B')], onRepair))).rejects.toThrow(
       'no rights',
     );
     expect(log).toEqual(['mends A', 'writes A']);

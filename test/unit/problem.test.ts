@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { problem, shownAs } from '../../lib/http/problem.ts';
 
-/** What clients compare, translate and show. */
+/** The parts of a problem that clients compare, translate and show. */
 interface Shown {
   status: number;
   message: string;
@@ -110,12 +110,12 @@ const SHOWN: Record<FailureCode, Shown> = {
 
 describe.each(Object.entries(SHOWN))('the failure %s', (code, { type, detail, headers, ...shown }) => {
   const failure = new Failure(code as FailureCode);
-  const answer = problem(failure, 'utmIntegration', '/api/here');
+  const response = problem(failure, 'utmIntegration', '/api/here');
   const { status, message, title } = shown;
 
-  it('is answered with its status, message, title, type and detail, and nothing else', () => {
-    expect(answer.status).toBe(status);
-    expect(answer.body).toEqual({
+  it('has its status, message, title, type and detail, and nothing else', () => {
+    expect(response.status).toBe(status);
+    expect(response.body).toEqual({
       type: `https://www.jhipster.tech/problem/${type ?? 'problem-with-message'}`,
       ...{ title, status, path: '/api/here', message },
       ...(detail !== undefined && { detail: detail instanceof RegExp ? expect.stringMatching(detail) : detail }),
@@ -123,15 +123,15 @@ describe.each(Object.entries(SHOWN))('the failure %s', (code, { type, detail, he
     });
   });
 
-  it('has its headers, and those of an alert where it is a 400', () => {
-    expect(answer.headers).toEqual({
+  it('has its headers, and the alert headers when it is a 400', () => {
+    expect(response.headers).toEqual({
       'Content-Type': 'application/problem+json; charset=utf-8',
       ...headers,
       ...(status === 400 && { 'X-gatehouseApp-error': message, 'X-gatehouseApp-params': 'utmIntegration' }),
     });
   });
 
-  it('shows on the wire as status and message', () => {
+  it('is shown to clients as status and message', () => {
     expect(shownAs(code as FailureCode)).toEqual({ status, message });
   });
 });
@@ -146,7 +146,7 @@ describe('a problem', () => {
     ['userManagement', 'user'],
     ['utmIntegration', 'utmIntegration'],
     ['utmIntegrationConf', 'utmIntegrationConf'],
-  ] as const)('of fields of %s names each by the object %s, and is no alert', (entityName, objectName) => {
+  ] as const)('with field errors of %s names the object %s and has no alert headers', (entityName, objectName) => {
     const { headers, body } = problem(new Failure('invalid', { fieldErrors }), entityName, '/api/here');
 
     expect(body).toEqual({
@@ -161,7 +161,7 @@ describe('a problem', () => {
     expect(headers).toEqual({ 'Content-Type': 'application/problem+json; charset=utf-8' });
   });
 
-  it('of an entity is about that entity', () => {
+  it('names its entity in the body, and in the alert headers of a 400', () => {
     const { headers, body } = problem(new Failure('not-found'), 'userManagement', '/x');
 
     expect(body).toMatchObject({ params: 'userManagement' });
@@ -176,20 +176,20 @@ describe('a problem', () => {
     ['too-many-attempts', 7],
     ['read-budget-spent', 0],
     ['unavailable', 30],
-  ] as const)('that is %s says when to come back, in its own seconds', (code, retryAfter) => {
+  ] as const)('for %s has the Retry-After of its failure', (code, retryAfter) => {
     const { headers } = problem(new Failure(code, { retryAfter }), 'userManagement', '/x');
 
     expect(headers).toMatchObject({ 'Retry-After': String(retryAfter) });
   });
 
-  it('has the id of the request where there is one', () => {
+  it('has the request id if there is one', () => {
     const { body } = problem(new Failure('unexpected'), 'userManagement', '/x', 'request-1');
 
     expect(body).toMatchObject({ requestId: 'request-1', status: 500 });
   });
 });
 
-it('a failure carries its code, the fields that are wrong and when to come back', () => {
+it('a failure carries its code, field errors and retryAfter', () => {
   const fieldErrors = [{ field: 'name', message: 'Size' }];
   const failure = new Failure('invalid', { fieldErrors, retryAfter: 3 });
 

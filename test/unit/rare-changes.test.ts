@@ -13,7 +13,7 @@ beforeEach(() => vi.useFakeTimers({ now: NOW }));
 afterEach(() => vi.useRealTimers());
 
 describe('precedence', () => {
-  it('is taken for a second, and kept for a minute more', async () => {
+  it('is claimed for one second and expires a minute later', async () => {
     const table = recordedTable();
 
     await takePrecedence(table, 7);
@@ -23,9 +23,9 @@ describe('precedence', () => {
     ]);
   });
 
-  it('that cannot be taken fails nothing', async () => {
+  it('does not fail the change when it cannot be claimed', async () => {
     const table = recordedTable();
-    table.refusals.push(new TypeError('a defect'));
+    table.refusals.push(new TypeError('a programming error'));
 
     await expect(takePrecedence(table, 7)).resolves.toBeUndefined();
   });
@@ -36,9 +36,9 @@ describe('precedence', () => {
     [0, 0],
     [1, 1],
     [999, 999],
-    // A clock that is ahead makes nobody wait for longer.
+    // A clock that is ahead does not lengthen the wait.
     [60_000, 1000],
-  ])('that ends in %j ms is waited for so long: %i', async (ahead, expected) => {
+  ])('that ends in %j ms is awaited for %i ms', async (ahead, expected) => {
     const table = recordedTable(...(ahead === undefined ? [] : [{ ...precedenceKey(7), until: NOW + ahead }]));
 
     expect(await precedenceWait(table, 7)).toBe(expected);
@@ -46,10 +46,10 @@ describe('precedence', () => {
   });
 });
 
-describe('the adoption of a restored table', () => {
-  /** The end of a second, so that there is little to wait for. */
+describe('adoptTable', () => {
+  /** Just before the end of a second, to keep the wait short. */
   const ALMOST = SECOND * 1000 + 940;
-  // What waits here cannot be faked.
+  // adoptTable must really wait, so only Date is faked.
   beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: ALMOST }));
 
   const roster = { ...rosterKey, ids: new Set([1]) };
@@ -60,7 +60,8 @@ describe('the adoption of a restored table', () => {
         yield* pages;
       },
     }) as Partial<TableScanner> as TableScanner;
-  it('moves both sequences on as long as nothing takes an id meanwhile', async () => {
+
+  it('advances both sequences on condition that they have not changed', async () => {
     const table = recordedTable(roster, { ...sequenceKey('USER'), n: 12 });
 
     const adoption = await adoptTable(table, wholeTable(), 50);
@@ -95,14 +96,14 @@ describe('the adoption of a restored table', () => {
     ]);
   });
 
-  it('skips a million ids unless told otherwise', async () => {
+  it('skips a million ids by default', async () => {
     const adoption = await adoptTable(recordedTable(roster), wholeTable());
 
     expect(SKIPPED_IDS).toBe(1_000_000);
     expect(adoption.sequences.map(({ after }) => after)).toEqual([1_000_000, 1_000_000]);
   });
 
-  it('rejects tokens from before the next second, and is over when that has come', async () => {
+  it('invalidates tokens issued before the next second and waits for that second', async () => {
     const table = recordedTable(roster);
 
     const started = performance.now();
@@ -115,15 +116,15 @@ describe('the adoption of a restored table', () => {
     expect(took).toBeGreaterThan(58);
   });
 
-  it('deletes the reset keys of every page and nothing else, and waits where the table is busy', async () => {
+  it('deletes only the reset keys, on every page, and retries after a conflict', async () => {
     const table = recordedTable(roster);
     const pages = [
       [reset('a'), { pk: 'USER', sk: 'RESET#' }],
       [{ pk: 'RESETS', sk: 'RESET' }],
       [reset('b'), reset('c')],
     ];
-    const gone = cancelledBy('ConditionalCheckFailed');
-    table.refusals.push(undefined, undefined, undefined, cancelledBy('TransactionConflict'), undefined, gone);
+    const alreadyDeleted = cancelledBy('ConditionalCheckFailed');
+    table.refusals.push(undefined, undefined, undefined, cancelledBy('TransactionConflict'), undefined, alreadyDeleted);
 
     const adoption = await adoptTable(table, wholeTable(...pages));
 
@@ -134,7 +135,7 @@ describe('the adoption of a restored table', () => {
     expect(table.transacted.slice(3)).toEqual([removal('a'), removal('a'), removal('b'), removal('c')]);
   });
 
-  it('is refused where nobody administers, before anything is changed', async () => {
+  it('throws NotGatehouseTable for a table without an administrator, before it changes anything', async () => {
     const table = recordedTable();
 
     await expect(adoptTable(table, wholeTable())).rejects.toBeInstanceOf(NotGatehouseTable);
@@ -142,7 +143,7 @@ describe('the adoption of a restored table', () => {
   });
 });
 
-describe('the first administrator', () => {
+describe('createFirstAdministrator', () => {
   const person = { login: 'root', email: 'root@example.com', password: 'secret', firstName: 'Ada' };
   const hashed: string[] = [];
   const passwords = {
@@ -157,7 +158,7 @@ describe('the first administrator', () => {
     hashed.length = 0;
   });
 
-  it('is an activated account with both roles, made by the system while the roster names nobody', async () => {
+  it('creates an activated user with both roles on behalf of the system, if the roster is empty', async () => {
     const table = recordedTable({ ...rosterKey });
 
     const user = await createFirstAdministrator(table, passwords, person);
@@ -197,14 +198,14 @@ describe('the first administrator', () => {
     });
   });
 
-  it('is not made where there is one, for which no id is used up and no hash computed', async () => {
+  it('takes no id and computes no hash when there is an administrator', async () => {
     const table = recordedTable({ ...rosterKey, ids: new Set([1]) });
 
     expect(await createFirstAdministrator(table, passwords, person)).toBeUndefined();
     expect([table.transacted, table.ids, hashed]).toEqual([[], [], []]);
   });
 
-  it('uses one id and one hash however often it is tried', async () => {
+  it('takes one id and computes one hash despite retries', async () => {
     const table = recordedTable();
     table.refusals.push(cancelledBy('TransactionConflict'));
 
@@ -215,7 +216,7 @@ describe('the first administrator', () => {
     expect([table.transacted.length, table.ids, hashed]).toEqual([2, ['USER'], ['secret']]);
   });
 
-  it('is nobody when another one is made meanwhile', async () => {
+  it('creates no user when another administrator is created concurrently', async () => {
     const table = recordedTable();
     const conditions = ['None', 'None', 'ConditionalCheckFailed', 'None', 'None', 'None'];
     table.refusals.push(cancelledBy(...conditions));
