@@ -8,8 +8,8 @@ const NOW = Date.UTC(2030, 0, 1);
 beforeEach(() => vi.useFakeTimers({ now: NOW }));
 afterEach(() => vi.useRealTimers());
 
-/** A table whose updates return these items, and whose reads that one; notes what it was asked. */
-function tableThatReturns({ updates, read }: { updates: (object | undefined)[]; read?: object | undefined }) {
+/** A table that records its calls. Updates return these items in turn, and reads return the one. */
+function tableReturning({ updates, read }: { updates: (object | undefined)[]; read?: object | undefined }) {
   const written: Write[] = [];
   const reads: unknown[] = [];
   const table = {
@@ -25,7 +25,7 @@ function tableThatReturns({ updates, read }: { updates: (object | undefined)[]; 
   return { table, written, reads };
 }
 
-/** How long a payment of these units waited, milliseconds, or the failure. */
+/** The milliseconds for which a charge of these units waited, or its failure. */
 async function wait(table: Table, units: number, authorized = Promise.resolve()): Promise<unknown> {
   const paid = readBudget(table, { id: 7, requireAuthorized: () => authorized })(units).then(
     () => Date.now() - NOW,
@@ -35,9 +35,9 @@ async function wait(table: Table, units: number, authorized = Promise.resolve())
   return paid;
 }
 
-describe('a payment', () => {
-  it('is the first one where nothing is to be paid back: 500 units take a second, rounded up', async () => {
-    const { table, written } = tableThatReturns({ updates: [{}] });
+describe('readBudget', () => {
+  it('opens a balance when none is outstanding, at 500 units per second, rounded up', async () => {
+    const { table, written } = tableReturning({ updates: [{}] });
 
     expect(await wait(table, 500.1)).toBe(0);
     expect(written).toEqual([
@@ -52,8 +52,8 @@ describe('a payment', () => {
     ]);
   });
 
-  it('is added to what is to be paid back, up to seven seconds ahead', async () => {
-    const { table, written } = tableThatReturns({ updates: [undefined, { paidBackAt: NOW + 4000 }] });
+  it('adds to an outstanding balance of up to seven seconds', async () => {
+    const { table, written } = tableReturning({ updates: [undefined, { paidBackAt: NOW + 4000 }] });
 
     await wait(table, 100);
 
@@ -68,11 +68,11 @@ describe('a payment', () => {
   });
 
   it.each([
-    ['waits for nothing while 2,000 units are to be paid back', 4200, 0],
-    ['waits for a moment beyond them', 4201, 1],
-    ['waits for three seconds at most', 7200, 3000],
+    ['does not wait while up to 2,000 units are outstanding', 4200, 0],
+    ['waits for the excess over 2,000 units', 4201, 1],
+    ['waits at most three seconds', 7200, 3000],
   ])('%s', async (_, paidBackAt, expected) => {
-    const { table } = tableThatReturns({ updates: [undefined, { paidBackAt: NOW + paidBackAt }] });
+    const { table } = tableReturning({ updates: [undefined, { paidBackAt: NOW + paidBackAt }] });
 
     expect(await wait(table, 100)).toBe(expected);
   });
@@ -81,8 +81,8 @@ describe('a payment', () => {
     [3001, 4],
     [3999, 4],
     [4001, 5],
-  ])('is rejected where it would have to wait %i ms, until %i seconds later', async (ahead, retryAfter) => {
-    const { table, reads } = tableThatReturns({
+  ])('rejects a wait of %i ms with a retryAfter of %i seconds', async (ahead, retryAfter) => {
+    const { table, reads } = tableReturning({
       updates: [undefined, undefined],
       read: { paidBackAt: NOW + 4000 + ahead },
     });
@@ -92,19 +92,19 @@ describe('a payment', () => {
   });
 
   it.each([
-    ['may wait no longer than three seconds', { paidBackAt: NOW + 7000 }],
-    ['finds nothing', undefined],
-  ])('that meets others is tried five times while it %s', async (_, read) => {
-    const lucky = tableThatReturns({ updates: [...Array(8), {}], read });
-    const unlucky = tableThatReturns({ updates: [], read });
+    ['the balance still allows a wait', { paidBackAt: NOW + 7000 }],
+    ['there is no balance', undefined],
+  ])('makes five attempts under concurrent charges while %s', async (_, read) => {
+    const lucky = tableReturning({ updates: [...Array(8), {}], read });
+    const unlucky = tableReturning({ updates: [], read });
 
     expect(await wait(lucky.table, 100)).toBe(0);
     expect(await wait(unlucky.table, 100)).toMatchObject({ code: 'unavailable' });
     expect([lucky.written.length, unlucky.written.length]).toEqual([9, 10]);
   });
 
-  it('is not made for what is free', async () => {
-    const { table, written } = tableThatReturns({ updates: [{}] });
+  it('charges nothing up to the free units', async () => {
+    const { table, written } = tableReturning({ updates: [{}] });
 
     await wait(table, FREE_UNITS);
     expect(written).toEqual([]);
@@ -114,8 +114,8 @@ describe('a payment', () => {
     expect(written).toHaveLength(1);
   });
 
-  it('is not made by a caller who is rejected, not even where it is free', async () => {
-    const { table, written } = tableThatReturns({ updates: [{}] });
+  it('rejects an unauthorized caller without a charge, even for a free read', async () => {
+    const { table, written } = tableReturning({ updates: [{}] });
     const rejected = () => Promise.reject(new Error('rejected'));
 
     expect(await wait(table, 100, rejected())).toMatchObject({ message: 'rejected' });

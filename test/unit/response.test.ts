@@ -3,18 +3,18 @@ import { cursorAfter, type ListQuery, type Parameter } from '../../lib/contract/
 import { alert, created, etag, ok, okEmpty, pageResponse } from '../../lib/http/response.ts';
 import type { Page } from '../../lib/table/list.ts';
 
-describe('a successful answer', () => {
-  it('with a body has status 200', () => {
+describe('a successful response', () => {
+  it('has status 200 with a body', () => {
     expect(ok([1], { A: 'b' })).toEqual({ status: 200, headers: { A: 'b' }, body: [1] });
     expect(ok('x')).toEqual({ status: 200, headers: {}, body: 'x' });
   });
 
-  it('without a body has status 200', () => {
+  it('has status 200 without a body', () => {
     expect(okEmpty({ A: 'b' })).toEqual({ status: 200, headers: { A: 'b' } });
     expect(okEmpty()).toEqual({ status: 200, headers: {} });
   });
 
-  it('to a creation has status 201 and says where the new thing is', () => {
+  it('has status 201 and a Location after a creation', () => {
     const headers = { A: 'b', Location: '/there' };
 
     expect(created({ id: 1 }, '/there', { A: 'b' })).toEqual({ status: 201, headers, body: { id: 1 } });
@@ -25,7 +25,7 @@ describe('a successful answer', () => {
     ['userManagement', 'deleted', 'x', 'userManagement.deleted', 'x'],
     ['utmIntegration', 'updated', 7, 'gatehouseApp.utmIntegration.updated', '7'],
     ['utmIntegrationConf', 'deleted', 7_000_001, 'gatehouseApp.utmIntegrationConf.deleted', '7000001'],
-  ] as const)('about %s that was %s tells it in headers', (entityName, event, which, message, params) => {
+  ] as const)('has the alert headers for %s when it was %s', (entityName, event, which, message, params) => {
     expect(alert(entityName, event, which)).toEqual({
       'X-gatehouseApp-alert': message,
       'X-gatehouseApp-params': params,
@@ -49,7 +49,7 @@ const pageOf = (page: Partial<Page<unknown>>): Page<unknown> => ({
 const list = (page: Partial<Page<unknown>>, query: Partial<ListQuery> = {}) =>
   pageResponse(pageOf(page), (entity) => entity, { query: queryOf(query), url: { pathname: '/api/things' } });
 
-/** The links, by their relations in order: the page that each names. */
+/** The relation and the page number of each link, in order. */
 function linksOf(page: Partial<Page<unknown>>, query: Partial<ListQuery>): string[] {
   const { Link = '' } = list(page, query).headers ?? {};
   return Link === ''
@@ -60,25 +60,25 @@ function linksOf(page: Partial<Page<unknown>>, query: Partial<ListQuery>): strin
       });
 }
 
-describe('a page of a list', () => {
-  it('shows of each entity what the view does, and the total', () => {
+describe('pageResponse', () => {
+  it('contains the view of each entity and the total', () => {
     const page = pageOf({ entities: [{ id: 1, secret: 's' }], total: 12_345 });
 
-    const answer = pageResponse(page, (entity) => ({ id: (entity as { id: number }).id }), {
+    const response = pageResponse(page, (entity) => ({ id: (entity as { id: number }).id }), {
       query: queryOf({}),
       url: { pathname: '/p' },
     });
 
-    expect(answer).toMatchObject({ status: 200, body: [{ id: 1 }], headers: { 'X-Total-Count': '12345' } });
-    expect(answer.body).toEqual([{ id: 1 }]);
+    expect(response).toMatchObject({ status: 200, body: [{ id: 1 }], headers: { 'X-Total-Count': '12345' } });
+    expect(response.body).toEqual([{ id: 1 }]);
   });
 
-  it('tells a total of nothing, and none where it is not known', () => {
+  it('has X-Total-Count for a total of 0, but not for an unknown total', () => {
     expect(list({ total: 0 }).headers).toMatchObject({ 'X-Total-Count': '0' });
     expect(list({}).headers).not.toHaveProperty('X-Total-Count');
   });
 
-  it('links exactly the pages that there are, at every end of a page', () => {
+  it('links exactly the pages that exist, around every page boundary', () => {
     for (const size of [1, 2, 3, 5]) {
       for (let total = 0; total <= 11; total++) {
         const last = Math.max(0, Math.ceil(total / size) - 1);
@@ -96,13 +96,13 @@ describe('a page of a list', () => {
     }
   });
 
-  it('without a total has no last page, and every page but the first has one before it', () => {
+  it('links no last page when the total is unknown, and a previous one from every page but the first', () => {
     expect(linksOf({ more: true }, {})).toEqual(['next 1', 'first 0']);
     expect(linksOf({ more: true }, { page: 7 })).toEqual(['next 8', 'prev 6', 'first 0']);
     expect(linksOf({}, { page: 7 })).toEqual(['prev 6', 'first 0']);
   });
 
-  it('has the cursor in the link to the next page alone, and the parameters in all of them', () => {
+  it('has the cursor in the next link only, and the parameters in all links', () => {
     const parameters: Parameter[] = [
       ['sort', 'name,desc'],
       ['id.in', '1,2'],
@@ -127,7 +127,7 @@ describe('a page of a list', () => {
 describe('the links of a page', () => {
   const link = (page: number, filler: string, relation: string) =>
     `</api/things?page=${page}&size=20&name.contains=${filler}>; rel="${relation}"`;
-  /** As many letters that the links together have so many bytes. */
+  /** The filler with which these links have this many bytes in total. */
   const fillerFor = (bytes: number, ...links: [number, string][]) => {
     const empty = links.map(([page, relation]) => link(page, '', relation)).join(',').length;
     return 'x'.repeat((bytes - empty) / links.length);
@@ -139,7 +139,7 @@ describe('the links of a page', () => {
   const relations = (filler: string, page: Partial<Page<unknown>>, query: Partial<ListQuery> = {}) =>
     linksOf(page, { parameters: [['name.contains', filler]], ...query }).map((each) => each.split(' ')[0]);
 
-  it('may have 8,000 bytes together, and lose one from the end for every byte too much', () => {
+  it('have at most 8,000 bytes in total and are dropped from the end beyond that', () => {
     const all = fillerFor(8000, [0, 'last'], [0, 'first']);
     const one = fillerFor(8000, [0, 'last']);
 
@@ -153,7 +153,7 @@ describe('the links of a page', () => {
     });
   });
 
-  it('must have the next page: a query too long for it is refused by the name of its longest parameter', () => {
+  it('always include the next page, or else the query is rejected by the name of its longest parameter', () => {
     const filler = fillerFor(8000, [1, 'next']);
 
     expect(relations(filler, { total: 21, more: true })).toEqual(['next']);
@@ -162,7 +162,7 @@ describe('the links of a page', () => {
     );
   });
 
-  it('name the parameter that is longest when encoded', () => {
+  it('are too long by the parameter that is longest when encoded', () => {
     const parameters: Parameter[] = [...parametersOf('x'.repeat(4000)), ['name.in', '('.repeat(3000)]];
 
     expect(() => list({ total: 21, more: true }, { parameters })).toThrow(
@@ -171,18 +171,18 @@ describe('the links of a page', () => {
   });
 });
 
-describe('an answer of a list', () => {
+describe('the body of a list response', () => {
   const MOST = 5 * 1024 * 1024;
   const TOO_LARGE = expect.objectContaining({ code: 'page-too-large' });
 
-  // As the function answers it: the array as JSON, in a string of JSON.
+  // Lambda returns the body, itself JSON, in a JSON string.
   it.each([
-    ['letters', 'x', 1],
-    ['letters of two bytes', 'é', 2],
+    ['ASCII letters', 'x', 1],
+    ['two-byte characters', 'é', 2],
     ['quotes, which are escaped twice', '"', 4],
     ['backslashes, which are escaped twice', '\\', 4],
-  ])('may have 5 MiB of %s, and not a byte more', (_, letter, bytes) => {
-    // The array and the quotes of its text, twice.
+  ])('has at most 5 MiB of %s', (_, letter, bytes) => {
+    // Two brackets, two outer quotes and two escaped inner quotes.
     const frame = 8;
     const text = letter.repeat(Math.floor((MOST - frame) / bytes));
     const rest = 'x'.repeat((MOST - frame) % bytes);

@@ -3,7 +3,7 @@ import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 
-/* What is asked of KMS for the values of parameters, and what becomes of its failures. */
+/* The calls to KMS for parameter values, and the handling of its failures. */
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -14,32 +14,32 @@ afterEach(() => {
 const DATA_KEY = Buffer.alloc(32, 7);
 const WRAPPED = Buffer.alloc(300, 9);
 
-/** What KMS answers in turn, and what it is asked. */
-function kmsAnswers(...replies: (object | Error)[]) {
+/** Makes KMS return these replies in turn, and records its calls. */
+function stubKms(...replies: (object | Error)[]) {
   vi.stubEnv('VALUES_KEY', 'values');
-  const asked: { operation: string; input: unknown; signal: AbortSignal | undefined }[] = [];
+  const calls: { operation: string; input: unknown; signal: AbortSignal | undefined }[] = [];
   vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: object, options: unknown) => {
     const { input } = command as { input: unknown };
     const { abortSignal } = options as { abortSignal?: AbortSignal };
-    asked.push({ operation: command.constructor.name, input, signal: abortSignal });
+    calls.push({ operation: command.constructor.name, input, signal: abortSignal });
     const reply = replies.shift();
     if (reply instanceof Error || !reply) throw reply;
     return reply;
   });
-  return asked;
+  return calls;
 }
 const dataKey = { Plaintext: DATA_KEY, CiphertextBlob: WRAPPED };
 const outage = () => Object.assign(new Error('KMS'), { name: 'KMSInternalException' });
 
 describe('a sealed value', () => {
-  it('opens under the data key that KMS has wrapped for its integration', async () => {
-    const asked = kmsAnswers(dataKey, { Plaintext: DATA_KEY });
+  it('is unsealed with the data key that KMS wrapped for its integration', async () => {
+    const calls = stubKms(dataKey, { Plaintext: DATA_KEY });
 
     const sealed = (await openSeal(7))('välue', 7_000_001);
     const value = await unseal(sealed, 7_000_001);
 
     expect(value).toBe('välue');
-    expect(asked.map(({ operation, input }) => [operation, input])).toEqual([
+    expect(calls.map(({ operation, input }) => [operation, input])).toEqual([
       [
         'GenerateDataKeyCommand',
         { KeyId: 'values', KeySpec: 'AES_256', EncryptionContext: { service: 'gatehouse', integration: '7' } },
@@ -55,8 +55,8 @@ describe('a sealed value', () => {
     ]);
   });
 
-  it('has a format, the length of the wrapped key, that key, a nonce of its own, a tag and as many bytes as the value', async () => {
-    kmsAnswers(dataKey);
+  it('consists of the format, the wrapped key with its length, a unique nonce, the tag and the encrypted value', async () => {
+    stubKms(dataKey);
     const seal = await openSeal(7);
 
     const [one, other] = [seal('välue', 7_000_001), seal('välue', 7_000_001)].map((bytes) => Buffer.from(bytes));
@@ -70,24 +70,24 @@ describe('a sealed value', () => {
   it.each([
     ['another parameter', 7_000_002],
     ['another integration', 8_000_001],
-  ])('does not open for %s', async (_, id) => {
-    kmsAnswers(dataKey, { Plaintext: DATA_KEY });
+  ])('cannot be unsealed for %s', async (_, id) => {
+    stubKms(dataKey, { Plaintext: DATA_KEY });
     const sealed = (await openSeal(7))('value', 7_000_001);
 
     await expect(unseal(sealed, id)).rejects.toThrow();
   });
 
-  it('of another format is not opened, and KMS not asked', async () => {
-    const asked = kmsAnswers(dataKey);
+  it('is rejected in another format without a call to KMS', async () => {
+    const calls = stubKms(dataKey);
     const sealed = (await openSeal(7))('value', 7_000_001);
     sealed[0] = 2;
 
     await expect(unseal(sealed, 7_000_001)).rejects.toThrow('A stored parameter value is not readable');
-    expect(asked).toHaveLength(1);
+    expect(calls).toHaveLength(1);
   });
 
-  it('fails as KMS does, on either way, and asks again the next time', async () => {
-    kmsAnswers(outage(), dataKey, outage(), { Plaintext: DATA_KEY });
+  it('fails with the error of KMS in both directions and calls KMS again the next time', async () => {
+    stubKms(outage(), dataKey, outage(), { Plaintext: DATA_KEY });
 
     await expect(openSeal(7)).rejects.toMatchObject({ name: 'KMSInternalException' });
     const sealed = (await openSeal(7))('value', 7_000_001);
@@ -95,12 +95,12 @@ describe('a sealed value', () => {
     expect(await unseal(sealed, 7_000_001)).toBe('value');
   });
 
-  it('is given up half a second before the request must be answered', async () => {
-    const asked = kmsAnswers(dataKey, { Plaintext: DATA_KEY });
+  it('is aborted half a second before the deadline of the request', async () => {
+    const calls = stubKms(dataKey, { Plaintext: DATA_KEY });
     setDeadline(0);
 
     await unseal((await openSeal(7))('value', 7_000_001), 7_000_001);
 
-    expect(asked.map(({ signal }) => signal?.aborted)).toEqual([true, true]);
+    expect(calls.map(({ signal }) => signal?.aborted)).toEqual([true, true]);
   });
 });

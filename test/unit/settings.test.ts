@@ -6,11 +6,10 @@ import { readSettings, type Settings } from '../../infra/settings.ts';
 
 const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
 
-/** Settings from this context. */
 const readFrom = (context: Record<string, unknown>) =>
   readSettings({ tryGetContext: (key: string) => context[key] } as unknown as Node);
 
-/** An environment with every field that there can be, valid. */
+/** A valid environment with every possible field. */
 const VALID = {
   region: 'eu-north-1',
   keepData: true,
@@ -38,15 +37,15 @@ const VALID = {
   corsOrigins: ['https://one.example', 'http://127.0.0.1:9000'],
   dailyVerification: { alarmTopic: 'arn:aws-cn:sns:cn-north-1:123456789012:operators.of_gate-1' },
 };
-const GONE = Symbol('gone');
+const ABSENT = Symbol('absent');
 
-/** The valid environment with another value at a path; or without one. */
+/** The valid environment with this value at a path, or without the path if the value is ABSENT. */
 function withValue(path: string, value: unknown): Record<string, unknown> {
   const changed = structuredClone(VALID) as Record<string, unknown>;
   const names = path.split('.');
   const last = names.pop() as string;
   const parent = names.reduce((object, name) => object[name] as Record<string, unknown>, changed);
-  if (value === GONE) delete parent[last];
+  if (value === ABSENT) delete parent[last];
   else parent[last] = value;
   return changed;
 }
@@ -108,16 +107,16 @@ describe('the environments of cdk.json', () => {
         mail: mail('https://gatehouse.example.com'),
       },
     ],
-  ])('have in %s these settings and no others', (env, settings) => {
+  ])('have exactly these settings in %s', (env, settings) => {
     expect(readFrom({ ...context, env })).toEqual({ name: env, settings });
   });
 
-  it('are dev, staging and prod, and dev unless another is named', () => {
+  it('are dev, staging and prod, of which dev is the default', () => {
     expect(Object.keys(context.environments)).toEqual(['dev', 'staging', 'prod']);
     expect(context.env).toBe('dev');
   });
 
-  it('have mails in English and German, with a link where one can be followed', () => {
+  it('have mail templates in English and German that contain the login', () => {
     const { en, de, ...others } = context.mailTemplates;
 
     expect(others).toEqual({});
@@ -129,22 +128,22 @@ describe('the environments of cdk.json', () => {
 });
 
 describe('an environment', () => {
-  it('is read as it stands there', () => {
+  it('is read unchanged', () => {
     expect(readValid(VALID)).toEqual(VALID);
   });
 
-  it.each(['prod', 'toString', 'constructor', 'undefined'])('that is not there stops with its name: %s', (env) => {
+  it.each(['prod', 'toString', 'constructor', 'undefined'])('is rejected by name when it does not exist: %s', (env) => {
     expect(() => readFrom({ env, environments: { dev: {}, moon: {} } })).toThrow(
       `There is no environment ${env}: cdk.json has dev, moon`,
     );
   });
 
-  it('is not known where there are none', () => {
-    expect(() => readFrom({ env: 'dev' })).toThrow('There is no environment dev: cdk.json has ');
-    expect(() => readFrom({})).toThrow('There is no environment undefined');
+  it('is rejected when there are none', () => {
+    expect(() => readFrom({ env: 'dev' })).toThrow('No environment is called dev: cdk.json has ');
+    expect(() => readFrom({})).toThrow('No environment is called undefined');
   });
 
-  it('names all that is wrong with it in one sentence', () => {
+  it('is rejected with all its errors in one message', () => {
     const wrong = { ...withValue('auditDays', 0), region: 7, moon: true };
 
     expect(reading(wrong)).toThrow(
@@ -153,13 +152,13 @@ describe('an environment', () => {
     );
   });
 
-  it('that is no object is named as a whole', () => {
+  it('is rejected when it is not an object', () => {
     expect(() => readFrom({ env: 'moon', environments: { moon: [] } })).toThrow(
       /^The settings of moon in cdk.json are invalid\. region: /,
     );
   });
 
-  it('has the mail texts of all environments, unless it has its own', () => {
+  it('has the shared mail templates unless it has its own', () => {
     const { templates, ...mail } = VALID.mail;
     const shared = structuredClone(templates);
     shared.en.reset.subject = 'Shared';
@@ -172,12 +171,12 @@ describe('an environment', () => {
   });
 });
 
-/** What no number of requests, days or minutes can be. */
-const NO_COUNT = [GONE, '7', 0, -1, 1.5, null, Number.NaN, Number.POSITIVE_INFINITY];
-/** Throttles of API Gateway may be fractions. */
-const NO_RATE = [GONE, '7', 0, 0.99, -1, null, Number.NaN];
-const NO_TEXT = [GONE, 7, null, ['a']];
-const NO_OBJECT = [GONE, 7, null, 'a'];
+/** Invalid numbers of requests, days or minutes. */
+const NO_COUNT = [ABSENT, '7', 0, -1, 1.5, null, Number.NaN, Number.POSITIVE_INFINITY];
+/** Invalid throttle limits of API Gateway, which may be fractions. */
+const NO_RATE = [ABSENT, '7', 0, 0.99, -1, null, Number.NaN];
+const NO_TEXT = [ABSENT, 7, null, ['a']];
+const NO_OBJECT = [ABSENT, 7, null, 'a'];
 const notice = (name: string): Record<string, unknown[]> => ({
   [`mail.templates.en.${name}`]: NO_OBJECT,
   [`mail.templates.en.${name}.subject`]: NO_TEXT,
@@ -189,8 +188,8 @@ const NO_LINK = /Invalid content: Expected !"\{link\}"/;
 
 const WRONG: Record<string, readonly unknown[]> = {
   region: NO_TEXT,
-  keepData: [GONE, 'true', 1, null],
-  logRetentionDays: [GONE, 0, 8, 29, 366, '7', null, 'ONE_WEEK'],
+  keepData: [ABSENT, 'true', 1, null],
+  logRetentionDays: [ABSENT, 0, 8, 29, 366, '7', null, 'ONE_WEEK'],
   auditDays: NO_COUNT,
   tableMaximum: NO_OBJECT,
   'tableMaximum.readUnits': NO_COUNT,
@@ -205,7 +204,7 @@ const WRONG: Record<string, readonly unknown[]> = {
   'throttle.login': NO_OBJECT,
   'throttle.login.rate': NO_RATE,
   'throttle.login.burst': NO_RATE,
-  loginConcurrency: NO_COUNT.filter((value) => value !== GONE),
+  loginConcurrency: NO_COUNT.filter((value) => value !== ABSENT),
   guessing: NO_OBJECT,
   'guessing.failuresPerSource': NO_COUNT,
   'guessing.requestsPerSource': NO_COUNT,
@@ -230,13 +229,13 @@ const WRONG: Record<string, readonly unknown[]> = {
   'mail.configurationSet': ['', 'with space', 'all/*', 'x'.repeat(65), 'pünktchen', 7, null],
   'mail.linkBase': [...NO_TEXT, 'one.example/key=', '/account/reset'],
   'mail.replyTo': ['gate@example.com'],
-  'mail.templates': NO_OBJECT.filter((value) => value !== GONE),
+  'mail.templates': NO_OBJECT.filter((value) => value !== ABSENT),
   'mail.templates.en.other': [{ subject: 'a', text: 'b' }],
   ...notice('reset'),
   ...notice('invitation'),
   ...notice('passwordChanged'),
   ...notice('emailChanged'),
-  corsOrigins: [GONE, 'https://one.example', null, ['one.example'], [7], ['*'], ['null']],
+  corsOrigins: [ABSENT, 'https://one.example', null, ['one.example'], [7], ['*'], ['null']],
   dailyVerification: [true, null, 7],
   'dailyVerification.hour': [7],
   'dailyVerification.alarmTopic': [
@@ -283,11 +282,11 @@ describe('a setting', () => {
       'tokenLife: minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected with 401',
     ],
     ['corsOrigins', ['one.example'], 'corsOrigins.0: Invalid URL'],
-    ['corsOrigins', ['https://one.example/'], 'corsOrigins.0: An origin must not have a path or a trailing slash'],
-    ['corsOrigins', ['https://one.example/path'], 'corsOrigins.0: An origin must not have a path or a trailing slash'],
-    ['corsOrigins', ['https://ok.example', 'https://Two.example'], 'corsOrigins.1: An origin must not have a path'],
-    ['corsOrigins', ['https://one.example:443'], 'corsOrigins.0: An origin must not have a path'],
-  ])('%s, where it is %j, is refused with its reason', (path, value, reason) => {
+    ['corsOrigins', ['https://one.example/'], 'corsOrigins.0: An origin has no path and no slash at its end'],
+    ['corsOrigins', ['https://one.example/path'], 'corsOrigins.0: An origin has no path and no slash at its end'],
+    ['corsOrigins', ['https://ok.example', 'https://Two.example'], 'corsOrigins.1: An origin has no path'],
+    ['corsOrigins', ['https://one.example:443'], 'corsOrigins.0: An origin has no path'],
+  ])('%s is rejected with an explanation when it is %j', (path, value, reason) => {
     expect(reading(withValue(path, value))).toThrow(reason);
   });
 
@@ -320,15 +319,15 @@ describe('a setting', () => {
   });
 
   it.each(['loginConcurrency', 'dailyVerification', 'mail.configurationSet', 'dailyVerification.alarmTopic'])(
-    '%s may be missing, and then is',
+    '%s is optional and has no default',
     (path) => {
-      const environment = withValue(path, GONE);
+      const environment = withValue(path, ABSENT);
 
       expect(readValid(environment)).toStrictEqual(environment);
     },
   );
 
-  it('signingKeys is one key unless the environment says otherwise', () => {
-    expect(readValid(withValue('signingKeys', GONE))).toStrictEqual({ ...VALID, signingKeys: ['SigningKey'] });
+  it('signingKeys defaults to a single key', () => {
+    expect(readValid(withValue('signingKeys', ABSENT))).toStrictEqual({ ...VALID, signingKeys: ['SigningKey'] });
   });
 });

@@ -6,14 +6,14 @@ import { LONGEST_READ, openTable } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
 
-/* What is asked of DynamoDB, and what is made of answers that the embedded engine never gives. */
+/* The requests to DynamoDB, and the handling of responses that the embedded engine never sends. */
 
 afterEach(() => {
   vi.restoreAllMocks();
   setDeadline(Number.POSITIVE_INFINITY);
 });
 
-function tableThatAnswers(...replies: Reply[]) {
+function tableReceiving(...replies: Reply[]) {
   const { settings, asked, inputs } = scripted(...replies);
   return { table: openTable('Gates', new DynamoDBClient(settings)), asked, inputs };
 }
@@ -23,9 +23,9 @@ const wire = (sk: string) => ({ pk: { S: 'a' }, sk: { S: sk } });
 const items = (length: number, from = 0) => Array.from({ length }, (_, n) => wire(String(from + n)));
 const times = (length: number, reply: Reply) => Array.from({ length }, () => reply);
 
-describe('reading one item', () => {
-  it('is strongly consistent, and returns the item', async () => {
-    const { table, inputs } = tableThatAnswers({ Item: { ...wire('b'), n: { N: '7' } } });
+describe('get', () => {
+  it('returns the item by a strongly consistent read', async () => {
+    const { table, inputs } = tableReceiving({ Item: { ...wire('b'), n: { N: '7' } } });
 
     const item = await table.get(key('b'));
 
@@ -33,14 +33,14 @@ describe('reading one item', () => {
     expect(inputs()).toEqual([{ TableName: 'Gates', Key: wire('b'), ConsistentRead: true }]);
   });
 
-  it('returns undefined where there is none', async () => {
-    const { table } = tableThatAnswers({});
+  it('returns undefined when there is no item', async () => {
+    const { table } = tableReceiving({});
 
     expect(await table.get(key('b'))).toBeUndefined();
   });
 });
 
-describe('reading many items', () => {
+describe('getAll', () => {
   const request = (...sks: string[]) => ({
     RequestItems: { Gates: { Keys: sks.map(wire), ConsistentRead: true } },
   });
@@ -49,8 +49,8 @@ describe('reading many items', () => {
     UnprocessedKeys: unprocessed.length > 0 ? { Gates: { Keys: unprocessed.map(wire), ConsistentRead: true } } : {},
   });
 
-  it('asks again for exactly the keys that were left unprocessed, until none is, and keeps the items it has', async () => {
-    const { table, inputs } = tableThatAnswers(
+  it('retries exactly the unprocessed keys until none are left and keeps the items read before', async () => {
+    const { table, inputs } = tableReceiving(
       response(['1'], ['2', '3', '4']),
       response([], ['2', '3', '4']),
       response(['3'], ['2']),
@@ -68,21 +68,21 @@ describe('reading many items', () => {
     ]);
   });
 
-  it('waits for a moment below 50 ms before it asks again, and not after the last answer', async () => {
+  it('waits less than 50 ms before each retry, and not after the last response', async () => {
     const waits: number[] = [];
-    const askedAtItsEnd: number[] = [];
+    const requestsBefore: number[] = [];
     let asked: readonly unknown[] = [];
-    const immediately = (over: () => void, milliseconds = 0) => {
+    const immediately = (done: () => void, milliseconds = 0) => {
       waits.push(milliseconds);
       return setImmediate(() => {
-        askedAtItsEnd.push(asked.length);
-        over();
+        requestsBefore.push(asked.length);
+        done();
       }) as unknown as NodeJS.Timeout;
     };
     vi.spyOn(globalThis, 'setTimeout').mockImplementation(immediately);
 
     for (let round = 0; round < 60; round++) {
-      const scriptedTable = tableThatAnswers(response([], ['1']), response(['1']));
+      const scriptedTable = tableReceiving(response([], ['1']), response(['1']));
       asked = scriptedTable.asked;
       await scriptedTable.table.getAll([key('1')]);
     }
@@ -90,18 +90,18 @@ describe('reading many items', () => {
     expect(waits).toHaveLength(60);
     expect(Math.max(...waits)).toBeLessThan(50);
     expect(Math.max(...waits)).toBeGreaterThan(35);
-    expect(askedAtItsEnd).toEqual(Array(60).fill(1));
+    expect(requestsBefore).toEqual(Array(60).fill(1));
   });
 
-  it('asks nothing for no keys', async () => {
-    const { table, asked } = tableThatAnswers();
+  it('sends no request for no keys', async () => {
+    const { table, asked } = tableReceiving();
 
     expect(await table.getAll([])).toEqual([]);
     expect(asked).toEqual([]);
   });
 });
 
-describe('reading a collection', () => {
+describe('query', () => {
   const page = (found: object[], { next, units = 1 }: { next?: string; units?: number } = {}) => ({
     Items: found,
     ConsumedCapacity: { TableName: 'Gates', CapacityUnits: units },
@@ -116,12 +116,8 @@ describe('reading a collection', () => {
     ReturnConsumedCapacity: 'TOTAL',
   };
 
-  it('goes on from where each page ends until there is no more', async () => {
-    const { table, inputs } = tableThatAnswers(
-      page(items(2), { next: '1' }),
-      page([], { next: '7' }),
-      page(items(1, 8)),
-    );
+  it('continues from the end of each page until there are no more', async () => {
+    const { table, inputs } = tableReceiving(page(items(2), { next: '1' }), page([], { next: '7' }), page(items(1, 8)));
 
     const found = await table.query('a');
 
@@ -133,14 +129,14 @@ describe('reading a collection', () => {
     ]);
   });
 
-  it('takes a page without items for an empty one', async () => {
-    const { table } = tableThatAnswers({});
+  it('treats a response without items as empty', async () => {
+    const { table } = tableReceiving({});
 
     expect(await table.query('a')).toEqual([]);
   });
 
-  it('asks for no more than are wanted, on every page', async () => {
-    const { table, inputs } = tableThatAnswers(page(items(3), { next: '2' }), page(items(2, 3), { next: '4' }));
+  it('limits each request to the number of items still needed', async () => {
+    const { table, inputs } = tableReceiving(page(items(3), { next: '2' }), page(items(2, 3), { next: '4' }));
 
     const found = await table.query('a', { limit: 5 });
 
@@ -148,8 +144,8 @@ describe('reading a collection', () => {
     expect(inputs().map(({ Limit }) => Limit)).toEqual([5, 2]);
   });
 
-  it('names the bounds of a range, and its direction', async () => {
-    const { table, inputs } = tableThatAnswers(page([]));
+  it('passes the bounds and the direction of a range', async () => {
+    const { table, inputs } = tableReceiving(page([]));
 
     await table.query('a', { from: 'b', to: 'd', backwards: true });
 
@@ -172,9 +168,9 @@ describe('reading a collection', () => {
       [page(items(1), { next: '0', units: 4000 }), page(items(1), { units: 97 })],
       2,
     ],
-    ['more than 16 MB on one page alone', [page(items(1), { units: 5000 })], 1],
-  ])('of %s is allowed', async (_, replies, expected) => {
-    const { table } = tableThatAnswers(...replies);
+    ['more than 16 MB on a single page', [page(items(1), { units: 5000 })], 1],
+  ])('allows %s', async (_, replies, expected) => {
+    const { table } = tableReceiving(...replies);
 
     expect(await table.query('a')).toHaveLength(expected);
   });
@@ -187,8 +183,8 @@ describe('reading a collection', () => {
       'page-too-deep',
       [page(items(1), { next: '0', units: 4096 }), page(items(1), { next: '1', units: 0.5 })],
     ],
-  ] as const)('of %s fails as the range says (%s), and reads no further', async (_, tooLong, replies) => {
-    const { table, asked } = tableThatAnswers(...replies);
+  ] as const)('rejects %s with the failure of the range (%s) and reads no further', async (_, tooLong, replies) => {
+    const { table, asked } = tableReceiving(...replies);
 
     const reading = table.query('a', { ...(tooLong && { tooLong }) });
 
@@ -196,15 +192,15 @@ describe('reading a collection', () => {
     expect(asked).toHaveLength(replies.length);
   });
 
-  it('is allowed beyond 16 MB where the limit is reached, and reads no further', async () => {
-    const { table, asked } = tableThatAnswers(page(items(2), { next: '1', units: 5000 }));
+  it('allows more than 16 MB when the limit is reached and reads no further', async () => {
+    const { table, asked } = tableReceiving(page(items(2), { next: '1', units: 5000 }));
 
     expect(await table.query('a', { limit: 2 })).toHaveLength(2);
     expect(asked).toHaveLength(1);
   });
 
-  it('of a limit beyond the longest list fails before anything is read', async () => {
-    const { table, asked } = tableThatAnswers(page([]));
+  it('rejects a limit beyond the longest list before it reads anything', async () => {
+    const { table, asked } = tableReceiving(page([]));
 
     await expect(table.query('a', { limit: 10_001, tooLong: 'audit-list-too-long' })).rejects.toMatchObject({
       code: 'audit-list-too-long',
@@ -214,20 +210,20 @@ describe('reading a collection', () => {
   });
 });
 
-describe('numbers', () => {
+describe('counters', () => {
   it.each([
     [{ Item: { n: { N: '12' } } }, 12],
     [{ Item: wire('USER') }, 0],
     [{}, 0],
-  ])('of a kind are read from its total: %j', async (reply, expected) => {
-    const { table, inputs } = tableThatAnswers(reply);
+  ])('return the total of a kind: %j', async (reply, expected) => {
+    const { table, inputs } = tableReceiving(reply);
 
     expect(await table.total('USER')).toBe(expected);
     expect(inputs()[0]).toMatchObject({ Key: { pk: { S: 'TOTAL' }, sk: { S: 'USER' } }, ConsistentRead: true });
   });
 
-  it('come from the sequence of the kind, one further each time', async () => {
-    const { table, inputs } = tableThatAnswers({ Attributes: { n: { N: '8' } } });
+  it('return the next id from the sequence of a kind', async () => {
+    const { table, inputs } = tableReceiving({ Attributes: { n: { N: '8' } } });
 
     expect(await table.nextId('INTEGRATION')).toBe(8);
     expect(inputs()).toEqual([
@@ -243,7 +239,7 @@ describe('numbers', () => {
   });
 });
 
-describe('an update outside of a transaction', () => {
+describe('update', () => {
   const write: Write = {
     act: 'Put',
     key: key('b'),
@@ -254,8 +250,8 @@ describe('an update outside of a transaction', () => {
     onConditionFailed: 'retry',
   };
 
-  it('returns the item as it is then', async () => {
-    const { table, inputs } = tableThatAnswers({ Attributes: { ...wire('b'), n: { N: '1' } } });
+  it('returns the updated item', async () => {
+    const { table, inputs } = tableReceiving({ Attributes: { ...wire('b'), n: { N: '1' } } });
 
     expect(await table.update(write)).toEqual({ ...key('b'), n: 1 });
     expect(inputs()).toEqual([
@@ -271,8 +267,8 @@ describe('an update outside of a transaction', () => {
     ]);
   });
 
-  it('returns undefined where its condition does not hold', async () => {
-    const { table } = tableThatAnswers({ error: 'ConditionalCheckFailedException' });
+  it('returns undefined when its condition fails', async () => {
+    const { table } = tableReceiving({ error: 'ConditionalCheckFailedException' });
 
     expect(await table.update(write)).toBeUndefined();
   });
@@ -280,22 +276,22 @@ describe('an update outside of a transaction', () => {
   it.each([{ error: 'ThrottlingException' }, { error: 'InternalServerError', status: 500 }])(
     'fails with unavailable in an outage: %j',
     async (reply) => {
-      const { table } = tableThatAnswers(reply);
+      const { table } = tableReceiving(reply);
 
       await expect(table.update(write)).rejects.toMatchObject({ name: 'Failure', code: 'unavailable' });
     },
   );
 
-  it('fails with any other error as it is', async () => {
-    const { table } = tableThatAnswers({ error: 'ValidationException' });
+  it('rethrows any other error', async () => {
+    const { table } = tableReceiving({ error: 'ValidationException' });
 
     await expect(table.update(write)).rejects.toMatchObject({ name: 'ValidationException' });
   });
 });
 
-describe('a transaction', () => {
-  it('carries its token, and each action with its own parts in the order of the writes', async () => {
-    const { table, inputs } = tableThatAnswers({});
+describe('transact', () => {
+  it('sends its token and the parts of each write, in order', async () => {
+    const { table, inputs } = tableReceiving({});
     const parts = {
       condition: '#n = :n',
       names: { '#n': 'n' },
@@ -340,8 +336,8 @@ describe('a transaction', () => {
     ]);
   });
 
-  it('fails as the SDK fails, with the reasons', async () => {
-    const { table } = tableThatAnswers({
+  it('rethrows the error of the SDK with its cancellation reasons', async () => {
+    const { table } = tableReceiving({
       error: 'TransactionCanceledException',
       more: { CancellationReasons: [{ Code: 'ConditionalCheckFailed' }] },
     });
@@ -361,20 +357,20 @@ it.each([
   ['update', (table) => table.update({ act: 'Update', key: key('1'), update: 'ADD #n :one' })],
   ['transact', (table) => table.transact([{ act: 'Delete', key: key('1') }], 'token')],
 ] satisfies [string, (table: ReturnType<typeof openTable>) => Promise<unknown>][])(
-  '%s gives up half a second before the request must be answered',
+  '%s is aborted half a second before the deadline of the request',
   async (_, call) => {
-    const { table, asked } = tableThatAnswers({});
+    const { table, asked } = tableReceiving({});
     setDeadline(0);
 
     await call(table).catch(() => undefined);
 
-    // The SDK does not even send what has been given up before; what it sends carries the signal.
+    // The SDK does not send a request that is already aborted; a request that it sends carries the signal.
     expect(asked.map(({ signal }) => signal?.aborted)).not.toContain(false);
     expect(asked.map(({ signal }) => signal)).not.toContain(undefined);
   },
 );
 
-it('opens one patient client for all tables of a function, and needs the name of the table', () => {
+it('openTable shares one client between all tables of a function and requires TABLE_NAME', () => {
   vi.stubEnv('TABLE_NAME', '');
   const from = vi.spyOn(DynamoDBDocumentClient, 'from');
 
