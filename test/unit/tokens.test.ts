@@ -22,9 +22,9 @@ describe('an issued token', () => {
   const signer = { kid: 'key 1', sign: async (input: string) => Buffer.from(`signed: ${input.length}`) };
 
   it.each([
-    ['as usual', false, 3600],
-    ['to be remembered', true, 86_400],
-  ])('%s has these fields and claims, and no others', async (_, remember, seconds) => {
+    ['without rememberMe', false, 3600],
+    ['with rememberMe', true, 86_400],
+  ])('%s has exactly these header fields and claims', async (_, remember, seconds) => {
     const token = await issueToken(signer, user, remember);
 
     const [header, claims, signature] = token.split('.');
@@ -43,7 +43,7 @@ describe('an issued token', () => {
     expect(signature).toBe(Buffer.from(`signed: ${`${header}.${claims}`.length}`).toString('base64url'));
   });
 
-  it('has whole seconds and an id of its own', async () => {
+  it('has times in whole seconds and a unique id', async () => {
     vi.setSystemTime(NOW * 1000 + 999);
 
     const tokens = [await issueToken(signer, user, false), await issueToken(signer, user, false)];
@@ -54,11 +54,11 @@ describe('an issued token', () => {
   });
 });
 
-describe('a token is verified', () => {
+describe('verify', () => {
   useStillClock();
   const key = makeKey('one');
 
-  /** A table with this key, from before which no token is accepted. */
+  /** A table with this key that rejects tokens issued before this second. */
   const tableFrom = (seconds: number) => {
     const table = tableOf(key);
     const query = table.query.bind(table);
@@ -67,7 +67,7 @@ describe('a token is verified', () => {
     });
   };
 
-  it('with the stamp of its account, where it has one', async () => {
+  it('returns the account stamp if the token has one', async () => {
     const verifier = verifierOn(tableOf(key));
 
     const stamped = await verifier.verify(signedBy(key, { accountStamp: 'stamp' }));
@@ -76,28 +76,25 @@ describe('a token is verified', () => {
     expect([stamped.accountStamp, unstamped.accountStamp]).toEqual(['stamp', undefined]);
   });
 
-  it.each([7, null, ['stamp'], ''])('unless its stamp is no text: %j', async (accountStamp) => {
-    const answer = verifierOn(tableOf(key)).verify(signedBy(key, { accountStamp }));
+  it.each([7, null, ['stamp'], ''])('accepts only a string as account stamp: %j', async (accountStamp) => {
+    const verification = verifierOn(tableOf(key)).verify(signedBy(key, { accountStamp }));
 
-    if (accountStamp === '') expect((await answer).accountStamp).toBe('');
-    else await expect(answer).rejects.toEqual(REFUSED);
+    if (accountStamp === '') expect((await verification).accountStamp).toBe('');
+    else await expect(verification).rejects.toEqual(REFUSED);
   });
 
-  it.each([3.5, Number.MAX_SAFE_INTEGER + 1, null])(
-    'unless it counts password changes as %j',
-    async (passwordChanges) => {
-      await expect(verifierOn(tableOf(key)).verify(signedBy(key, { passwordChanges }))).rejects.toEqual(REFUSED);
-    },
-  );
+  it.each([3.5, Number.MAX_SAFE_INTEGER + 1, null])('rejects %j as passwordChanges', async (passwordChanges) => {
+    await expect(verifierOn(tableOf(key)).verify(signedBy(key, { passwordChanges }))).rejects.toEqual(REFUSED);
+  });
 
-  it('from the second on that the table names', async () => {
+  it('rejects tokens issued before the second that the table stores', async () => {
     const verifier = verifierOn(tableFrom(NOW));
 
     expect((await verifier.verify(signedBy(key))).id).toBe(7);
     await expect(verifier.verify(signedBy(key, { iat: NOW - 1 }))).rejects.toEqual(REFUSED);
   });
 
-  it('with every role that there is', async () => {
+  it('returns every known role', async () => {
     const roles = ['ROLE_ANALYST', 'ROLE_NOBODY', 'ROLE_USER', 'ROLE_ADMIN'];
 
     const caller = await verifierOn(tableOf(key)).verify(signedBy(key, { roles }));
@@ -105,9 +102,9 @@ describe('a token is verified', () => {
     expect(caller.roles).toEqual(['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST']);
   });
 
-  it('in a header of 2,048 characters and no more', async () => {
+  it('accepts a header of up to 2,048 characters', async () => {
     const verifier = verifierOn(tableOf(key));
-    /** A token whose header has so many characters: base64 has no text of every length, so two are padded. */
+    /** An Authorization header of this length. Base64 skips some lengths, so two parts of the token are padded. */
     const ofLength = (length: number) => {
       for (const pad of ['', 'x', 'xx', 'xxx']) {
         for (let more = 1000; more < 1400; more++) {
@@ -124,12 +121,12 @@ describe('a token is verified', () => {
   });
 });
 
-it('the key set is every key but the oldest valid time, which is 0 where there is none', async () => {
-  const asked: unknown[][] = [];
+it('readKeySet returns all keys and the oldest valid time, which defaults to 0', async () => {
+  const queries: unknown[][] = [];
   const keyed = (sk: string) => ({ pk: 'JWKS', sk, jwk: { kid: sk } });
   const tableWith = (...items: object[]) => ({
-    async query(...question: unknown[]) {
-      asked.push(question);
+    async query(...parameters: unknown[]) {
+      queries.push(parameters);
       return items;
     },
   });
@@ -141,10 +138,10 @@ it('the key set is every key but the oldest valid time, which is 0 where there i
 
   expect(some).toEqual({ keys: [{ kid: 'a' }, { kid: 'b' }], notBefore: 7 });
   expect(none).toEqual({ keys: [], notBefore: 0 });
-  expect(asked).toEqual([['JWKS'], ['JWKS']]);
+  expect(queries).toEqual([['JWKS'], ['JWKS']]);
 });
 
-it('a key is named by its thumbprint', () => {
+it('thumbprint follows RFC 7638', () => {
   // The example of RFC 7638 is an RSA key; this value was computed with another implementation.
   const x = 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU';
   const y = 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0';
@@ -152,10 +149,9 @@ it('a key is named by its thumbprint', () => {
   expect(thumbprint({ x, y })).toBe('oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U');
 });
 
-describe('the signer', () => {
+describe('openSigner', () => {
   const lines = useLogLines();
 
-  /** A key pair in KMS. */
   function keyInKms() {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
@@ -167,18 +163,18 @@ describe('the signer', () => {
   const named = (name: string) => Object.assign(new Error(name), { name });
   const outage = named('KMSInternalException');
 
-  /** What KMS answers in turn, and what it is asked. */
-  function kmsAnswers(...replies: (object | Error)[]) {
-    const asked: { operation: string; input: Record<string, unknown>; signal: unknown }[] = [];
+  /** Makes KMS return these replies in turn, and records its calls. */
+  function stubKms(...replies: (object | Error)[]) {
+    const calls: { operation: string; input: Record<string, unknown>; signal: unknown }[] = [];
     vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: object, options: unknown) => {
       const { input } = command as { input: Record<string, unknown> };
       const { abortSignal: signal } = options as { abortSignal?: AbortSignal };
-      asked.push({ operation: command.constructor.name, input, signal });
+      calls.push({ operation: command.constructor.name, input, signal });
       const reply = replies.shift();
       if (reply instanceof Error || !reply) throw reply;
       return reply;
     });
-    return { asked };
+    return { calls };
   }
 
   const claimOf = ({ jwk }: typeof one) => ({
@@ -190,8 +186,8 @@ describe('the signer', () => {
   });
   const asn1 = (input: string, key: KeyObject) => sign('sha256', Buffer.from(input), key);
 
-  it('publishes its key before it signs with it, once', async () => {
-    const { asked } = kmsAnswers(one.reply, { Signature: asn1('input', one.privateKey) });
+  it('publishes its key once, before it signs with it', async () => {
+    const { calls } = stubKms(one.reply, { Signature: asn1('input', one.privateKey) });
     const table = recordedTable();
     const { transact } = table;
     table.transact = async (...transaction) => {
@@ -208,7 +204,7 @@ describe('the signer', () => {
     expect(kid).toBe(one.jwk.kid);
     expect(published).toEqual([[claimOf(one)]]);
     expect(signature).toHaveLength(64);
-    expect(asked.map(({ operation, input }) => [operation, input])).toEqual([
+    expect(calls.map(({ operation, input }) => [operation, input])).toEqual([
       ['GetPublicKeyCommand', { KeyId: 'first' }],
       [
         'SignCommand',
@@ -222,16 +218,16 @@ describe('the signer', () => {
     ]);
   });
 
-  it('leaves a key alone that is published already', async () => {
-    kmsAnswers(one.reply);
+  it('does not publish a key again', async () => {
+    stubKms(one.reply);
     const table = recordedTable({ pk: 'JWKS', sk: one.jwk.kid });
 
     expect((await openSigner(table, ['first'])()).kid).toBe(one.jwk.kid);
     expect(table.transacted).toEqual([]);
   });
 
-  it('publishes the keys that follow too, and signs with the first', async () => {
-    const { asked } = kmsAnswers(one.reply, other.reply, { Signature: asn1('x', one.privateKey) });
+  it('publishes all keys and signs with the first', async () => {
+    const { calls } = stubKms(one.reply, other.reply, { Signature: asn1('x', one.privateKey) });
     const table = recordedTable();
 
     const signer = await openSigner(table, ['first', 'second'])();
@@ -239,11 +235,11 @@ describe('the signer', () => {
 
     expect(signer.kid).toBe(one.jwk.kid);
     expect(table.transacted).toEqual([[claimOf(one)], [claimOf(other)]]);
-    expect(asked.map(({ input }) => input.KeyId)).toEqual(['first', 'second', 'first']);
+    expect(calls.map(({ input }) => input.KeyId)).toEqual(['first', 'second', 'first']);
   });
 
-  it('keeps nobody from logging in when a key that follows cannot be published, which is logged', async () => {
-    kmsAnswers(one.reply, named('DisabledException'));
+  it('logs a failure to publish a later key without failing the login', async () => {
+    stubKms(one.reply, named('DisabledException'));
 
     const signer = await openSigner(recordedTable(), ['first', 'second'])();
 
@@ -251,8 +247,8 @@ describe('the signer', () => {
     expect(lines).toMatchObject([{ keyNotPublished: 'DisabledException' }]);
   });
 
-  it('fails when its own key cannot be published, and is asked again at the next login', async () => {
-    const { asked } = kmsAnswers(outage, outage, one.reply);
+  it('fails when its first key cannot be published and tries again at the next login', async () => {
+    const { calls } = stubKms(outage, outage, one.reply);
     const signer = openSigner(recordedTable(), ['first']);
 
     await expect(signer()).rejects.toMatchObject({ name: 'KMSInternalException' });
@@ -260,36 +256,36 @@ describe('the signer', () => {
     expect((await signer()).kid).toBe(one.jwk.kid);
     await signer();
 
-    expect(asked).toHaveLength(3);
+    expect(calls).toHaveLength(3);
     expect(lines).toEqual([]);
   });
 
-  it('fails to sign as KMS does, and signs the next token', async () => {
-    kmsAnswers(one.reply, outage, { Signature: asn1('x', one.privateKey) });
+  it('fails with the error of KMS and signs the next token', async () => {
+    stubKms(one.reply, outage, { Signature: asn1('x', one.privateKey) });
     const { sign: signIt } = await openSigner(recordedTable(), ['first'])();
 
     await expect(signIt('x')).rejects.toMatchObject({ name: 'KMSInternalException' });
     expect(await signIt('x')).toHaveLength(64);
   });
 
-  it('gives up half a second before the request must be answered', async () => {
-    const { asked } = kmsAnswers(one.reply, { Signature: asn1('x', one.privateKey) });
+  it('aborts its calls half a second before the deadline of the request', async () => {
+    const { calls } = stubKms(one.reply, { Signature: asn1('x', one.privateKey) });
     setDeadline(0);
 
     const signer = await openSigner(recordedTable({ pk: 'JWKS', sk: one.jwk.kid }), ['first'])();
     await signer.sign('x');
     setDeadline(Number.POSITIVE_INFINITY);
 
-    expect(asked.map(({ signal }) => (signal as AbortSignal | undefined)?.aborted)).toEqual([true, true]);
+    expect(calls.map(({ signal }) => (signal as AbortSignal | undefined)?.aborted)).toEqual([true, true]);
   });
 
-  it('takes its keys from the stack', async () => {
+  it('reads its keys from SIGNING_KEYS', async () => {
     vi.stubEnv('SIGNING_KEYS', 'one,two');
-    const { asked } = kmsAnswers(one.reply, other.reply);
+    const { calls } = stubKms(one.reply, other.reply);
 
     await openSigner(recordedTable())();
     vi.unstubAllEnvs();
 
-    expect(asked.map(({ input }) => input.KeyId)).toEqual(['one', 'two']);
+    expect(calls.map(({ input }) => input.KeyId)).toEqual(['one', 'two']);
   });
 });

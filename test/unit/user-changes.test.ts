@@ -50,21 +50,21 @@ const itemsOf = (...users: User[]): Item[] =>
     { ...loginGuardKey(user.login), id: user.id },
   ]);
 
-/** Notes whom it has told of what. */
+/** A mailer that records its notices. */
 function recordingMailer() {
-  const told: [string, string][] = [];
+  const notices: [string, string][] = [];
   const mailer: Mailer = {
     sendLink: async () => undefined,
     notify: async (occasion, user) => {
       await aWhile();
-      told.push([occasion, user.email]);
+      notices.push([occasion, user.email]);
     },
   };
-  return { told, mailer };
+  return { notices, mailer };
 }
 const passwords = { hash: async (text: string) => `hash of ${text}` } as Partial<Passwords> as Passwords;
 
-/** The writes of the one transaction, without the caller's condition and the audit entry, which is apart. */
+/** The writes of the one transaction without the condition check of the caller, and its audit entry. */
 function changesOf({ transactions }: MemoryTable): { writes: readonly Write[]; audit: Write['attributes'] } {
   expect(transactions).toHaveLength(1);
   const writes = transactions[0] ?? [];
@@ -73,7 +73,7 @@ function changesOf({ transactions }: MemoryTable): { writes: readonly Write[]; a
     audit: writes.at(-1)?.attributes,
   };
 }
-/** What is done to which item, and what it means when it cannot be. */
+/** Each write as its action, partition key and the meaning of a failed condition. */
 const outline = (writes: readonly Write[]) =>
   writes.map(({ act, key, onConditionFailed }) =>
     [act, key.pk, ...(onConditionFailed ? [onConditionFailed] : [])].join(' '),
@@ -81,16 +81,16 @@ const outline = (writes: readonly Write[]) =>
 
 const guardOf = (id: number) => ({ condition: '#id = :id', names: { '#id': 'id' }, values: { ':id': id } });
 
-describe('creating a user', () => {
-  const wanted: NewUser = {
+describe('createUser', () => {
+  const requested: NewUser = {
     ...{ id: undefined, login: 'eve', email: 'Eve@Example.com', activated: true, langKey: 'de' },
     ...{ authorities: [], password: 'secret', firstName: 'E', lastName: undefined, imageUrl: undefined },
   };
 
-  it('claims login and address, in this order, and counts one more', async () => {
+  it('claims login and email address, in this order, and increments the total', async () => {
     const table = memoryTable(itemsOf(admin));
 
-    const { user, key } = await createUser(table, passwords, administrator(table), wanted);
+    const { user, key } = await createUser(table, passwords, administrator(table), requested);
 
     const { writes, audit } = changesOf(table);
     const always = { act: 'Put', condition: 'attribute_not_exists(pk)' };
@@ -118,10 +118,10 @@ describe('creating a user', () => {
     ['without a password and activated', { password: undefined }, true],
     ['without a password and deactivated', { password: undefined, activated: false }, false],
     ['with a password', {}, false],
-  ])('%s comes with an invitation: %s', async (_, fields, invited) => {
+  ])('issues an invitation for an account %s: %s', async (_, fields, invited) => {
     const table = memoryTable(itemsOf(admin));
 
-    const { user, key } = await createUser(table, passwords, administrator(table), { ...wanted, ...fields });
+    const { user, key } = await createUser(table, passwords, administrator(table), { ...requested, ...fields });
 
     const [invitation] = changesOf(table).writes.filter(({ key: { pk } }) => pk.startsWith('RESET#'));
     expect([key !== undefined, invitation !== undefined]).toEqual([invited, invited]);
@@ -135,21 +135,21 @@ describe('creating a user', () => {
     ['an activated administrator', ['ROLE_USER', 'ROLE_ADMIN'], true, true],
     ['a deactivated administrator', ['ROLE_ADMIN'], false, false],
     ['no administrator', ['ROLE_USER', 'ROLE_ANALYST'], true, false],
-  ])('joins the administrators when it is %s', async (_, authorities, activated, joins) => {
+  ])('adds activated administrators to the roster: %s', async (_, authorities, activated, joins) => {
     const table = memoryTable(itemsOf(admin));
 
-    await createUser(table, passwords, administrator(table), { ...wanted, authorities, activated });
+    await createUser(table, passwords, administrator(table), { ...requested, authorities, activated });
 
     const [join] = changesOf(table).writes.filter(({ key }) => key === rosterKey);
     expect(join !== undefined).toBe(joins);
     if (joins) expect(join).toMatchObject({ update: 'ADD #ids :set', values: { ':set': new Set([1001]) } });
   });
 
-  it('of a caller who is rejected takes no id and hashes nothing', async () => {
+  it('takes no id and computes no hash for an unauthorized caller', async () => {
     const table = memoryTable(itemsOf(userOf(1, 'admin')));
     const hash = vi.fn(passwords.hash);
 
-    await expect(createUser(table, { ...passwords, hash }, administrator(table), wanted)).rejects.toMatchObject({
+    await expect(createUser(table, { ...passwords, hash }, administrator(table), requested)).rejects.toMatchObject({
       code: 'forbidden',
     });
 
@@ -157,7 +157,7 @@ describe('creating a user', () => {
     expect(hash).not.toHaveBeenCalled();
   });
 
-  it('that has to be tried again takes one id and one hash', async () => {
+  it('takes one id and computes one hash despite retries', async () => {
     const table = memoryTable(itemsOf(admin));
     const hash = vi.fn(passwords.hash);
     const { transact } = table;
@@ -170,13 +170,13 @@ describe('creating a user', () => {
       });
     };
 
-    await createUser(table, { ...passwords, hash }, administrator(table), wanted);
+    await createUser(table, { ...passwords, hash }, administrator(table), requested);
 
     expect(table.calls.filter((call) => call === 'nextId USER')).toHaveLength(1);
     expect(hash).toHaveBeenCalledTimes(1);
   });
 
-  it('by a script has the name of who makes it in both audit fields', () => {
+  it('records the creator in both audit fields', () => {
     const fields = { id: 5, login: 'x', email: 'x@y', activated: false, langKey: 'fr', authorities: [] };
 
     expect(newAccount(fields, 'system')).toMatchObject({ ...fields, createdBy: 'system', lastModifiedBy: 'system' });
@@ -188,7 +188,7 @@ const SAME = {
   ...{ activated: true, langKey: 'en', authorities: ['ROLE_USER'] as Role[] },
 } satisfies UserChange;
 
-/** Each field that can change, alone. */
+/** A change of each field. */
 const FIELDS: [keyof typeof SAME, unknown][] = [
   ['login', 'Ada'],
   ['email', 'Ada@example.com'],
@@ -200,15 +200,15 @@ const FIELDS: [keyof typeof SAME, unknown][] = [
   ['authorities', ['ROLE_USER', 'ROLE_ANALYST']],
 ];
 
-describe('changing a user', () => {
-  async function update(fields: Partial<UserChange>, before = ada, expected?: string[], more: Item[] = []) {
+describe('updateUser', () => {
+  async function update(fields: Partial<UserChange>, before = ada, precondition?: string[], more: Item[] = []) {
     const table = memoryTable([...itemsOf(admin, before), ...more]);
-    const { told, mailer } = recordingMailer();
-    const after = await updateUser({ table, mailer }, administrator(table), { ...SAME, ...fields }, expected);
-    return { table, told, after, ...changesOf(table), stored: table.find(entityKey('USER', 7)) };
+    const { notices, mailer } = recordingMailer();
+    const after = await updateUser({ table, mailer }, administrator(table), { ...SAME, ...fields }, precondition);
+    return { table, notices, after, ...changesOf(table), stored: table.find(entityKey('USER', 7)) };
   }
 
-  it.each(FIELDS)('in %s alone stores it, answers it and names it in the audit trail', async (field, value) => {
+  it.each(FIELDS)('stores, returns and audits a change of %s', async (field, value) => {
     const { after, stored, audit } = await update({ [field]: value });
 
     const expected = {
@@ -223,14 +223,14 @@ describe('changing a user', () => {
     });
   });
 
-  it('in several names each of them, in the order of the fields', async () => {
+  it('audits all changed fields in their order', async () => {
     const { audit } = await update(Object.fromEntries(FIELDS));
 
     const names = ['login', 'firstName', 'lastName', 'email', 'imageUrl', 'activated', 'langKey', 'authorities'];
     expect(audit?.fields).toEqual(names);
   });
 
-  it('in nothing is a new version all the same, and names no field', async () => {
+  it('assigns a new version but audits no field when nothing changes', async () => {
     const { table, writes, audit, after } = await update({});
 
     expect(table.calls.filter((call) => call.includes('MAILS'))).toEqual([]);
@@ -238,7 +238,7 @@ describe('changing a user', () => {
     expect([audit?.fields, after.version]).toEqual([[], expect.stringMatching(/^4-/)]);
   });
 
-  it('is made of the version that was read, and keeps stamps, password and creation as they are', async () => {
+  it('requires the version that was read and keeps stamps, password and creation data', async () => {
     const { writes } = await update({ firstName: 'Grace' });
 
     const [write] = writes;
@@ -252,7 +252,7 @@ describe('changing a user', () => {
     );
   });
 
-  it('of login and address reports what is taken first: login, address, then the last administrator', async () => {
+  it('reports conflicts in the order of login, email address and last administrator', async () => {
     const before = userOf(7, 'ada', { authorities: ['ROLE_ADMIN'] });
 
     const { writes } = await update({ login: 'eve', email: 'eve@example.com', authorities: [] }, before);
@@ -271,15 +271,15 @@ describe('changing a user', () => {
     expect([writes[0]?.attributes, writes[1]?.attributes]).toEqual([{ id: 7 }, { id: 7 }]);
   });
 
-  it('of the login alone leaves the address and its stamp alone', async () => {
-    const { writes, stored, told } = await update({ login: 'eve' });
+  it('keeps the email address and its stamp when only the login changes', async () => {
+    const { writes, stored, notices } = await update({ login: 'eve' });
 
     expect(outline(writes)).toEqual(['Put LOGIN#eve login-taken', 'Delete LOGIN#ada retry', 'Update USER retry']);
-    expect([stored?.resetStamp, told]).toEqual(['reset', []]);
+    expect([stored?.resetStamp, notices]).toEqual(['reset', []]);
   });
 
-  it('of the address tells the former one, and makes keys for it worthless', async () => {
-    const { writes, stored, told } = await update({ email: 'eve@example.com' });
+  it('notifies the former address when it changes and invalidates reset keys', async () => {
+    const { writes, stored, notices } = await update({ email: 'eve@example.com' });
 
     expect(outline(writes)).toEqual([
       'Put EMAIL#eve@example.com email-taken',
@@ -288,26 +288,26 @@ describe('changing a user', () => {
       `Put ${mailCountKey(7, 'emailChanged').pk} retry`,
     ]);
     expect(stored?.resetStamp).toMatch(STAMP);
-    expect(told).toEqual([['emailChanged', 'ada@example.com']]);
+    expect(notices).toEqual([['emailChanged', 'ada@example.com']]);
   });
 
-  it('of the spelling of the address keeps its guard, tells it, and makes keys for it worthless', async () => {
-    const { writes, stored, told } = await update({ email: 'ADA@example.com' });
+  it('keeps the guard, notifies and invalidates reset keys when only the case of the address changes', async () => {
+    const { writes, stored, notices } = await update({ email: 'ADA@example.com' });
 
     expect(outline(writes)).toEqual(['Update USER retry', `Put ${mailCountKey(7, 'emailChanged').pk} retry`]);
     expect(stored?.resetStamp).toMatch(STAMP);
-    expect(told).toEqual([['emailChanged', 'ada@example.com']]);
+    expect(notices).toEqual([['emailChanged', 'ada@example.com']]);
   });
 
-  it('of the address tells nobody when the account has had its share of such mails', async () => {
+  it('sends no notice once the account has used up its mail quota', async () => {
     const full = { ...mailCountKey(7, 'emailChanged'), n: 20, since: NOW - 1000 };
 
-    const { writes, told } = await update({ email: 'ADA@example.com' }, ada, undefined, [full]);
+    const { writes, notices } = await update({ email: 'ADA@example.com' }, ada, undefined, [full]);
 
-    expect([outline(writes), told]).toEqual([['Update USER retry'], []]);
+    expect([outline(writes), notices]).toEqual([['Update USER retry'], []]);
   });
 
-  it('brings an address from before today’s rule under it when it is spelled anew, and only then', async () => {
+  it('applies the current normalization rule to an older address only when its spelling changes', async () => {
     const early = userOf(7, 'ada', { email: 'ada@xn--bcher-kva.example', emailKeyRule: undefined });
 
     const kept = await update({ email: early.email, firstName: 'Grace' }, early);
@@ -322,7 +322,7 @@ describe('changing a user', () => {
     ]);
     const checks = (table: MemoryTable) =>
       (table.transactions[0] ?? []).filter(({ act, key }) => act === 'ConditionCheck' && key.pk.startsWith('EMAIL#'));
-    // The guard that the change itself releases cannot be checked.
+    // A transaction cannot also check the guard that it deletes.
     expect(checks(spelled.table)).toEqual([]);
     expect(checks(moved.table)).toEqual([
       {
@@ -343,22 +343,22 @@ describe('changing a user', () => {
     ['is demoted', { authorities: A }, { authorities: ['ROLE_USER'] }, [LEAVE]],
     ['is deactivated', { authorities: A }, { authorities: A, activated: false }, [LEAVE]],
     ['is demoted while deactivated', { authorities: A, activated: false }, { activated: false, authorities: [] }, []],
-    ['stays one', { authorities: A }, { authorities: ['ROLE_USER', 'ROLE_ADMIN'] }, []],
-    ['never was one', {}, { authorities: ['ROLE_ANALYST'] }, []],
-  ])('moves the administrators when a user %s', async (_, before, fields, expected) => {
+    ['stays an administrator', { authorities: A }, { authorities: ['ROLE_USER', 'ROLE_ADMIN'] }, []],
+    ['is not an administrator', {}, { authorities: ['ROLE_ANALYST'] }, []],
+  ])('updates the roster when a user %s', async (_, before, fields, expected) => {
     const { writes } = await update(fields, userOf(7, 'ada', before));
 
     expect(outline(writes).filter((line) => line.includes('ADMINS'))).toEqual(expected);
   });
 
-  it('leaves out what the request leaves out', async () => {
+  it('keeps the fields that the request omits', async () => {
     const table = memoryTable(itemsOf(admin, ada));
-    const wanted: UserChange = { id: 7, login: 'ada', email: 'ada@example.com' };
+    const requested: UserChange = { id: 7, login: 'ada', email: 'ada@example.com' };
 
     const after = await updateUser(
       { table, mailer: recordingMailer().mailer },
       administrator(table),
-      wanted,
+      requested,
       undefined,
     );
 
@@ -366,30 +366,30 @@ describe('changing a user', () => {
     expect(changesOf(table).audit?.fields).toEqual([]);
   });
 
-  it('that is conditional is made of an expected version only, and of a user that there is', async () => {
+  it('rejects an unmet precondition and an unknown user', async () => {
     const table = memoryTable(itemsOf(admin, ada));
-    const { told, mailer } = recordingMailer();
-    const change = (fields: object, expected?: string[]) =>
-      updateUser({ table, mailer }, administrator(table), { ...SAME, email: 'x@y.z', ...fields }, expected);
+    const { notices, mailer } = recordingMailer();
+    const change = (fields: object, precondition?: string[]) =>
+      updateUser({ table, mailer }, administrator(table), { ...SAME, email: 'x@y.z', ...fields }, precondition);
 
     await expect(change({}, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
     await expect(change({ id: 99 }, ['2-abc'])).rejects.toMatchObject({ code: 'unknown-id' });
-    expect([table.transactions, told]).toEqual([[], []]);
+    expect([table.transactions, notices]).toEqual([[], []]);
     expect((await update({}, ada, ['3-abc'])).after.version).toMatch(/^4-/);
   });
 });
 
-describe('changing the own account', () => {
-  const SELF: Caller = { id: 7, roles: [], accountStamp: 'adas', jti: 'j', passwordChanges: 0 };
+describe('updateAccount', () => {
+  const OWNER: Caller = { id: 7, roles: [], accountStamp: 'adas', jti: 'j', passwordChanges: 0 };
   async function update(fields: OwnAccountChange, before = ada) {
     const table = memoryTable(itemsOf(before));
-    const { told, mailer } = recordingMailer();
-    await updateAccount({ table, mailer }, authorize(table, SELF, UpdateAccount.access), fields);
-    return { table, told, stored: table.find(entityKey('USER', 7)) };
+    const { notices, mailer } = recordingMailer();
+    await updateAccount({ table, mailer }, authorize(table, OWNER, UpdateAccount.access), fields);
+    return { table, notices, stored: table.find(entityKey('USER', 7)) };
   }
   const OWN = FIELDS.filter(([field]) => ['email', 'firstName', 'lastName', 'imageUrl', 'langKey'].includes(field));
 
-  it.each(OWN)('in %s alone stores it and names it in the audit trail', async (field, value) => {
+  it.each(OWN)('stores and audits a change of %s', async (field, value) => {
     const { table, stored } = await update({ [field]: value });
 
     expect(stored).toMatchObject({
@@ -403,29 +403,29 @@ describe('changing the own account', () => {
   });
 
   it.each<[string, OwnAccountChange]>([
-    ['nothing', {}],
-    ['what it is', { email: ada.email, firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', langKey: 'en' }],
-  ])('in %s writes nothing', async (_, fields) => {
-    const { table, told } = await update(fields);
+    ['no fields', {}],
+    ['unchanged fields', { email: ada.email, firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', langKey: 'en' }],
+  ])('writes nothing for %s', async (_, fields) => {
+    const { table, notices } = await update(fields);
 
-    expect([table.transactions, told]).toEqual([[], []]);
+    expect([table.transactions, notices]).toEqual([[], []]);
   });
 
-  it('in the address tells the former one', async () => {
-    const { told } = await update({ email: 'eve@example.com' });
+  it('notifies the former email address', async () => {
+    const { notices } = await update({ email: 'eve@example.com' });
 
-    expect(told).toEqual([['emailChanged', 'ada@example.com']]);
+    expect(notices).toEqual([['emailChanged', 'ada@example.com']]);
   });
 });
 
-describe('deleting a user', () => {
-  const remove = async (user: User, expected?: string[]) => {
+describe('deleteUser', () => {
+  const remove = async (user: User, precondition?: string[]) => {
     const table = memoryTable(itemsOf(admin, user));
-    await deleteUser(table, administrator(table), user.login, expected);
+    await deleteUser(table, administrator(table), user.login, precondition);
     return changesOf(table);
   };
 
-  it('releases login and address, and counts one less', async () => {
+  it('releases login and email address and decrements the total', async () => {
     const { writes, audit } = await remove(ada, ['3-abc']);
 
     expect(outline(writes)).toEqual([
@@ -441,7 +441,7 @@ describe('deleting a user', () => {
     });
   });
 
-  it('takes an administrator away first, unless it was the last', async () => {
+  it('first removes an administrator from the roster, unless it is the last', async () => {
     const { writes } = await remove(userOf(7, 'ada', { authorities: ['ROLE_ADMIN'] }));
 
     expect(writes[0]).toEqual({
@@ -452,19 +452,19 @@ describe('deleting a user', () => {
     });
   });
 
-  it('takes a deactivated administrator from nowhere', async () => {
+  it('leaves the roster unchanged for a deactivated administrator', async () => {
     const { writes } = await remove(userOf(7, 'ada', { authorities: ['ROLE_ADMIN'], activated: false }));
 
     expect(outline(writes)[0]).toBe('Delete LOGIN#ada retry');
   });
 
-  it('releases the guard that an address from before today’s rule has', async () => {
+  it('releases the guard of an address under the former normalization rule', async () => {
     const { writes } = await remove(userOf(7, 'ada', { email: 'ada@xn--bcher-kva.example', emailKeyRule: undefined }));
 
     expect(outline(writes)[1]).toBe('Delete EMAIL#ada@xn--bcher-kva.example retry');
   });
 
-  it('needs the user, in an expected version', async () => {
+  it('rejects an unknown user and an unmet precondition', async () => {
     const table = memoryTable(itemsOf(admin, ada));
 
     await expect(deleteUser(table, administrator(table), 'eve', undefined)).rejects.toMatchObject({
@@ -480,7 +480,7 @@ describe('deleting a user', () => {
 describe('setting a password', () => {
   const namesOf = ({ names }: Write) => Object.values(names ?? {}).toSorted();
 
-  it('counts the change, excepts one token and makes mailed keys worthless, and moves no version', () => {
+  it('counts the change, excepts one token, invalidates mailed keys and keeps the version', () => {
     const write = passwordChange({ ...ada, passwordChanges: 4 }, 'new hash', 'token');
 
     const { ':set0': hash, ':set1': changes, ':set2': excepted, ':set3': stamp } = write.values ?? {};
@@ -493,20 +493,20 @@ describe('setting a password', () => {
     expect(write.values).toMatchObject({ ':hash': 'hash' });
   });
 
-  it('by a mailed key excepts no token: the former exception is removed', () => {
+  it('by a mailed key excepts no token and removes the former exception', () => {
     const { update } = passwordChange(ada, 'new hash');
 
     expect(update).toBe('SET #set0 = :set0, #set1 = :set1, #set3 = :set3 REMOVE #set2');
   });
 
-  it('anew as another hash of the same changes nothing else', () => {
+  it('by rehashing the same one changes nothing else', () => {
     const write = rehash(ada, 'new hash');
 
     expect(namesOf(write)).toEqual(['passwordHash', 'passwordHash']);
     expect(write).toMatchObject({ condition: '#hash = :hash', values: { ':hash': 'hash', ':set0': 'new hash' } });
   });
 
-  it('of an account that has none needs that it still has none', () => {
+  it('for an account without one requires that it still has none', () => {
     const write = passwordChange({ ...ada, passwordHash: undefined }, 'new hash');
 
     expect(write).toMatchObject({ condition: 'attribute_not_exists(#hash)', onConditionFailed: 'retry' });
@@ -514,8 +514,8 @@ describe('setting a password', () => {
   });
 });
 
-describe('finding a user by login', () => {
-  it('finds exactly that login', async () => {
+describe('findUserByLogin', () => {
+  it('matches the login exactly', async () => {
     expect(await findUserByLogin(memoryTable(itemsOf(ada)), 'ada')).toMatchObject({ id: 7, login: 'ada' });
     expect(await findUserByLogin(memoryTable(itemsOf(ada)), 'Ada')).toBeUndefined();
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { firstVersion, nextVersion, requireVersion } from '../../lib/table/version.ts';
 
 describe('a version', () => {
-  it('is a count from 1 and 72 random bits', () => {
+  it('starts with 1, followed by 72 random bits', () => {
     const versions = Array.from({ length: 50 }, firstVersion);
 
     for (const version of versions) expect(version).toMatch(/^1-[\w-]{12}$/);
@@ -15,7 +15,7 @@ describe('a version', () => {
     ['41--_-_-_-_-_-_', 42],
     [7, 8],
     ['7', 8],
-  ])('%j is followed by the count %i and other random bits', (version, count) => {
+  ])('%j is followed by number %i with other random bits', (version, count) => {
     const [one, other] = [nextVersion(version), nextVersion(version)];
 
     expect(one).toMatch(new RegExp(`^${count}-[\\w-]{12}$`));
@@ -27,7 +27,7 @@ describe('a version', () => {
     ['3-a', ['3-a']],
     ['3-a', ['2-b', '3-a']],
     [4, ['4']],
-  ])('%j can be replaced when %j is demanded', (version, expected) => {
+  ])('%j satisfies the precondition %j', (version, expected) => {
     expect(() => requireVersion({ version }, expected)).not.toThrow();
   });
 
@@ -36,7 +36,7 @@ describe('a version', () => {
     ['3-a', ['3']],
     ['3-a', ['3-b', '2-a']],
     [4, ['3']],
-  ])('%j cannot be replaced when %j is demanded', (version, expected) => {
+  ])('%j does not satisfy the precondition %j', (version, expected) => {
     expect(() => requireVersion({ version }, expected)).toThrow(expect.objectContaining({ code: 'version-changed' }));
   });
 });

@@ -22,7 +22,7 @@ describe('a user', () => {
   };
   const secrets = { passwordHash: 'h', accountStamp: 's', resetStamp: 'r', tokenExcepted: 't', emailKeyRule: 'UTS46' };
 
-  it('is shown with every field that is no secret', () => {
+  it('is shown with every field that is not secret', () => {
     const person = { firstName: 'Ada', lastName: 'L', imageUrl: '/a.png' };
 
     expect(userView({ ...required, ...person, ...secrets } as User)).toEqual({
@@ -32,7 +32,7 @@ describe('a user', () => {
     });
   });
 
-  it('has null for what is absent, and what is empty as it is', () => {
+  it('has null for absent fields and keeps empty ones', () => {
     const absent = { firstName: null, lastName: null, imageUrl: null };
     const empty = { firstName: '', lastName: '', imageUrl: '' };
 
@@ -49,14 +49,14 @@ describe('a user', () => {
 });
 
 describe('an integration', () => {
-  it('is shown with every field that is not for counting', () => {
+  it('is shown with every field except its counters', () => {
     expect(integrationView({ ...INTEGRATION, module: MODULE })).toEqual({
       ...{ id: 7, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: false },
       module: { needsRestart: true, changes: 6 },
     });
   });
 
-  it('has null for a description and a module that are absent', () => {
+  it('has null for an absent description and an absent module', () => {
     const { description: _none, ...others } = INTEGRATION;
 
     expect(integrationView(others)).toMatchObject({ description: null, module: null });
@@ -70,7 +70,7 @@ describe('an integration', () => {
 describe('a parameter', () => {
   const stored = { id: 7_000_001, confName: 'key', confValue: 'v', version: '1-a', sealed: 'x' };
 
-  it('is shown with its value, and with id, name and module of its integration', () => {
+  it('is shown with its value and with the id, name and module of its integration', () => {
     const parameter = { ...stored, confDescription: 'Of the gate', integration: { ...INTEGRATION, module: MODULE } };
 
     expect(parameterView(parameter)).toEqual({
@@ -79,7 +79,7 @@ describe('a parameter', () => {
     });
   });
 
-  it('has null for a description and a module that are absent', () => {
+  it('has null for an absent description and an absent module', () => {
     expect(parameterView({ ...stored, confDescription: undefined, integration: INTEGRATION })).toMatchObject({
       confDescription: null,
       integration: { module: null },
@@ -87,15 +87,15 @@ describe('a parameter', () => {
   });
 });
 
-it('an audit entry is shown as it is stored, without its expiry', () => {
+it('an audit entry is shown as stored, without its expiry', () => {
   const [actor, target] = [{ actor: 'ada', actorId: 7 }, { target: 'user/8', targetName: 'bob' } as const];
   const entry: AuditEntry = { id: 'i', time: 't', ...actor, action: 'user.created', ...target, fields: ['email'] };
 
   expect(auditView({ ...entry, expires: 9 })).toEqual(entry);
 });
 
-describe('the health of the service', () => {
-  it('is UP when the table answers, whatever is in it', async () => {
+describe('health', () => {
+  it('is UP when the table responds, even if it is empty', async () => {
     const table = memoryTable();
 
     expect(await health(table)).toEqual({ status: 'UP' });
@@ -103,13 +103,13 @@ describe('the health of the service', () => {
     expect(GetHealth.access).toBe('public');
   });
 
-  it('fails as the table does', async () => {
+  it('fails with the error of the table', async () => {
     const get = () => Promise.reject(new Error('out of reach'));
 
     await expect(health({ ...memoryTable(), get })).rejects.toThrow('out of reach');
   });
 });
 
-it('JHipster clients are told the production profile alone, and anyone may ask', () => {
+it('info is public and reports the production profile only', () => {
   expect([info, GetInfo.access]).toEqual([{ activeProfiles: ['prod'] }, 'public']);
 });

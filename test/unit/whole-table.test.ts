@@ -8,10 +8,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function tableThatAnswers(...replies: Reply[]) {
+function scannerReceiving(...replies: Reply[]) {
   const { settings, asked, inputs } = scripted(...replies);
   const client = new DynamoDBClient(settings);
-  return { whole: openTableScanner(['login', 'n'], 'Gates', client), asked, inputs };
+  return { scanner: openTableScanner(['login', 'n'], 'Gates', client), asked, inputs };
 }
 
 const key = (sk: string) => ({ pk: 'a', sk });
@@ -21,16 +21,16 @@ const PROJECTION = {
   ExpressionAttributeNames: { '#n0': 'pk', '#n1': 'sk', '#n2': 'login', '#n3': 'n' },
 };
 
-describe('a scan of the whole table', () => {
-  it('gives page by page all items, strongly consistent and with the chosen attributes only', async () => {
-    const { whole, inputs } = tableThatAnswers(
+describe('scan', () => {
+  it('yields all items page by page, strongly consistent and with the chosen attributes only', async () => {
+    const { scanner, inputs } = scannerReceiving(
       { Items: [wire('1'), wire('2')], LastEvaluatedKey: wire('2') },
       { LastEvaluatedKey: wire('5') },
       { Items: [wire('6')] },
     );
 
     const pages = [];
-    for await (const page of whole.scan()) pages.push(page);
+    for await (const page of scanner.scan()) pages.push(page);
 
     expect(pages).toEqual([[key('1'), key('2')], [], [key('6')]]);
     const request = { TableName: 'Gates', ConsistentRead: true, ...PROJECTION };
@@ -42,26 +42,26 @@ describe('a scan of the whole table', () => {
   });
 });
 
-describe('a snapshot', () => {
-  const together = (...sks: string[]) => ({
+describe('snapshot', () => {
+  const transactGet = (...sks: string[]) => ({
     TransactItems: sks.map((sk) => ({ Get: { TableName: 'Gates', Key: wire(sk), ...PROJECTION } })),
   });
   const cancelled = { error: 'TransactionCanceledException', more: { CancellationReasons: [] } };
 
-  it('reads several items at one moment, and returns them in the order of their keys', async () => {
-    const { whole, inputs } = tableThatAnswers({ Responses: [{ Item: wire('1') }, {}, { Item: wire('3') }] });
+  it('reads several items in one transaction and returns them in the order of their keys', async () => {
+    const { scanner, inputs } = scannerReceiving({ Responses: [{ Item: wire('1') }, {}, { Item: wire('3') }] });
 
-    const items = await whole.snapshot(['1', '2', '3'].map(key));
+    const items = await scanner.snapshot(['1', '2', '3'].map(key));
 
     expect(items).toEqual([key('1'), undefined, key('3')]);
-    expect(inputs()).toEqual([together('1', '2', '3')]);
+    expect(inputs()).toEqual([transactGet('1', '2', '3')]);
   });
 
-  it('reads one item without a transaction, strongly consistent', async () => {
-    const { whole, asked } = tableThatAnswers({ Item: wire('1') }, {});
+  it('reads a single item by a strongly consistent read instead of a transaction', async () => {
+    const { scanner, asked } = scannerReceiving({ Item: wire('1') }, {});
 
-    const found = await whole.snapshot([key('1')]);
-    const missing = await whole.snapshot([key('2')]);
+    const found = await scanner.snapshot([key('1')]);
+    const missing = await scanner.snapshot([key('2')]);
 
     expect([found, missing]).toEqual([[key('1')], [undefined]]);
     expect(asked.map(({ operation, input }) => [operation, input])).toEqual([
@@ -70,16 +70,16 @@ describe('a snapshot', () => {
     ]);
   });
 
-  it('that meets a transaction is tried again after less than 200 ms, ten times in all', async () => {
-    const timer = vi.spyOn(globalThis, 'setTimeout').mockImplementation((over: () => void) => {
-      queueMicrotask(over);
+  it('makes up to ten attempts after conflicts, less than 200 ms apart', async () => {
+    const timer = vi.spyOn(globalThis, 'setTimeout').mockImplementation((done: () => void) => {
+      queueMicrotask(done);
       return undefined as unknown as NodeJS.Timeout;
     });
-    const patient = tableThatAnswers(...Array(9).fill(cancelled), { Responses: [{ Item: wire('1') }, {}] });
-    const hopeless = tableThatAnswers(...Array(11).fill(cancelled));
+    const patient = scannerReceiving(...Array(9).fill(cancelled), { Responses: [{ Item: wire('1') }, {}] });
+    const hopeless = scannerReceiving(...Array(11).fill(cancelled));
 
-    const items = await patient.whole.snapshot([key('1'), key('2')]);
-    const failing = hopeless.whole.snapshot([key('1'), key('2')]);
+    const items = await patient.scanner.snapshot([key('1'), key('2')]);
+    const failing = hopeless.scanner.snapshot([key('1'), key('2')]);
 
     await expect(failing).rejects.toMatchObject({ name: 'TransactionCanceledException' });
     expect(items).toEqual([key('1'), undefined]);
@@ -90,15 +90,15 @@ describe('a snapshot', () => {
     expect(Math.max(...waits)).toBeGreaterThan(100);
   });
 
-  it('that fails otherwise fails at once', async () => {
-    const { whole, asked } = tableThatAnswers({ error: 'AccessDeniedException' });
+  it('rethrows any other error at once', async () => {
+    const { scanner, asked } = scannerReceiving({ error: 'AccessDeniedException' });
 
-    await expect(whole.snapshot([key('1'), key('2')])).rejects.toMatchObject({ name: 'AccessDeniedException' });
+    await expect(scanner.snapshot([key('1'), key('2')])).rejects.toMatchObject({ name: 'AccessDeniedException' });
     expect(asked).toHaveLength(1);
   });
 });
 
-describe('a range', () => {
+describe('range', () => {
   const request = {
     TableName: 'Gates',
     ProjectionExpression: '#pk, #sk, #bytes',
@@ -106,24 +106,24 @@ describe('a range', () => {
     ConsistentRead: true,
   };
 
-  it('of a whole collection goes on from where each page ends', async () => {
-    const { whole, inputs } = tableThatAnswers(
+  it('continues from the end of each page of a collection', async () => {
+    const { scanner, inputs } = scannerReceiving(
       { Items: [{ ...wire('1'), bytes: { N: '9' } }], LastEvaluatedKey: wire('1') },
       { LastEvaluatedKey: wire('2') },
       { Items: [wire('3')] },
     );
 
-    const items = await whole.range('a');
+    const items = await scanner.range('a');
 
     expect(items).toEqual([{ ...key('1'), bytes: 9 }, key('3')]);
     const all = { ...request, KeyConditionExpression: '#pk = :pk', ExpressionAttributeValues: { ':pk': { S: 'a' } } };
     expect(inputs()).toEqual([all, { ...all, ExclusiveStartKey: wire('1') }, { ...all, ExclusiveStartKey: wire('2') }]);
   });
 
-  it('with bounds names both', async () => {
-    const { whole, inputs } = tableThatAnswers({ Items: [] });
+  it('passes both bounds', async () => {
+    const { scanner, inputs } = scannerReceiving({ Items: [] });
 
-    await whole.range('a', { from: 'b', to: 'c' });
+    await scanner.range('a', { from: 'b', to: 'c' });
 
     expect(inputs()).toEqual([
       {
@@ -135,7 +135,7 @@ describe('a range', () => {
   });
 });
 
-it('is the table that the stack names', () => {
+it('openTableScanner throws without TABLE_NAME', () => {
   vi.stubEnv('TABLE_NAME', '');
 
   expect(() => openTableScanner([])).toThrow('The environment variable TABLE_NAME is not set');

@@ -37,11 +37,11 @@ const condition = {
 describe('a write', () => {
   // biome-ignore format: a table is read by its columns
   it.each([
-    ['claims a key that nobody holds', claim(key, { n: 1 }, 'login-taken'),
+    ['claims an unused key', claim(key, { n: 1 }, 'login-taken'),
       { act: 'Put', key, attributes: { n: 1 }, condition: 'attribute_not_exists(pk)', onConditionFailed: 'login-taken' }],
     ['puts an item without a condition', put(key, { n: 1 }), { act: 'Put', key, attributes: { n: 1 } }],
     ['removes an item under a condition', remove(key, condition), { ...condition, act: 'Delete', key }],
-    ['checks an item that it leaves alone', check(key, condition), { ...condition, act: 'ConditionCheck', key }],
+    ['checks an item without changing it', check(key, condition), { ...condition, act: 'ConditionCheck', key }],
     ['adds to a number', add(key, -3), { act: 'Update', key, update: 'ADD #n :amount', names: { '#n': 'n' }, values: { ':amount': -3 } }],
     ['changes a total and counts the change', changeTotal('CONF', -1), { act: 'Update', key: totalKey('CONF'),
       update: 'ADD #n :amount, #changes :one', names: { '#n': 'n', '#changes': 'changes' }, values: { ':amount': -1, ':one': 1 } }],
@@ -59,7 +59,7 @@ describe('a write', () => {
     expect(write).toEqual(expected);
   });
 
-  it('takes a further condition, under which both must hold and its own meaning stays', () => {
+  it('combines a further condition with its own and keeps the meaning of its failure', () => {
     const first = claim(key, {}, 'login-taken');
     const further = {
       condition: 'a = :y OR b = :y',
@@ -88,7 +88,7 @@ describe('a write', () => {
     });
   });
 
-  it('can demand the version that was read', () => {
+  it('can require the version that was read', () => {
     expect(versionIs({ version: '3-abc' })).toEqual({
       condition: '#version = :version',
       names: { '#version': 'version' },
@@ -100,10 +100,10 @@ describe('a write', () => {
 
 describe('the roster of administrators', () => {
   const admin = { id: 7, activated: true, authorities: ['ROLE_USER', 'ROLE_ADMIN'] } as never;
-  const asleep = { id: 7, activated: false, authorities: ['ROLE_ADMIN'] } as never;
+  const deactivated = { id: 7, activated: false, authorities: ['ROLE_ADMIN'] } as never;
   const user = { id: 7, activated: true, authorities: ['ROLE_USER', 'ROLE_ANALYST'] } as never;
 
-  it('is left only while somebody remains', () => {
+  it('is left only while another administrator remains', () => {
     expect(leaveRoster(7)).toEqual({
       act: 'Update',
       key: rosterKey,
@@ -127,17 +127,17 @@ describe('the roster of administrators', () => {
 
   it.each([
     ['created as an administrator', undefined, admin, [joinRoster(7)]],
-    ['created deactivated', undefined, asleep, []],
+    ['created deactivated', undefined, deactivated, []],
     ['created as a user', undefined, user, []],
     ['promoted', user, admin, [joinRoster(7)]],
-    ['activated again', asleep, admin, [joinRoster(7)]],
-    ['changed otherwise', admin, admin, []],
+    ['activated again', deactivated, admin, [joinRoster(7)]],
+    ['changed in another way', admin, admin, []],
     ['demoted', admin, user, [leaveRoster(7)]],
-    ['deactivated', admin, asleep, [leaveRoster(7)]],
+    ['deactivated', admin, deactivated, [leaveRoster(7)]],
     ['deleted', admin, undefined, [leaveRoster(7)]],
-    ['deleted when deactivated', asleep, undefined, []],
+    ['deleted when deactivated', deactivated, undefined, []],
     ['deleted as a user', user, undefined, []],
-  ])('follows a user who is %s', (_, before, after, writes) => {
+  ])('is updated as required for a user who is %s', (_, before, after, writes) => {
     expect(membership(before, after)).toEqual(writes);
   });
 });
@@ -150,7 +150,7 @@ describe('the keys of the table', () => {
     ['a user', entityKey('USER', 7), 'USER', ID],
     ['the largest id', entityKey('CONF', Number.MAX_SAFE_INTEGER), 'CONF', '9007199254740991'],
     ['a login guard', loginGuardKey('ada'), 'LOGIN#ada', 'GUARD'],
-    ['an e-mail guard', emailGuardKey('ada@b.c'), 'EMAIL#ada@b.c', 'GUARD'],
+    ['an email guard', emailGuardKey('ada@b.c'), 'EMAIL#ada@b.c', 'GUARD'],
     ['the roster', rosterKey, 'ADMINS', 'ROSTER'],
     ['a sequence', sequenceKey('USER'), 'SEQUENCE', 'USER'],
     ['a total', totalKey('INTEGRATION'), 'TOTAL', 'INTEGRATION'],
@@ -160,26 +160,26 @@ describe('the keys of the table', () => {
     ['a count of mails', mailCountKey(7, 'reset'), `MAILS#${ID}`, 'reset'],
     ['an audit entry', auditKey('2030-02-03T04:05:06.007Z', 'x'), 'AUDIT#2030-02', '2030-02-03T04:05:06.007Z#x'],
     ['a permanent audit entry', permanentAuditKey('2030-02-03T04:05:06.007Z', 'x'), 'AUDIT#PERMANENT', '2030-02-03T04:05:06.007Z#x'],
-    ['guesses in a known network', networkAttemptsKey('l', 'n'), 'ATTEMPTS#l', 'NETWORK#n'],
-    ['guesses elsewhere', elsewhereAttemptsKey('l'), 'ATTEMPTS#l', 'ELSEWHERE'],
+    ['attempts in a known network', networkAttemptsKey('l', 'n'), 'ATTEMPTS#l', 'NETWORK#n'],
+    ['attempts elsewhere', elsewhereAttemptsKey('l'), 'ATTEMPTS#l', 'ELSEWHERE'],
     ['requests of a source', sourceAttemptsKey('s'), 'ATTEMPTS#s', 'SOURCE'],
     ['a signing key', signingKeyKey('kid'), 'JWKS', 'kid'],
     ['the oldest valid token', notBeforeKey, 'JWKS', 'NOT-BEFORE'],
-  ])('name %s', (_, { pk, sk }, expectedPk, expectedSk) => {
+  ])('identify %s', (_, { pk, sk }, expectedPk, expectedSk) => {
     expect([pk, sk]).toEqual([expectedPk, expectedSk]);
   });
 
-  it('give each month of the audit trail a partition', () => {
+  it('partition the audit trail by month', () => {
     expect(auditPartition('2030-02')).toBe('AUDIT#2030-02');
   });
 
-  it('give each integration a range of a million parameter ids', () => {
+  it('reserve a range of a million parameter ids for each integration', () => {
     expect([parameterId(7, 1), parameterId(7, 999_999)]).toEqual([7_000_001, 7_999_999]);
     expect(parametersRange(7)).toEqual({ from: '0000000007000000', to: '0000000007999999' });
     expect([7_000_000, 7_000_001, 7_999_999, 8_000_000].map(integrationIdOf)).toEqual([7, 7, 7, 8]);
   });
 
-  it('know which integrations can own parameters, whose ids must be safe integers', () => {
+  it('allow parameters only where their ids are safe integers', () => {
     // The largest safe integer is 9,007,199,254,740,991.
     expect([-1, 0, 1, 9_007_199_253, 9_007_199_254].map(canOwnParameters)).toEqual([false, false, true, true, false]);
   });
