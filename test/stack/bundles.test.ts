@@ -6,13 +6,13 @@ import { bundleOf } from '../../infra/bundle.ts';
 const bundles = join(inject('assembly'), 'bundles');
 const functions = readdirSync(join(import.meta.dirname, '../../functions')).map((file) => file.replace(/\.ts$/, ''));
 
-describe('the bundles', () => {
-  it('are one folder for each function, with one module in it', () => {
+describe('a bundle', () => {
+  it('exists for each function, as a folder with a single module', () => {
     expect(readdirSync(bundles).sort()).toEqual(functions.sort());
     for (const file of functions) expect(readdirSync(bundleOf(bundles, file))).toEqual(['index.mjs']);
   });
 
-  it.each(functions)('of %s is an ES module of ES modules', (file) => {
+  it.each(functions)('of %s is an ES module composed of ES modules', (file) => {
     const text = readFileSync(join(bundles, file, 'index.mjs'), 'utf8');
     const lines = text.split('\n');
     const modules = lines.flatMap((line) => /^\/\/ .*(@aws-sdk\/.+\.js)$/.exec(line)?.[1] ?? []);
@@ -25,14 +25,14 @@ describe('the bundles', () => {
     expect(modules.filter((module) => !module.includes('/dist-es/'))).toEqual([]);
   });
 
-  it.each(functions)('of %s requires the HTTP modules of Node, for an import would load its fetch besides', (file) => {
+  it.each(functions)('of %s requires Node’s HTTP modules, because an import would also load fetch', (file) => {
     const text = readFileSync(join(bundles, file, 'index.mjs'), 'utf8');
 
     expect(text).toMatch(/module\.exports = process\.getBuiltinModule\("(node:)?https"\);/);
     expect(text).not.toMatch(/^import .* from ["'](node:)?https?["'];$/m);
   });
 
-  it.each(functions)('of %s takes its credentials from nowhere but the environment', (file) => {
+  it.each(functions)('of %s takes its credentials from the environment only', (file) => {
     const text = readFileSync(join(bundles, file, 'index.mjs'), 'utf8');
 
     expect(text).toContain('// infra/environment-credentials.ts');

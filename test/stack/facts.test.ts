@@ -7,8 +7,8 @@ import { readableTemplate } from '../support/readable-template.ts';
 import { assemblyOf, type Resource, resourcesOf, templateOf } from '../support/stack.ts';
 
 /*
- * Facts about templates, each stated in full: a resource is equal to what stands here, so that nothing can be added to it
- * or taken from it unnoticed. What has no fact of its own stands in the snapshot of production at the end.
+ * Facts about templates. Each one states a resource in full, so that no property can be added or removed unnoticed. The
+ * snapshot of the production template at the end covers everything else.
  */
 
 const prod = templateOf('prod');
@@ -28,7 +28,7 @@ const policies = (keep: boolean) =>
 const tags = (environment: string) => [{ Key: 'gatehouse:environment', Value: environment }];
 const arnOf = (logicalId: string) => ({ 'Fn::GetAtt': [logicalId, 'Arn'] });
 
-/** The function of a row, found by its description. */
+/** The function of a route, by its description. */
 function functionOf(template: typeof prod, description: string): [logicalId: string, resource: Resource] {
   const found = Object.entries(resourcesOf(template, 'AWS::Lambda::Function')).filter(
     ([, { Properties }]) => Properties.Description === description,
@@ -38,7 +38,7 @@ function functionOf(template: typeof prod, description: string): [logicalId: str
 }
 
 describe.each(ENVIRONMENTS)('the table of $name', ({ template, keep, environment }) => {
-  it('is one table with all that durability and security depend on', () => {
+  it('is a single table with its settings for durability and security', () => {
     const maxima = { prod: [12_000, 4000], dev: [4000, 2000] }[environment] ?? [];
     const [MaxReadRequestUnits, MaxWriteRequestUnits] = template === other ? [7001, 3001] : maxima;
 
@@ -72,11 +72,11 @@ describe.each(ENVIRONMENTS)('the keys of $name', ({ template, keep, environment 
   const SYMMETRIC = { KeySpec: 'SYMMETRIC_DEFAULT', KeyUsage: 'ENCRYPT_DECRYPT', EnableKeyRotation: true };
   const SIGNING = { KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY', EnableKeyRotation: false };
   const HMAC = { KeySpec: 'HMAC_256', KeyUsage: 'GENERATE_VERIFY_MAC', EnableKeyRotation: false };
-  const key = (what: string, properties: object) => ({
+  const key = (purpose: string, properties: object) => ({
     Type: 'AWS::KMS::Key',
     ...policies(keep),
     Properties: {
-      Description: `Gatehouse: ${what}`,
+      Description: `Gatehouse: ${purpose}`,
       ...properties,
       KeyPolicy: {
         Version: '2012-10-17',
@@ -112,7 +112,7 @@ describe.each(ENVIRONMENTS)('the keys of $name', ({ template, keep, environment 
 describe.each(ENVIRONMENTS)('the logs of $name', ({ template, keep, environment, days }) => {
   const groups = resourcesOf(template, 'AWS::Logs::LogGroup');
 
-  it('are kept for the days that the settings say, and retained or deleted with the table', () => {
+  it('are kept for the configured number of days, and retained or deleted together with the table', () => {
     for (const group of Object.values(groups)) {
       expect(group).toEqual({
         Type: 'AWS::Logs::LogGroup',
@@ -122,15 +122,15 @@ describe.each(ENVIRONMENTS)('the logs of $name', ({ template, keep, environment,
     }
   });
 
-  it('are one of each function, and one of the entrance', () => {
+  it('consist of one log group per function and one for the HTTP API', () => {
     const ofFunctions = Object.values(resourcesOf(template, 'AWS::Lambda::Function')).map(({ Properties }) => {
       expect(Properties.LoggingConfig).toEqual({ LogGroup: { Ref: expect.any(String) } });
       return Properties.LoggingConfig.LogGroup.Ref;
     });
     const [stage] = Object.values(resourcesOf(template, 'AWS::ApiGatewayV2::Stage'));
-    const ofEntrance = stage?.Properties.AccessLogSettings.DestinationArn['Fn::GetAtt'][0];
+    const ofApi = stage?.Properties.AccessLogSettings.DestinationArn['Fn::GetAtt'][0];
 
-    expect([...ofFunctions, ofEntrance].sort()).toEqual(Object.keys(groups).sort());
+    expect([...ofFunctions, ofApi].sort()).toEqual(Object.keys(groups).sort());
   });
 });
 
@@ -139,33 +139,27 @@ describe('a stack', () => {
     { name: 'prod', changes: {}, protection: true, region: 'eu-central-1' },
     { name: 'dev', changes: {}, protection: false, region: 'eu-central-1' },
     { name: 'prod', changes: OTHER_SETTINGS, protection: false, region: 'eu-north-1' },
-  ])(
-    'of $name in $region is protected against its termination: $protection',
-    ({ name, changes, protection, region }) => {
-      const { artifacts } = JSON.parse(readFileSync(join(assemblyOf(name, changes), 'manifest.json'), 'utf8'));
-      const { environment, properties } = artifacts[`Gatehouse-${name}`];
+  ])('of $name in $region has termination protection: $protection', ({ name, changes, protection, region }) => {
+    const { artifacts } = JSON.parse(readFileSync(join(assemblyOf(name, changes), 'manifest.json'), 'utf8'));
+    const { environment, properties } = artifacts[`Gatehouse-${name}`];
 
-      expect(environment).toBe(`aws://unknown-account/${region}`);
-      expect(properties.terminationProtection).toBe(protection);
-      expect(properties.tags).toEqual({ 'gatehouse:environment': name });
-    },
-  );
+    expect(environment).toBe(`aws://unknown-account/${region}`);
+    expect(properties.terminationProtection).toBe(protection);
+    expect(properties.tags).toEqual({ 'gatehouse:environment': name });
+  });
 
-  it.each(ENVIRONMENTS)(
-    'of $name retains every resource that holds data, or deletes all of them',
-    ({ template, keep }) => {
-      const { Resources } = template.toJSON() as { Resources: Record<string, Resource> };
-      const removals = Object.values(Resources).flatMap(({ DeletionPolicy, UpdateReplacePolicy }) =>
-        DeletionPolicy || UpdateReplacePolicy ? [{ DeletionPolicy, UpdateReplacePolicy }] : [],
-      );
+  it.each(ENVIRONMENTS)('of $name either retains or deletes all resources that hold data', ({ template, keep }) => {
+    const { Resources } = template.toJSON() as { Resources: Record<string, Resource> };
+    const removals = Object.values(Resources).flatMap(({ DeletionPolicy, UpdateReplacePolicy }) =>
+      DeletionPolicy || UpdateReplacePolicy ? [{ DeletionPolicy, UpdateReplacePolicy }] : [],
+    );
 
-      expect(new Set(removals.map((removal) => JSON.stringify(removal)))).toEqual(
-        new Set([JSON.stringify(policies(keep))]),
-      );
-    },
-  );
+    expect(new Set(removals.map((removal) => JSON.stringify(removal)))).toEqual(
+      new Set([JSON.stringify(policies(keep))]),
+    );
+  });
 
-  it.each(ENVIRONMENTS)('of $name says what it is, and where it is reached', ({ template }) => {
+  it.each(ENVIRONMENTS)('of $name has a description, and outputs for its URL and table name', ({ template }) => {
     const { Description, Outputs } = template.toJSON();
     const [api] = Object.keys(resourcesOf(template, 'AWS::ApiGatewayV2::Api'));
 
@@ -177,8 +171,8 @@ describe('a stack', () => {
   });
 });
 
-/** What a row may do with the table, and the action of IAM that it is; those of the second list in a transaction only. */
-const ALONE = {
+/** The IAM action of each table permission. Those in the second list are granted for transactions only. */
+const UNRESTRICTED = {
   get: 'dynamodb:GetItem',
   batchGet: 'dynamodb:BatchGetItem',
   query: 'dynamodb:Query',
@@ -187,7 +181,7 @@ const ALONE = {
 };
 const IN_TRANSACTIONS = { put: 'dynamodb:PutItem', update: 'dynamodb:UpdateItem', remove: 'dynamodb:DeleteItem' };
 
-/** A row's rights to the table, and what every closed row may do besides. */
+/** The table permissions of a route, including those that every route with a token has. */
 function tableRights({ route, permissions, contract }: (typeof routes)[number]): Permissions {
   const { mail: _mail, keys: _keys, ...rights } = permissions;
   if (contract.access === 'public') return rights;
@@ -197,7 +191,7 @@ function tableRights({ route, permissions, contract }: (typeof routes)[number]):
     : { ...rights, query, get: [...(permissions.get ?? []), 'PRECEDENCE#*'] };
 }
 
-/** What differs between two deployed stacks. */
+/** The differences between deployed stacks. */
 interface Deployed {
   readonly template: typeof prod;
   readonly region: string;
@@ -207,11 +201,11 @@ interface Deployed {
   readonly configurationSet?: string;
 }
 
-/** All that a row's role may do, as its policy must say it. */
+/** The complete policy statements for the role of a route. */
 function statementsFor(row: (typeof routes)[number], { region, signing, sender, ...mail }: Deployed, logGroup: string) {
   const tableStatements = Object.entries(tableRights(row)).map(([right, keys]) => ({
     Effect: 'Allow',
-    Action: { ...ALONE, ...IN_TRANSACTIONS }[right],
+    Action: { ...UNRESTRICTED, ...IN_TRANSACTIONS }[right],
     Resource: arnOf('Table'),
     Condition: {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },
@@ -288,10 +282,10 @@ describe.each(Object.entries(DEPLOYED))('the role of a function of %s', (_, depl
   const roles = resourcesOf(deployed.template, 'AWS::IAM::Role');
   const policies = resourcesOf(deployed.template, 'AWS::IAM::Policy');
 
-  it.each(routes)('$route may do all that its row says, and nothing else', (row) => {
+  it.each(routes)('for $route has exactly the permissions of its row', (row) => {
     const [, { Properties }] = functionOf(deployed.template, row.route);
     const [role] = Properties.Role['Fn::GetAtt'];
-    const own = Object.values(policies).filter((policy) =>
+    const attached = Object.values(policies).filter((policy) =>
       policy.Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === role),
     );
 
@@ -302,16 +296,16 @@ describe.each(Object.entries(DEPLOYED))('the role of a function of %s', (_, depl
       },
       Tags: tags('prod'),
     });
-    expect(own).toHaveLength(1);
-    expect(own[0]?.Properties.Roles).toEqual([{ Ref: role }]);
-    const { Version, Statement } = (own[0] as Resource).Properties.PolicyDocument;
+    expect(attached).toHaveLength(1);
+    expect(attached[0]?.Properties.Roles).toEqual([{ Ref: role }]);
+    const { Version, Statement } = (attached[0] as Resource).Properties.PolicyDocument;
     expect(Version).toBe('2012-10-17');
     const expected = statementsFor(row, deployed, Properties.LoggingConfig.LogGroup.Ref);
     expect(Statement).toHaveLength(expected.length);
     expect(Statement).toEqual(expect.arrayContaining(expected));
   });
 
-  it('is of that function alone', () => {
+  it('belongs to one function only', () => {
     const used = Object.values(resourcesOf(deployed.template, 'AWS::Lambda::Function')).map(
       ({ Properties }) => Properties.Role['Fn::GetAtt'][0],
     );
@@ -320,7 +314,7 @@ describe.each(Object.entries(DEPLOYED))('the role of a function of %s', (_, depl
   });
 });
 
-describe('the function of a row', () => {
+describe('a function', () => {
   const LIMITS = {
     prod: { issuer: 'gatehouse-prod', token: '3600', remembered: '86400', audit: '730', source: ['100', '1000'] },
     dev: { issuer: 'gatehouse-dev', token: '3600', remembered: '86400', audit: '30', source: ['10000', '100000'] },
@@ -332,7 +326,7 @@ describe('the function of a row', () => {
   );
   const templates = { prod, dev, other };
 
-  it.each(CASES)('$route of $name has its memory, time, instances and environment', ({ name, row }) => {
+  it.each(CASES)('for $route in $name has its memory, timeout, concurrency and environment', ({ name, row }) => {
     const [logicalId, { Properties }] = functionOf(templates[name], row.route);
     const { issuer, token, remembered, audit, source } = LIMITS[name];
     const signing = name === 'other' ? ['SigningKeyB', 'SigningKeyA'] : ['SigningKey'];
@@ -388,7 +382,7 @@ describe('the function of a row', () => {
     expect(logicalId).toMatch(new RegExp(`^${row.handler.replaceAll('-', '')}[0-9A-F]{8}$`));
   });
 
-  it('is a bundle of its own', () => {
+  it('has its own bundle', () => {
     const code = Object.values(resourcesOf(prod, 'AWS::Lambda::Function')).map(
       ({ Properties }) => Properties.Code.S3Key,
     );
@@ -396,7 +390,7 @@ describe('the function of a row', () => {
     expect(new Set(code).size).toBe(routes.length);
   });
 
-  it('is guarded where callers without a token can make it work hard or send mail', () => {
+  it('is strictly throttled where callers without a token can cause expensive work or mail', () => {
     expect(routes.filter(({ strictThrottle }) => strictThrottle).map(({ route }) => route)).toEqual([
       'POST /api/authenticate',
       'POST /api/account/reset-password/init',
@@ -405,16 +399,16 @@ describe('the function of a row', () => {
   });
 });
 
-describe('the entrance', () => {
+describe('the HTTP API', () => {
   const apiOf = (template: typeof prod) => Object.entries(resourcesOf(template, 'AWS::ApiGatewayV2::Api'));
 
-  it.each(['prod', 'dev'])('of %s lets no page of another origin in', (name) => {
+  it.each(['prod', 'dev'])('of %s allows no cross-origin requests', (name) => {
     expect(apiOf(templateOf(name)).map(([, { Properties }]) => Properties)).toEqual([
       { Name: 'Api', ProtocolType: 'HTTP', Tags: { 'gatehouse:environment': name } },
     ]);
   });
 
-  it('lets in the pages of the origins that the settings name, with the methods and headers of the API', () => {
+  it('allows requests from the configured origins, with the methods and headers of the API', () => {
     expect(apiOf(other).map(([, { Properties }]) => Properties)).toEqual([
       {
         Name: 'Api',
@@ -444,13 +438,13 @@ describe('the entrance', () => {
     { name: 'prod', template: prod, all: [500, 1000], login: [1000, 2000] },
     { name: 'dev', template: dev, all: [100, 200], login: [100, 200] },
     { name: 'other', template: other, all: [11, 12], login: [13, 14] },
-  ])('of $name has one stage that throttles, and logs every request', ({ name, template, all, login }) => {
+  ])('of $name has one stage, which throttles and logs requests', ({ name, template, all, login }) => {
     const [[apiId] = []] = apiOf(template);
     const stages = Object.values(resourcesOf(template, 'AWS::ApiGatewayV2::Stage'));
     const [logGroup] = Object.keys(resourcesOf(template, 'AWS::Logs::LogGroup')).filter((id) =>
       id.includes('AccessLog'),
     );
-    const own = { ThrottlingRateLimit: login[0], ThrottlingBurstLimit: login[1] };
+    const strict = { ThrottlingRateLimit: login[0], ThrottlingBurstLimit: login[1] };
 
     const { Format, ...destination } = (stages[0] as Resource).Properties.AccessLogSettings;
     expect(stages.map(({ Properties }) => Properties)).toEqual([
@@ -460,9 +454,9 @@ describe('the entrance', () => {
         AutoDeploy: true,
         DefaultRouteSettings: { ThrottlingRateLimit: all[0], ThrottlingBurstLimit: all[1] },
         RouteSettings: {
-          'POST /api/authenticate': own,
-          'POST /api/account/reset-password/init': own,
-          'POST /api/account/reset-password/finish': own,
+          'POST /api/authenticate': strict,
+          'POST /api/account/reset-password/init': strict,
+          'POST /api/account/reset-password/finish': strict,
         },
         AccessLogSettings: { DestinationArn: arnOf(String(logGroup)), Format: expect.any(String) },
         Tags: { 'gatehouse:environment': name === 'dev' ? 'dev' : 'prod' },
@@ -480,7 +474,7 @@ describe('the entrance', () => {
     });
   });
 
-  it('has its stage wait for each route that has a throttle of its own', () => {
+  it('creates its stage after each route that has its own throttle', () => {
     const [stage] = Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Stage'));
     const ids = Object.entries(resourcesOf(prod, 'AWS::ApiGatewayV2::Route'))
       .filter(([, { Properties }]) =>
@@ -492,7 +486,7 @@ describe('the entrance', () => {
     expect(stage?.DependsOn).toEqual(expect.arrayContaining(ids));
   });
 
-  it.each(routes)('leads $route to its function, which verifies tokens itself', ({ route }) => {
+  it.each(routes)('routes $route to its function, without an authorizer', ({ route }) => {
     const [functionId] = functionOf(prod, route);
     const found = Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Route')).filter(
       ({ Properties }) => Properties.RouteKey === route,
@@ -522,7 +516,7 @@ describe('the daily verification', () => {
   const [functionId, verification] = functionOf(other, 'verifies the table once a day');
   const quiet = templateOf('dev', { dailyVerification: {} });
 
-  it('has the memory and time that a long table takes, and is named the table and nothing else', () => {
+  it('has enough memory and time for a large table, and only TABLE_NAME in its environment', () => {
     expect(verification.Properties).toMatchObject({
       Description: 'verifies the table once a day',
       Handler: 'index.handler',
@@ -536,7 +530,7 @@ describe('the daily verification', () => {
     expect(verification.Properties).not.toHaveProperty('ReservedConcurrentExecutions');
   });
 
-  it('is not tried again', () => {
+  it('is not retried', () => {
     expect(
       Object.values(resourcesOf(other, 'AWS::Lambda::EventInvokeConfig')).map(({ Properties }) => Properties),
     ).toEqual([{ FunctionName: { Ref: functionId }, MaximumRetryAttempts: 0, Qualifier: '$LATEST' }]);
@@ -553,7 +547,7 @@ describe('the daily verification', () => {
     ]);
   });
 
-  it('may read the whole table through its key, and write its log', () => {
+  it('may only read the table, decrypt it via DynamoDB and write its log', () => {
     const [policy] = Object.entries(resourcesOf(other, 'AWS::IAM::Policy'))
       .filter(([id]) => id.startsWith('DailyVerification'))
       .map(([, { Properties }]) => Properties.PolicyDocument);
@@ -581,7 +575,7 @@ describe('the daily verification', () => {
     });
   });
 
-  it('raises an alarm on its first error of a day, and none on days without a run', () => {
+  it('raises an alarm on the first error of a day, but not on days without a run', () => {
     const alarm = {
       AlarmDescription: 'Gatehouse: the table is not intact, or could not be verified. npm run verify tells more.',
       Namespace: 'AWS/Lambda',
@@ -609,7 +603,7 @@ describe('the daily verification', () => {
     ]);
   });
 
-  it('is not there unless the settings have it', () => {
+  it('does not exist unless it is configured', () => {
     const types = ['AWS::Events::Rule', 'AWS::CloudWatch::Alarm', 'AWS::Lambda::EventInvokeConfig'];
 
     expect(types.map((type) => Object.keys(resourcesOf(prod, type)))).toEqual([[], [], []]);
@@ -617,8 +611,8 @@ describe('the daily verification', () => {
   });
 });
 
-// After an intended change, `npx vitest run -u test/stack` writes the file; review what differs.
-it('the template of production is the one that was reviewed', async () => {
+// After an intended change, update the file with `npx vitest run -u test/stack` and review the difference.
+it('the production template matches the reviewed snapshot', async () => {
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
 
   const text = readableTemplate(prod.toJSON(), context.mailTemplates);
