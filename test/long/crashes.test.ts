@@ -6,13 +6,13 @@ import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
 
 /*
- * A function can end at any moment. Here it does after each of its calls to AWS in turn: what is left behind is all of
- * the change or nothing, and who asks again gets what was wanted.
+ * A function can end at any moment. Here each function is killed after each of its calls to AWS in turn. It must leave
+ * all of its change or none, and a repeated request must succeed.
  */
 
 let gatehouse: Gatehouse;
 let stage: Stage;
-/** Each function crashes by rules of its own, so that the rows can be tried side by side. */
+/** Each function has its own faults, so that the routes can be tested concurrently. */
 const faults = new Map<string | undefined, Faults>(CHANGES.map(({ on }) => [on, openFaults()]));
 beforeAll(async () => {
   gatehouse = await startGatehouse({
@@ -22,15 +22,15 @@ beforeAll(async () => {
 });
 afterAll(() => gatehouse.stop());
 
-describe.concurrent('killed after each call in turn', () => {
-  it.each(CHANGES)('$on leaves all or nothing, and works when asked again', { timeout: 60_000 }, async (change) => {
+describe.concurrent('a function that is killed after each of its calls in turn', () => {
+  it.each(CHANGES)('is atomic, and succeeds when the request is repeated: $on', { timeout: 60_000 }, async (change) => {
     const { on, success, repeated, again } = change;
     const inject = (nth?: number) => faults.get(on)?.inject(nth ? [{ nth, fault: 'kill' }] : []);
     let crashes = 0;
     for (;;) {
       const { send, times } = await change.prepare(stage);
 
-      // The first one comes in the cold start, which reads the public keys.
+      // The first call is made in the cold start, which reads the public keys.
       inject(Math.max(1, crashes));
       const { status } = await send();
       inject();
@@ -47,13 +47,13 @@ describe.concurrent('killed after each call in turn', () => {
       expect(retry.status, `after call ${crashes}`).toBe(made === 0 ? success : repeated);
       expect(await times(), `after call ${crashes}`).toBe(again ? made + 1 : 1);
     }
-    // The cold start, what it loads, and the commit.
+    // At least the cold start, the load and the commit.
     expect(crashes).toBeGreaterThanOrEqual(3);
   });
 });
 
-it('is tried on every row that changes something', () => {
-  // What a list writes is what its caller has spent.
+it('every route that changes something is tested', () => {
+  // Lists only write the read budget of their caller.
   const changing = routes.filter((route) => {
     const { put, update, remove } = permissionsOf(route);
     return !route.route.startsWith('GET ') && (put || update || remove);
@@ -62,4 +62,4 @@ it('is tried on every row that changes something', () => {
   expect(CHANGES.map(({ on }) => on).sort()).toEqual(changing.map(({ route }) => route).sort());
 });
 
-it('leaves an intact table', () => expectIntact(gatehouse));
+it('the table is left intact', () => expectIntact(gatehouse));

@@ -2,8 +2,8 @@ import { describe, it } from 'vitest';
 import { ENGINE_RULES } from '../support/engine-rules.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
-describe('the engine below all races', () => {
+describe('the DynamoDB engine', () => {
   const gatehouse = useGatehouse();
 
-  it.each(Object.entries(ENGINE_RULES))('%s', (_, demand) => demand(gatehouse.table));
+  it.each(Object.entries(ENGINE_RULES))('%s', (_, verify) => verify(gatehouse.table));
 });

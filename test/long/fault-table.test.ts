@@ -15,31 +15,31 @@ import { type Gatehouse, type Received, startGatehouse } from '../support/gateho
 import { expectIntact } from '../support/intact.ts';
 
 /*
- * What each row answers to each fault. docs/faults.md is written from what is seen here, and must say it:
- * `LONG=1 npx vitest run test/long/fault-table.test.ts -u` writes it.
+ * The response of each route to each fault. docs/faults.md is a snapshot of the results, which
+ * `LONG=1 npx vitest run test/long/fault-table.test.ts -u` updates.
  */
 
-/** A fault that strikes the first of certain calls or all of them, and the seconds within which there must be an answer. */
-interface Strike {
+/** A fault in the first of the affected calls or in all of them, and the limit for the response in seconds. */
+interface Injection {
   readonly fault: Fault;
   readonly once: boolean;
   readonly within: number;
 }
-const once = (...faults: Fault[]): Strike[] => faults.map((fault) => ({ fault, once: true, within: 5 }));
-/** No longer than a function may take. */
-const always = (...faults: Fault[]): Strike[] => faults.map((fault) => ({ fault, once: false, within: 10 }));
+const once = (...faults: Fault[]): Injection[] => faults.map((fault) => ({ fault, once: true, within: 5 }));
+/** A function times out after 10 seconds. */
+const always = (...faults: Fault[]): Injection[] => faults.map((fault) => ({ fault, once: false, within: 10 }));
 
 /** One request under one fault. */
 interface Trial {
-  readonly struck: string;
-  readonly strike: Strike;
+  readonly section: string;
+  readonly injection: Injection;
   readonly change: Change;
   readonly concerns: (call: AwsCall, prepared: Prepared) => boolean;
-  /** Trials whose calls cannot be told apart take turns. */
-  readonly turn?: string | undefined;
+  /** Trials with the same key run one after another, because their calls cannot be distinguished. */
+  readonly serialKey?: string | undefined;
 }
 
-/** The trials that are under way. */
+/** The trials in progress. */
 const active = new Set<{
   faults: ReturnType<typeof openFaults>;
   concerns: (call: AwsCall) => boolean;
@@ -52,10 +52,10 @@ let parameter: number;
 beforeAll(async () => {
   gatehouse = await startGatehouse({
     async intercept(call, make) {
-      const struck = [...active].find(({ concerns }) => concerns(call));
-      if (!struck) return make();
-      struck.calls++;
-      return struck.faults.intercept(call, make);
+      const affected = [...active].find(({ concerns }) => concerns(call));
+      if (!affected) return make();
+      affected.calls++;
+      return affected.faults.intercept(call, make);
     },
   });
   stage = await openStage(gatehouse);
@@ -69,46 +69,42 @@ const KMS = 'Everything that a row asks of KMS';
 const SES = 'Everything that a row asks of SES';
 const TABLE = 'Everything that a row asks of the table, where it only reads';
 const SECTIONS = [TRANSACTION, READ, KMS, SES, TABLE];
-/** It may have been made all the same, and nobody can know. */
+/** Faults after which the function cannot know whether the change was made. */
 const UNKNOWN = new Set<Fault>(['error-after', 'lost', 'half', 'late', 'slow', 'kill']);
 
-/** What must not be seen. */
-const wrong: string[] = [];
-/** What is seen: the line of the document that says so, and of which row. */
-const seen: { struck: string; strike: Strike; line: string; on: string }[] = [];
+/** Incorrect responses and effects. */
+const violations: string[] = [];
+/** The results: for each route, a line of docs/faults.md. */
+const results: { section: string; injection: Injection; line: string; on: string }[] = [];
 
-async function attempt({ struck, strike, change, concerns }: Trial): Promise<void> {
-  const { fault, within } = strike;
+async function attempt({ section, injection, change, concerns }: Trial): Promise<void> {
+  const { fault, within } = injection;
   const prepared = await change.prepare(stage);
   const faults = openFaults();
-  faults.inject([{ fault, ...(strike.once && { nth: 1 }) }]);
-  const trial = {
-    faults,
-    concerns: (call: AwsCall) => call.functionName === change.on && concerns(call, prepared),
-    calls: 0,
-  };
+  faults.inject([{ fault, ...(injection.once && { nth: 1 }) }]);
+  const trial = { faults, concerns: (call: AwsCall) => call.functionName === change.on && concerns(call, prepared), calls: 0 };
   active.add(trial);
   const { status, headers, text } = await prepared.send().finally(() => active.delete(trial));
-  const seconds = takenBy(headers['apigw-requestid']);
+  const seconds = durationOf(headers['apigw-requestid']);
   const times = await prepared.times();
 
   const done = status === change.success;
-  const perhaps = !done && UNKNOWN.has(fault) && struck === TRANSACTION;
+  const isUnknown = !done && UNKNOWN.has(fault) && section === TRANSACTION;
   const answered = fault === 'kill' ? status === 500 : done || isUnavailable(status, headers);
-  const effect = change.silent || perhaps ? times <= 1 : times === (done ? 1 : 0);
+  const effect = change.silent || isUnknown ? times <= 1 : times === (done ? 1 : 0);
   if (!answered || !effect || seconds > within) {
-    wrong.push(`${change.on}: ${fault} on ${struck}: ${status} ${text}, made ${times} times, after ${seconds} s`);
+    violations.push(`${change.on}: ${fault} on ${section}: ${status} ${text}, made ${times} times, after ${seconds} s`);
   }
 
-  const made = change.silent ? '' : perhaps ? 'made or not' : times === 1 ? 'made' : 'not made';
-  const sent = change.silent || trial.calls < 2 ? '' : strike.once ? 'again' : 'until it gives up';
-  const answer = done ? 'success' : status;
-  const line = `| ${fault} | ${strike.once ? 'once' : 'always'} | ${answer} | ${made} | ${sent} | ${within} s |`;
-  seen.push({ struck, strike, line, on: change.on });
+  const made = change.silent ? '' : isUnknown ? 'made or not' : times === 1 ? 'made' : 'not made';
+  const sent = change.silent || trial.calls < 2 ? '' : injection.once ? 'again' : 'until it gives up';
+  const outcome = done ? 'success' : status;
+  const line = `| ${fault} | ${injection.once ? 'once' : 'always'} | ${outcome} | ${made} | ${sent} | ${within} s |`;
+  results.push({ section, injection, line, on: change.on });
 }
 
-/** The seconds that a function took for a request, as it says itself: 0 when it was killed. */
-function takenBy(requestId = ''): number {
+/** The duration of a request in seconds according to the log of its function; 0 if the function was killed. */
+function durationOf(requestId = ''): number {
   const line = gatehouse.lines.find((text) => text.includes(requestId) && text.includes('milliseconds'));
   return line ? JSON.parse(line).milliseconds / 1000 : 0;
 }
@@ -116,20 +112,23 @@ function takenBy(requestId = ''): number {
 const isUnavailable = (status: number, headers: Received['headers']) =>
   status === 503 && headers['retry-after'] === '1';
 
-/** So many at a time: each holds an instance of its function. */
+/** Trials that run concurrently. Each occupies an instance of its function. */
 const LANES = 14;
 
 async function attemptAll(trials: readonly Trial[]): Promise<void> {
-  const queues = [...Map.groupBy(trials, (trial) => trial.turn ?? trial).values()];
+  const queues = [...Map.groupBy(trials, (trial) => trial.serialKey ?? trial).values()];
   const lane = async () => {
     for (let queue = queues.shift(); queue; queue = queues.shift()) for (const trial of queue) await attempt(trial);
   };
   await Promise.all(Array.from({ length: LANES }, lane));
-  expect(wrong).toEqual([]);
+  expect(violations).toEqual([]);
 }
 
-const product = (strikes: readonly Strike[], rows: readonly Change[], rest: Pick<Trial, 'struck' | 'concerns'>) =>
-  strikes.flatMap((strike) => rows.map((change): Trial => ({ ...rest, strike, change })));
+const product = (
+  injections: readonly Injection[],
+  rows: readonly Change[],
+  rest: Pick<Trial, 'section' | 'concerns'>,
+) => injections.flatMap((injection) => rows.map((change): Trial => ({ ...rest, injection, change })));
 
 const names = (call: AwsCall, item: string): boolean =>
   actionsOf(call).some(({ pk, sk }) =>
@@ -143,28 +142,28 @@ const transactions = product(
   ],
   CHANGES,
   {
-    struck: TRANSACTION,
+    section: TRANSACTION,
     concerns: (call, { item }) => call.operation === 'TransactWriteItems' && names(call, item),
   },
 );
 
 const reads = product([...always('late', 'error-before'), ...once('reset', 'half')], CHANGES, {
-  struck: READ,
+  section: READ,
   concerns: (call, { item, read = item }) => call.operation === 'GetItem' && names(call, read),
 });
 
-/** All that a row asks of a service. */
-const everything = (struck: string, service: AwsCall['service'], rows: readonly Change[]) =>
+/** Faults in all calls of a route to one service. */
+const everything = (section: string, service: AwsCall['service'], rows: readonly Change[]) =>
   product([...always('late', 'throttle', 'error-before'), ...once('reset')], rows, {
-    struck,
+    section,
     concerns: (call) => call.service === service,
-    // A row can need several services.
-  }).map((trial) => ({ ...trial, turn: trial.change.on }));
+    // A route can call several services.
+  }).map((trial) => ({ ...trial, serialKey: trial.change.on }));
 
 const changesThat = (use: (row: Route) => unknown) =>
   CHANGES.filter(({ on }) => routes.some((row) => row.route === on && use(row)));
 
-/** The rows that change nothing. */
+/** The routes that change nothing. */
 const readers = routes
   .filter(({ route }) => CHANGES.every((change) => change.on !== route))
   .map(({ route }): Change => {
@@ -184,15 +183,15 @@ const readers = routes
     };
   });
 
-describe('in time and never wrongly', { timeout: 120_000 }, () => {
-  it('answers every row that changes something, and makes its change once or not at all', () => {
-    // The item of a new reset key is not known before.
-    const turn = ({ on }: Change) => (on.endsWith('/init') ? on : undefined);
-    return attemptAll([...transactions, ...reads].map((trial) => ({ ...trial, turn: turn(trial.change) })));
+describe('under faults, the service', { timeout: 120_000 }, () => {
+  it('responds in time on every route that changes something, and makes the change at most once', () => {
+    // The key of a new reset item is not known in advance.
+    const serialKey = ({ on }: Change) => (on.endsWith('/init') ? on : undefined);
+    return attemptAll([...transactions, ...reads].map((trial) => ({ ...trial, serialKey: serialKey(trial.change) })));
   });
 
-  it('answers every row that reads, and those that need KMS or SES', () => {
-    // Of two forms of the row, each needs one of the services.
+  it('responds in time on every route that only reads, and on those that call KMS or SES', () => {
+    // The creation of a user calls KMS if it has a password, and SES if it has none.
     const withPassword = (change: Change) =>
       change.on === CREATION_WITH_PASSWORD.on ? CREATION_WITH_PASSWORD : change;
     return attemptAll([
@@ -206,23 +205,25 @@ describe('in time and never wrongly', { timeout: 120_000 }, () => {
     ]);
   });
 
-  it('leaves an intact table', () => expectIntact(gatehouse));
+  it('leaves the table intact', () => expectIntact(gatehouse));
 });
 
-it('as docs/faults.md tells', () => expect(documentOf()).toMatchFileSnapshot('../../docs/faults.md'));
+it('docs/faults.md matches the results', () => expect(documentOf()).toMatchFileSnapshot('../../docs/faults.md'));
 
 function documentOf(): string {
-  const rank = ({ fault, once }: Strike) => 2 * FAULTS.indexOf(fault) + (once ? 0 : 1);
+  const rank = ({ fault, once }: Injection) => 2 * FAULTS.indexOf(fault) + (once ? 0 : 1);
   const order = routes.map(({ route }): string => route);
-  const sections = SECTIONS.map((struck) => {
-    const of = seen.filter((each) => each.struck === struck);
+  const sections = SECTIONS.map((section) => {
+    const of = results.filter((each) => each.section === section);
     const rows = new Set(of.map(({ on }) => on));
-    const sorted = of.toSorted((a, b) => rank(a.strike) - rank(b.strike) || order.indexOf(a.on) - order.indexOf(b.on));
+    const sorted = of.toSorted(
+      (a, b) => rank(a.injection) - rank(b.injection) || order.indexOf(a.on) - order.indexOf(b.on),
+    );
     const lines = [...Map.groupBy(sorted, ({ line }) => line)].map(([line, same]) => {
       const which = same.map(({ on }) => `\`${on}\``);
       return `${line} ${which.length > rows.size / 2 && which.length > 3 ? allBut(rows, same) : which.join('<br>')} |`;
     });
-    return `## ${struck}\n\n| fault | | answer | the change | sent | within | rows |\n|---|---|---|---|---|---|---|\n${lines.join('\n')}\n`;
+    return `## ${section}\n\n| fault | | answer | the change | sent | within | rows |\n|---|---|---|---|---|---|---|\n${lines.join('\n')}\n`;
   });
   return [HEAD, ...sections].join('\n');
 }

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.gatehouse.stop());
 
-it('what several clients do at once with the same users, faults included, could have been done in one order', {
+it('concurrent changes of the same users by several clients are linearizable, even under faults', {
   timeout: 120_000,
 }, async () => {
   const found = await runHistory(bench, { seed, clients: 8, operations: 15, faults: true });

@@ -5,14 +5,14 @@ import { type Mutation, mutant } from '../support/mutant.ts';
 import { runSequences } from '../support/sequences.ts';
 
 /*
- * Both searches find what a careless hand would have made of a rule: the sequences by steps of two changes at once and by
- * faults on purpose, the histories by clients who meet by chance. From the first seed on the sequences take up to some
- * twenty tries; here the search begins where it found something. Both stop at their first finding. Four clients, not
- * eight: each instance of a function that starts on a mutant costs time.
+ * Both searches detect carelessly implemented rules: the sequences by pairs of concurrent changes and injected faults,
+ * the histories by clients whose requests overlap by chance. Both stop at their first finding. From seed 1 on, the
+ * sequences need up to about twenty runs, so each search starts at a path that is known to find something. The
+ * histories have four clients rather than eight, because each function instance that starts on a mutant costs time.
  */
 
 const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: Mutation[] }> = {
-  'the last administrator is looked up before, and not checked by the write': {
+  'the last administrator is checked before the write instead of by its condition': {
     sequence: '5',
     mutations: [
       {
@@ -20,7 +20,7 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: M
         from: "condition: 'contains(#ids, :id) AND size(#ids) > :one'",
         to: "condition: 'contains(#ids, :id) AND :one = :one'",
       },
-      // Where a user is looked up and decided on, long before the write.
+      // The check is made when the caller is loaded, long before the write.
       {
         file: 'lib/users/administrators.ts',
         from: "import type { User } from './user.ts';",
@@ -51,9 +51,9 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: M
     sequence: '12',
     mutations: [{ file: 'lib/users/user-table.ts', from: '...(renamed ? [releaseLogin(before)] : []),', to: '' }],
   },
-  // Under the user's version a counter would count right. What a set forgives and a counter does not is a second
-  // demotion of the same user; so this one comes without the version. The set is kept, and decides nothing.
-  'administrators are counted, and demotions not told apart': {
+  // Unlike a set, a counter is wrong after the same user is demoted twice. The condition on the user's version would
+  // prevent that, so this mutant drops it. The set is still written, but nothing depends on it.
+  'administrators are counted instead of kept in a set': {
     sequence: '18',
     mutations: [
       {
@@ -80,7 +80,7 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: M
       },
     ],
   },
-  'a transaction that meets another one is answered as if it broke a rule': {
+  'a transaction conflict is reported as a violated rule': {
     sequence: '15',
     faults: true,
     mutations: [
@@ -96,7 +96,7 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: M
       },
     ],
   },
-  'a transaction whose answer was lost is sent again under another token': {
+  'a transaction whose response was lost is sent again with another token': {
     sequence: '7',
     faults: true,
     mutations: [
@@ -115,23 +115,23 @@ beforeAll(async () => {
 });
 afterAll(() => bench.gatehouse.stop());
 
-describe.each(Object.entries(MUTANTS))('%s:', (_, { sequence, faults = false, mutations }) => {
+describe.each(Object.entries(MUTANTS))('the mutant in which %s', (_, { sequence, faults = false, mutations }) => {
   let remove: () => void;
   beforeAll(async () => {
-    const made = await mutant(mutations);
-    remove = made.remove;
-    await bench.gatehouse.cloud.redeploy(made.assembly);
+    const mutated = await mutant(mutations);
+    remove = mutated.remove;
+    await bench.gatehouse.cloud.redeploy(mutated.assembly);
   });
   afterAll(() => remove());
 
-  it('the sequences find it', { timeout: 60_000 }, async () => {
+  it('is found by the sequences', { timeout: 60_000 }, async () => {
     const found = await runSequences(bench, { seed: 1, path: sequence, runs: 60, shrink: false });
 
     expect(found).toBeDefined();
   });
 
-  // Administrators who change each other wait for each other's precedence: up to a second each time.
-  it('the histories find it', { timeout: 180_000 }, async () => {
+  // Administrators who change each other wait up to a second for each other's precedence.
+  it('is found by the histories', { timeout: 180_000 }, async () => {
     let found: string | undefined;
     for (let seed = 1; seed <= 60 && !found; seed++) {
       found = await runHistory(bench, { seed, clients: 4, operations: 20, faults });

@@ -5,5 +5,4 @@ import { moreOperations } from './more-operations.ts';
 import type { Mutant } from './mutant.ts';
 import { operations } from './operations.ts';
 
-/** Every mutant that is planted. */
 export const mutants: readonly Mutant[] = [...domain, ...edges, ...operations, ...moreDomain, ...moreOperations];

@@ -16,25 +16,25 @@ import type { Mutant } from './mutant.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** What became of a mutant; only the first counts as noticed. */
-export type Outcome = 'killed' | 'survived' | 'timed out' | 'lost its place';
+/** The outcome of a mutant. Only `killed` means that the tests detect it. */
+export type Outcome = 'killed' | 'survived' | 'timed out' | 'does not apply';
 
 export interface Trial {
   readonly outcome: Outcome;
-  /** The first test that failed, or why there is none. */
-  readonly by: string;
+  /** The first failed test, or the reason why there is none. */
+  readonly detail: string;
 }
 
-/** A copy of the working tree in which mutants are planted, one at a time. */
-export interface Nursery {
+/** A copy of the working tree that contains one mutant at a time. */
+export interface Sandbox {
   try(mutant: Mutant): Promise<Trial>;
   remove(): void;
 }
 
-/** No test file takes half as long on a busy machine. */
+/** More than twice as long as any test file takes on a busy machine. */
 const LONGEST_RUN_MS = 180_000;
 
-export function openNursery(): Nursery {
+export function openSandbox(): Sandbox {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mutants-'));
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
   for (const file of listed.toString().split('\0')) {
@@ -48,7 +48,8 @@ export function openNursery(): Nursery {
     async try({ file, from, to, killedBy }) {
       const path = join(folder, file);
       const source = readFileSync(path, 'utf8');
-      if (source.split(from).length !== 2 || from === to) return { outcome: 'lost its place', by: `${file}: ${from}` };
+      if (source.split(from).length !== 2 || from === to)
+        return { outcome: 'does not apply', detail: `${file}: ${from}` };
       writeFileSync(
         path,
         source.replace(from, () => to),
@@ -80,7 +81,7 @@ async function runTests(folder: string, files: readonly string[]): Promise<Trial
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, LONG: '', VITEST: '', NODE_ENV: '' },
-      // A group of its own, so that a test which a mutant keeps in a loop can be ended with its run.
+      // Its own process group, so that a test in an endless loop can be killed together with its run.
       detached: true,
     },
   );
@@ -90,7 +91,7 @@ async function runTests(folder: string, files: readonly string[]): Promise<Trial
     try {
       process.kill(-(run.pid as number), 'SIGKILL');
     } catch {
-      // None of the group is left.
+      // The process group has already ended.
     }
   };
   process.on('exit', end);
@@ -99,10 +100,10 @@ async function runTests(folder: string, files: readonly string[]): Promise<Trial
   clearTimeout(timer);
   process.off('exit', end);
   end();
-  if (status === 0) return { outcome: 'survived', by: '' };
-  if (status === null) return { outcome: 'timed out', by: 'the run' };
-  // The synthesis of the stack fails before there is any test.
-  if (!existsSync(report)) return { outcome: 'killed', by: output.trim().split('\n').slice(-8).join('\n') };
+  if (status === 0) return { outcome: 'survived', detail: '' };
+  if (status === null) return { outcome: 'timed out', detail: 'the run' };
+  // There is no report if the synthesis of the stack failed before any test ran.
+  if (!existsSync(report)) return { outcome: 'killed', detail: output.trim().split('\n').slice(-8).join('\n') };
 
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Results;
   const failures = testResults.flatMap(({ message = '', assertionResults }) => [
@@ -111,9 +112,9 @@ async function runTests(folder: string, files: readonly string[]): Promise<Trial
       .map((test) => ({ name: test.fullName, message: (test.failureMessages ?? []).join('\n') })),
     ...(message ? [{ name: 'the file', message }] : []),
   ]);
-  const noticed = failures.find(({ message }) => !/timed out|heap out of memory/i.test(message));
-  if (noticed) return { outcome: 'killed', by: `${noticed.name}: ${noticed.message.split('\n')[0]}` };
+  const detected = failures.find(({ message }) => !/timed out|heap out of memory/i.test(message));
+  if (detected) return { outcome: 'killed', detail: `${detected.name}: ${detected.message.split('\n')[0]}` };
   return failures.length > 0
-    ? { outcome: 'timed out', by: failures[0]?.name ?? '' }
-    : { outcome: 'killed', by: output.trim().split('\n').slice(-8).join('\n') };
+    ? { outcome: 'timed out', detail: failures[0]?.name ?? '' }
+    : { outcome: 'killed', detail: output.trim().split('\n').slice(-8).join('\n') };
 }
