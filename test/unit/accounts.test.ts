@@ -122,7 +122,7 @@ const counted = 'count 203.0.113.7 1893456000700';
 describe('logIn', () => {
   const services = (table: RecordedTable) => ({ table, passwords, throttle });
 
-  it('records the attempt, compares the password and clears the failures, in this order, and writes nothing', async () => {
+  it('records the attempt, compares the password, clears the failures and changes nothing else', async () => {
     const table = tableOf(ada);
 
     const user = await logIn(services(table), SOURCE, 'ada', 'old');
@@ -444,7 +444,7 @@ describe('changePassword', () => {
   const change = (table: RecordedTable, current = 'old', from = caller) =>
     changePassword(services(table), authorize(table, from, ChangePassword.access), SOURCE, current, 'new');
 
-  it('records an attempt, compares the password, keeps the current token valid, clears failures and notifies the user', async () => {
+  it('changes the password as one attempt, keeps the current token valid and notifies the user', async () => {
     const table = tableOf(ada);
 
     await change(table);

@@ -16,7 +16,7 @@ const TABLE_KEY = arn('kms', 'key/table');
 const dynamo = (operation: string, input: object) =>
   ({ service: 'DynamoDB', operation, input }) as unknown as Call & { service: 'DynamoDB' };
 const key = (pk: string, sk = '1') => ({ pk: { S: pk }, sk: { S: sk } });
-const keyed = (pk: string, sk = '1') => ({ TableName: 'Table', Key: key(pk, sk) });
+const on = (pk: string, sk = '1') => ({ TableName: 'Table', Key: key(pk, sk) });
 const item = (pk: string, sk = '1') => ({ TableName: 'Table', Item: { ...key(pk, sk), n: { N: '1' } } });
 
 describe('a DynamoDB call', () => {
@@ -35,10 +35,10 @@ describe('a DynamoDB call', () => {
     });
 
   it.each<[Call, object[]]>([
-    [dynamo('GetItem', keyed('A', '2')), [act('GetItem', 'A', '2')]],
+    [dynamo('GetItem', on('A', '2')), [act('GetItem', 'A', '2')]],
     [dynamo('PutItem', item('A', '2')), [act('PutItem', 'A', '2')]],
-    [dynamo('UpdateItem', keyed('A')), [act('UpdateItem', 'A')]],
-    [dynamo('DeleteItem', keyed('A')), [act('DeleteItem', 'A')]],
+    [dynamo('UpdateItem', on('A')), [act('UpdateItem', 'A')]],
+    [dynamo('DeleteItem', on('A')), [act('DeleteItem', 'A')]],
     [
       dynamo('BatchGetItem', {
         RequestItems: { Table: { Keys: [key('A'), key('B', '2')] }, Other: { Keys: [key('C')] } },
@@ -49,10 +49,10 @@ describe('a DynamoDB call', () => {
       dynamo('TransactWriteItems', {
         TransactItems: [
           { Put: item('A') },
-          { Update: keyed('B') },
-          { Delete: keyed('C') },
-          { ConditionCheck: keyed('D') },
-          { Strange: keyed('E') },
+          { Update: on('B') },
+          { Delete: on('C') },
+          { ConditionCheck: on('D') },
+          { Strange: on('E') },
         ],
       }),
       [
@@ -64,7 +64,7 @@ describe('a DynamoDB call', () => {
       ],
     ],
     [
-      dynamo('TransactGetItems', { TransactItems: [{ Get: keyed('A') }, { Get: keyed('B', '2') }] }),
+      dynamo('TransactGetItems', { TransactItems: [{ Get: on('A') }, { Get: on('B', '2') }] }),
       [act('GetItem', 'A'), act('GetItem', 'B', '2')],
     ],
     [query('pk = :pk', { ':pk': { S: 'A' } }), [act('Query', 'A', '')]],
@@ -89,7 +89,7 @@ describe('a DynamoDB call', () => {
     ['TransactGetItems', false],
     ['Query', false],
     ['Scan', false],
-  ])('is a write when its operation is one: %s, %s', (operation, expected) => {
+  ])('is a write only for operations that write: %s, %s', (operation, expected) => {
     expect(isWrite(operation)).toBe(expected);
   });
 });
@@ -110,7 +110,7 @@ function requestsOf(call: Call, tableKey: string | undefined = undefined, allowe
 
 describe('the authorization of a call', () => {
   it('checks the action on the table for the partition key, then the use of the table’s KMS key via DynamoDB', () => {
-    expect(requestsOf(dynamo('GetItem', keyed('A')), TABLE_KEY)).toEqual([
+    expect(requestsOf(dynamo('GetItem', on('A')), TABLE_KEY)).toEqual([
       { action: 'dynamodb:GetItem', resource: TABLE, context: { [KEYS]: ['A'] } },
       {
         action: 'kms:Decrypt',
@@ -121,16 +121,14 @@ describe('the authorization of a call', () => {
   });
 
   it('checks no KMS key when the table has none', () => {
-    expect(requestsOf(dynamo('GetItem', keyed('A')))).toHaveLength(1);
+    expect(requestsOf(dynamo('GetItem', on('A')))).toHaveLength(1);
   });
 
   it.each(['TransactWriteItems', 'TransactGetItems'])(
     'checks each member of %s with its enclosing operation',
     (operation) => {
       const member = operation === 'TransactGetItems' ? 'Get' : 'Update';
-      const requests = requestsOf(
-        dynamo(operation, { TransactItems: [{ [member]: keyed('A') }, { [member]: keyed('B') }] }),
-      );
+      const requests = requestsOf(dynamo(operation, { TransactItems: [{ [member]: on('A') }, { [member]: on('B') }] }));
 
       expect(requests.map(({ context }) => context)).toEqual([
         { [KEYS]: ['A'], 'dynamodb:EnclosingOperation': [operation] },
@@ -193,7 +191,7 @@ describe('the authorization of a call', () => {
   });
 
   it('ends at the first denial', () => {
-    expect(requestsOf(dynamo('GetItem', keyed('A')), TABLE_KEY, false)).toHaveLength(1);
+    expect(requestsOf(dynamo('GetItem', on('A')), TABLE_KEY, false)).toHaveLength(1);
   });
 });
 
@@ -209,20 +207,10 @@ describe('openAuthorization', () => {
   const decrypt = { Effect: 'Allow', Action: 'kms:Decrypt', Resource: TABLE_KEY };
 
   it.each<[string, object[], Call, string | undefined]>([
-    [
-      'another action',
-      [ALL, decrypt],
-      dynamo('DeleteItem', keyed('A')),
-      'f may not dynamodb:DeleteItem on Table for A',
-    ],
-    [
-      'another key',
-      [forKeys('B'), decrypt],
-      dynamo('GetItem', keyed('A')),
-      'f may not dynamodb:GetItem on Table for A',
-    ],
-    ['the table’s KMS key', [ALL], dynamo('GetItem', keyed('A')), 'f may not kms:Decrypt on TableKey'],
-    ['none', [ALL, decrypt], dynamo('GetItem', keyed('A')), undefined],
+    ['another action', [ALL, decrypt], dynamo('DeleteItem', on('A')), 'f may not dynamodb:DeleteItem on Table for A'],
+    ['another key', [forKeys('B'), decrypt], dynamo('GetItem', on('A')), 'f may not dynamodb:GetItem on Table for A'],
+    ['the table’s KMS key', [ALL], dynamo('GetItem', on('A')), 'f may not kms:Decrypt on TableKey'],
+    ['none', [ALL, decrypt], dynamo('GetItem', on('A')), undefined],
     [
       'another action on the same key',
       [forKeys('A'), decrypt],
@@ -246,7 +234,7 @@ describe('openAuthorization', () => {
   });
 
   it('denies every call of a function without a policy', () => {
-    expect(open(ALL, decrypt).denialReason('g', dynamo('GetItem', keyed('A')))).toBe(
+    expect(open(ALL, decrypt).denialReason('g', dynamo('GetItem', on('A')))).toBe(
       'g is not authorized to perform dynamodb:GetItem on Table for A',
     );
   });
@@ -269,7 +257,7 @@ describe('openAuthorization', () => {
     });
 
     it('exclude the rights that a call needed, and no others', () => {
-      expect(unusedAfter([forKeys('A', 'B#*'), decrypt], dynamo('GetItem', keyed('B#1')))).toEqual([
+      expect(unusedAfter([forKeys('A', 'B#*'), decrypt], dynamo('GetItem', on('B#1')))).toEqual([
         'f may dynamodb:GetItem on Table for A',
         'f may dynamodb:PutItem on Table for A',
         'f may dynamodb:PutItem on Table for B#*',
@@ -279,7 +267,7 @@ describe('openAuthorization', () => {
     it('exclude the rights checked before a denial', () => {
       const partly = [forKeys('A'), { ...decrypt, Resource: arn('kms', 'key/other') }];
 
-      expect(unusedAfter(partly, dynamo('GetItem', keyed('A')))).toEqual([
+      expect(unusedAfter(partly, dynamo('GetItem', on('A')))).toEqual([
         'f may dynamodb:PutItem on Table for A',
         `f may kms:Decrypt on ${arn('kms', 'key/other')}`,
       ]);
@@ -301,14 +289,14 @@ describe('openAuthorization', () => {
       ['a key that is not spelled as a kind of item', { ...forKeys('a'), Action: 'dynamodb:GetItem' }, 'a'],
       ['all keys, without a condition', { ...ALL, Action: 'dynamodb:GetItem' }],
     ])('always include a right to %s, which is too broad to be used up', (_, statement, key = 'A') => {
-      expect(open(statement, decrypt).denialReason('f', dynamo('GetItem', keyed(key)))).toBeUndefined();
-      expect(unusedAfter([statement, decrypt], dynamo('GetItem', keyed(key)))).toHaveLength(1);
+      expect(open(statement, decrypt).denialReason('f', dynamo('GetItem', on(key)))).toBeUndefined();
+      expect(unusedAfter([statement, decrypt], dynamo('GetItem', on(key)))).toHaveLength(1);
     });
 
     it.each(['A', 'ABC', 'A#*'])('exclude a used right to the key %s', (leadingKey) => {
       const statement = { ...forKeys(leadingKey), Action: 'dynamodb:GetItem' };
 
-      expect(unusedAfter([statement, decrypt], dynamo('GetItem', keyed(leadingKey.replace('*', '1'))))).toEqual([]);
+      expect(unusedAfter([statement, decrypt], dynamo('GetItem', on(leadingKey.replace('*', '1'))))).toEqual([]);
     });
   });
 });

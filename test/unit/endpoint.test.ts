@@ -207,7 +207,7 @@ describe('a request body', () => {
     ['null', { body: 'null' }, 400],
     ['a string', { body: '"x"' }, 400],
     ['a duplicate key', { body: '{"name":"a","name":"b"}' }, 400],
-    ['a duplicate key in base64', { body: Buffer.from('{"name":"a","name":"b"}').toString('base64'), base64: true }, 400],
+    ['a duplicate key, base64', { body: Buffer.from('{"name":"a","name":"b"}').toString('base64'), base64: true }, 400],
     ['32 levels of nesting', { body: `{"x":${'['.repeat(31)}${']'.repeat(31)}}` }, 200],
     ['33 levels of nesting', { body: `{"x":${'['.repeat(32)}${']'.repeat(32)}}` }, 400],
     ['without a content type', { body: '{}', headers: { 'content-type': '' } }, 415],

@@ -8,8 +8,8 @@ import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
 /*
- * The complete findings in tables that were damaged by hand: the sentence, the keys, and each write of the repair with its
- * condition. test/integrity.test.ts makes the repairs in the real engine.
+ * The complete findings in tables that were damaged by hand: the sentence, the keys, and each write of the repair with
+ * its condition. test/integrity.test.ts makes the repairs in the real engine.
  */
 
 const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey } = keys;
@@ -40,7 +40,7 @@ const removed =
     table.remove(key);
 
 /** The user has not changed since it was read. */
-const versionIs = (id: number, version: unknown = `v${id}`) => ({
+const isAs = (id: number, version: unknown = `v${id}`) => ({
   act: 'ConditionCheck',
   key: entityKey('USER', id),
   condition: '#version = :version',
@@ -172,7 +172,7 @@ const CASES: [string, Damage[], object[]][] = [
         says: 'User 3 has a login whose guard LOGIN#alice / GUARD does not exist.',
         remedy: {
           does: 'claims LOGIN#alice / GUARD for user 3',
-          writes: [claims(loginGuardKey('alice'), 3), versionIs(3)],
+          writes: [claims(loginGuardKey('alice'), 3), isAs(3)],
         },
       },
     ],
@@ -187,7 +187,7 @@ const CASES: [string, Damage[], object[]][] = [
         says: 'User 3 has an e-mail address whose guard EMAIL#älice@example.com / GUARD does not exist.',
         remedy: {
           does: 'claims EMAIL#älice@example.com / GUARD for user 3',
-          writes: [claims(emailGuardKey('älice@example.com'), 3), versionIs(3)],
+          writes: [claims(emailGuardKey('älice@example.com'), 3), isAs(3)],
         },
       },
     ],
@@ -202,7 +202,7 @@ const CASES: [string, Damage[], object[]][] = [
         says: 'LOGIN#alice / GUARD names user 2, but should name user 3, whose login it guards.',
         remedy: {
           does: 'makes LOGIN#alice / GUARD name user 3',
-          writes: [renamesGuard(loginGuardKey('alice'), 2, 3), versionIs(3), versionIs(2)],
+          writes: [renamesGuard(loginGuardKey('alice'), 2, 3), isAs(3), isAs(2)],
         },
       },
     ],
@@ -217,7 +217,7 @@ const CASES: [string, Damage[], object[]][] = [
         says: 'EMAIL#user@example.com / GUARD names user 999, but should name user 2, whose e-mail address it guards.',
         remedy: {
           does: 'makes EMAIL#user@example.com / GUARD name user 2',
-          writes: [renamesGuard(emailGuardKey('user@example.com'), 999, 2), versionIs(2), isAbsent(999)],
+          writes: [renamesGuard(emailGuardKey('user@example.com'), 999, 2), isAs(2), isAbsent(999)],
         },
       },
     ],
@@ -225,7 +225,7 @@ const CASES: [string, Damage[], object[]][] = [
   [
     'a guard of an unused login',
     [put(loginGuardKey('former'), { id: 3 })],
-    [guardWithout(loginGuardKey('former'), 3, 'has another login', versionIs(3))],
+    [guardWithout(loginGuardKey('former'), 3, 'has another login', isAs(3))],
   ],
   [
     'a guard of an unused email address that names a user that does not exist',
@@ -242,7 +242,7 @@ const CASES: [string, Damage[], object[]][] = [
         says: expect.stringContaining('EMAIL#alice@i.example / GUARD does not exist'),
         remedy: expect.anything(),
       },
-      guardWithout(emailGuardKey('älice@example.com'), 3, 'has another e-mail address', versionIs(3)),
+      guardWithout(emailGuardKey('älice@example.com'), 3, 'has another e-mail address', isAs(3)),
     ],
   ],
   [
@@ -282,7 +282,7 @@ const CASES: [string, Damage[], object[]][] = [
         kind: 'not-on-roster',
         keys: [ALICE, rosterKey],
         says: 'User 3 administers, and is not on the roster of administrators.',
-        remedy: { does: 'puts user 3 on the roster', writes: [joins(3), versionIs(3)] },
+        remedy: { does: 'puts user 3 on the roster', writes: [joins(3), isAs(3)] },
       },
     ],
   ],
@@ -294,7 +294,7 @@ const CASES: [string, Damage[], object[]][] = [
         kind: 'not-on-roster',
         keys: [ADMIN, rosterKey],
         says: 'User 1 administers, and is not on the roster of administrators.',
-        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), versionIs(1)] },
+        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), isAs(1)] },
       },
     ],
   ],
@@ -306,7 +306,7 @@ const CASES: [string, Damage[], object[]][] = [
         kind: 'wrongly-on-roster',
         keys: [USER, rosterKey],
         says: 'The roster of administrators names user 2, who does not administer.',
-        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), versionIs(2)] },
+        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), isAs(2)] },
       },
       {
         kind: 'wrongly-on-roster',
@@ -324,7 +324,7 @@ const CASES: [string, Damage[], object[]][] = [
         kind: 'wrongly-on-roster',
         keys: [ADMIN, rosterKey],
         says: 'The roster of administrators names user 1, who does not administer.',
-        remedy: { does: 'takes user 1 off the roster', writes: [leavesEvenLast(1), versionIs(1)] },
+        remedy: { does: 'takes user 1 off the roster', writes: [leavesEvenLast(1), isAs(1)] },
       },
       NO_ADMINISTRATOR,
     ],
@@ -337,13 +337,13 @@ const CASES: [string, Damage[], object[]][] = [
         kind: 'not-on-roster',
         keys: [ADMIN, rosterKey],
         says: expect.any(String),
-        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), versionIs(1)] },
+        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), isAs(1)] },
       },
       {
         kind: 'wrongly-on-roster',
         keys: [USER, rosterKey],
         says: expect.any(String),
-        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), versionIs(2)] },
+        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), isAs(2)] },
       },
     ],
   ],
@@ -866,7 +866,7 @@ describe('the roster', () => {
     const { findings } = await verifyTable(table);
 
     expect(findings.map(({ kind, remedy }) => [kind, remedy])).toEqual([
-      ['wrongly-on-roster', { does: 'takes user 1 off the roster', writes: [leaves(1), versionIs(1)] }],
+      ['wrongly-on-roster', { does: 'takes user 1 off the roster', writes: [leaves(1), isAs(1)] }],
     ]);
   });
 });

@@ -350,7 +350,7 @@ describe('createParameter', () => {
     };
   };
 
-  it('stores it sealed under the next id and updates the counters of its integration, but not the version', async () => {
+  it('stores it sealed under the next id and updates the integration’s counters, but not its version', async () => {
     const { created, stored, owner, writes, audit } = await create({});
 
     expect(created).toEqual({

@@ -10,7 +10,7 @@ import type { Write } from '../../lib/table/write.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { type Read, type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
-/* How often verification rereads a table under concurrent changes, and how often a repair is retried after conflicts. */
+/* How often a table is read again under concurrent changes, and how often a repair is retried after conflicts. */
 
 const { entityKey, totalKey, sequenceKey } = keys;
 const GATE = entityKey('INTEGRATION', 4);
@@ -267,7 +267,7 @@ describe('repairTable', () => {
     return { table, log, onRepair: (does: string) => void log.push(does) };
   }
 
-  it('announces each repair before making it, in the order of the findings, and skips findings without one', async () => {
+  it('announces each repair before it makes it, in order, and skips findings without a repair', async () => {
     const { table, log, onRepair } = tableFailingWith();
 
     await skippingWaits(repairTable(table, [repairable('A'), beyondRepair, repairable('B')], onRepair));

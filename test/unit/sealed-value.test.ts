@@ -55,7 +55,7 @@ describe('a sealed value', () => {
     ]);
   });
 
-  it('consists of the format, the wrapped key with its length, a unique nonce, the tag and the encrypted value', async () => {
+  it('consists of format, length of wrapped key, wrapped key, unique nonce, tag and ciphertext', async () => {
     stubKms(dataKey);
     const seal = await openSeal(7);
 
