@@ -82,7 +82,11 @@ async function attempt({ section, injection, change, concerns }: Trial): Promise
   const prepared = await change.prepare(stage);
   const faults = openFaults();
   faults.inject([{ fault, ...(injection.once && { nth: 1 }) }]);
-  const trial = { faults, concerns: (call: AwsCall) => call.functionName === change.on && concerns(call, prepared), calls: 0 };
+  const trial = {
+    faults,
+    concerns: (call: AwsCall) => call.functionName === change.on && concerns(call, prepared),
+    calls: 0,
+  };
   active.add(trial);
   const { status, headers, text } = await prepared.send().finally(() => active.delete(trial));
   const seconds = durationOf(headers['apigw-requestid']);

@@ -498,6 +498,20 @@ describe('changePassword', () => {
     expect(events.filter((event) => event === 'clear failures')).toHaveLength(1);
   });
 
+  it('fails when the same token has changed the password since it was verified', async () => {
+    const table = tableOf(ada);
+    const [item] = table.items;
+    const { transact } = table;
+    table.transact = async () => {
+      table.transact = transact;
+      const changed = { passwordHash: 'hash of another', passwordChanges: 4, tokenExcepted: 'this token' };
+      table.items.splice(0, 1, { ...(item as (typeof table.items)[number]), ...changed });
+      throw cancelledBy('ConditionalCheckFailed', 'None', 'None');
+    };
+
+    await expect(change(table)).rejects.toMatchObject({ code: 'wrong-password' });
+  });
+
   it('sends no notice once the account has used up its mail quota', async () => {
     const table = tableOf(ada);
     table.items.push({ ...mailCountKey(7, 'passwordChanged'), n: 20, since: NOW });

@@ -98,7 +98,7 @@ describe('a DynamoDB call', () => {
 function requestsOf(call: Call, tableKey: string | undefined = undefined, allowed = true): AccessRequest[] {
   const requests: AccessRequest[] = [];
   const policy: Policy = {
-    rights: [],
+    grants: [],
     allows(request) {
       requests.push(request);
       return allowed ? [] : undefined;
@@ -207,9 +207,24 @@ describe('openAuthorization', () => {
   const decrypt = { Effect: 'Allow', Action: 'kms:Decrypt', Resource: TABLE_KEY };
 
   it.each<[string, object[], Call, string | undefined]>([
-    ['another action', [ALL, decrypt], dynamo('DeleteItem', on('A')), 'f may not dynamodb:DeleteItem on Table for A'],
-    ['another key', [forKeys('B'), decrypt], dynamo('GetItem', on('A')), 'f may not dynamodb:GetItem on Table for A'],
-    ['the table’s KMS key', [ALL], dynamo('GetItem', on('A')), 'f may not kms:Decrypt on TableKey'],
+    [
+      'another action',
+      [ALL, decrypt],
+      dynamo('DeleteItem', on('A')),
+      'f is not authorized to perform dynamodb:DeleteItem on Table for A',
+    ],
+    [
+      'another key',
+      [forKeys('B'), decrypt],
+      dynamo('GetItem', on('A')),
+      'f is not authorized to perform dynamodb:GetItem on Table for A',
+    ],
+    [
+      'the table’s KMS key',
+      [ALL],
+      dynamo('GetItem', on('A')),
+      'f is not authorized to perform kms:Decrypt on TableKey',
+    ],
     ['none', [ALL, decrypt], dynamo('GetItem', on('A')), undefined],
     [
       'another action on the same key',
@@ -258,9 +273,9 @@ describe('openAuthorization', () => {
 
     it('exclude the rights that a call needed, and no others', () => {
       expect(unusedAfter([forKeys('A', 'B#*'), decrypt], dynamo('GetItem', on('B#1')))).toEqual([
-        'f may dynamodb:GetItem on Table for A',
-        'f may dynamodb:PutItem on Table for A',
-        'f may dynamodb:PutItem on Table for B#*',
+        'f does not use dynamodb:GetItem on Table for A',
+        'f does not use dynamodb:PutItem on Table for A',
+        'f does not use dynamodb:PutItem on Table for B#*',
       ]);
     });
 
@@ -268,8 +283,8 @@ describe('openAuthorization', () => {
       const partly = [forKeys('A'), { ...decrypt, Resource: arn('kms', 'key/other') }];
 
       expect(unusedAfter(partly, dynamo('GetItem', on('A')))).toEqual([
-        'f may dynamodb:PutItem on Table for A',
-        `f may kms:Decrypt on ${arn('kms', 'key/other')}`,
+        'f does not use dynamodb:PutItem on Table for A',
+        `f does not use kms:Decrypt on ${arn('kms', 'key/other')}`,
       ]);
     });
 

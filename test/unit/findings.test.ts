@@ -201,7 +201,7 @@ const CASES: [string, Damage[], object[]][] = [
         keys: [loginGuardKey('alice'), ALICE],
         says: 'LOGIN#alice / GUARD names user 2, but should name user 3, whose login it guards.',
         remedy: {
-          does: 'makes LOGIN#alice / GUARD name user 3',
+          does: 'sets the user of LOGIN#alice / GUARD to 3',
           writes: [renamesGuard(loginGuardKey('alice'), 2, 3), isAs(3), isAs(2)],
         },
       },
@@ -216,7 +216,7 @@ const CASES: [string, Damage[], object[]][] = [
         keys: [emailGuardKey('user@example.com'), USER],
         says: 'EMAIL#user@example.com / GUARD names user 999, but should name user 2, whose e-mail address it guards.',
         remedy: {
-          does: 'makes EMAIL#user@example.com / GUARD name user 2',
+          does: 'sets the user of EMAIL#user@example.com / GUARD to 2',
           writes: [renamesGuard(emailGuardKey('user@example.com'), 999, 2), isAs(2), isAbsent(999)],
         },
       },
@@ -281,8 +281,8 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'not-on-roster',
         keys: [ALICE, rosterKey],
-        says: 'User 3 administers, and is not on the roster of administrators.',
-        remedy: { does: 'puts user 3 on the roster', writes: [joins(3), isAs(3)] },
+        says: 'User 3 is an administrator, but is not on the roster of administrators.',
+        remedy: { does: 'adds user 3 to the roster', writes: [joins(3), isAs(3)] },
       },
     ],
   ],
@@ -293,8 +293,8 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'not-on-roster',
         keys: [ADMIN, rosterKey],
-        says: 'User 1 administers, and is not on the roster of administrators.',
-        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), isAs(1)] },
+        says: 'User 1 is an administrator, but is not on the roster of administrators.',
+        remedy: { does: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
       },
     ],
   ],
@@ -305,8 +305,8 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'wrongly-on-roster',
         keys: [USER, rosterKey],
-        says: 'The roster of administrators names user 2, who does not administer.',
-        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), isAs(2)] },
+        says: 'The roster of administrators names user 2, who is not an administrator.',
+        remedy: { does: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
       },
       {
         kind: 'wrongly-on-roster',
@@ -323,8 +323,8 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'wrongly-on-roster',
         keys: [ADMIN, rosterKey],
-        says: 'The roster of administrators names user 1, who does not administer.',
-        remedy: { does: 'takes user 1 off the roster', writes: [leavesEvenLast(1), isAs(1)] },
+        says: 'The roster of administrators names user 1, who is not an administrator.',
+        remedy: { does: 'removes user 1 from the roster', writes: [leavesEvenLast(1), isAs(1)] },
       },
       NO_ADMINISTRATOR,
     ],
@@ -337,13 +337,13 @@ const CASES: [string, Damage[], object[]][] = [
         kind: 'not-on-roster',
         keys: [ADMIN, rosterKey],
         says: expect.any(String),
-        remedy: { does: 'puts user 1 on the roster', writes: [joins(1), isAs(1)] },
+        remedy: { does: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
       },
       {
         kind: 'wrongly-on-roster',
         keys: [USER, rosterKey],
         says: expect.any(String),
-        remedy: { does: 'takes user 2 off the roster', writes: [leaves(2), isAs(2)] },
+        remedy: { does: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
       },
     ],
   ],
@@ -866,7 +866,7 @@ describe('the roster', () => {
     const { findings } = await verifyTable(table);
 
     expect(findings.map(({ kind, remedy }) => [kind, remedy])).toEqual([
-      ['wrongly-on-roster', { does: 'takes user 1 off the roster', writes: [leaves(1), isAs(1)] }],
+      ['wrongly-on-roster', { does: 'removes user 1 from the roster', writes: [leaves(1), isAs(1)] }],
     ]);
   });
 });

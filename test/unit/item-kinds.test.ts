@@ -306,9 +306,10 @@ describe('a user, integration or parameter', () => {
     expect(findDefect({ ...item, id: 8 })).toEqual({
       kind: 'wrong-id',
       keys: [{ pk: item.pk, sk: item.sk }],
-      says: `${item.pk} / 0000000000000007 says that its id is 8.`,
+      says: `${item.pk} / 0000000000000007 has the id 8.`,
       remedy: {
-        advice: 'either can be the right one; compare the item with a backup of the table and put it right functionName hand',
+        advice:
+          'either id can be the right one; compare the item with a backup of the table and correct it by hand',
       },
     });
   });
@@ -362,7 +363,7 @@ describe('a public key', () => {
   });
 
   it.each([undefined, 'text', null])('is damaged when it is %j', (value) => {
-    expect(findDefect({ ...key, jwk: value })?.says).toBe(`JWKS / ${kid} lacks or has wrong: jwk.`);
+    expect(findDefect({ ...key, jwk: value })?.says).toBe(`JWKS / ${kid} has missing or invalid attributes: jwk.`);
   });
 
   it('is expected in every JWKS item except NOT-BEFORE', () => {

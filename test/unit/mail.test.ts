@@ -195,7 +195,7 @@ describe('a mailer', () => {
   it.each(['MAIL_SENDER', 'MAIL_LINK_BASE', 'MAIL_TEMPLATES'])('does not start without %s', (name) => {
     vi.stubEnv(name, '');
 
-    expect(() => mailerReceiving()).toThrow(`The setting ${name} is missing`);
+    expect(() => mailerReceiving()).toThrow(`The environment variable ${name} is not set`);
   });
 });
 

@@ -139,8 +139,8 @@ describe('an environment', () => {
   });
 
   it('is rejected when there are none', () => {
-    expect(() => readFrom({ env: 'dev' })).toThrow('No environment is called dev: cdk.json has ');
-    expect(() => readFrom({})).toThrow('No environment is called undefined');
+    expect(() => readFrom({ env: 'dev' })).toThrow('There is no environment dev: cdk.json has ');
+    expect(() => readFrom({})).toThrow('There is no environment undefined');
   });
 
   it('is rejected with all its errors in one message', () => {
@@ -282,10 +282,10 @@ describe('a setting', () => {
       'tokenLife: minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected with 401',
     ],
     ['corsOrigins', ['one.example'], 'corsOrigins.0: Invalid URL'],
-    ['corsOrigins', ['https://one.example/'], 'corsOrigins.0: An origin has no path and no slash at its end'],
-    ['corsOrigins', ['https://one.example/path'], 'corsOrigins.0: An origin has no path and no slash at its end'],
-    ['corsOrigins', ['https://ok.example', 'https://Two.example'], 'corsOrigins.1: An origin has no path'],
-    ['corsOrigins', ['https://one.example:443'], 'corsOrigins.0: An origin has no path'],
+    ['corsOrigins', ['https://one.example/'], 'corsOrigins.0: An origin must not have a path or a trailing slash'],
+    ['corsOrigins', ['https://one.example/path'], 'corsOrigins.0: An origin must not have a path or a trailing slash'],
+    ['corsOrigins', ['https://ok.example', 'https://Two.example'], 'corsOrigins.1: An origin must not have a path'],
+    ['corsOrigins', ['https://one.example:443'], 'corsOrigins.0: An origin must not have a path'],
   ])('%s is rejected with an explanation when it is %j', (path, value, reason) => {
     expect(reading(withValue(path, value))).toThrow(reason);
   });
