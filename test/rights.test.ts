@@ -105,7 +105,7 @@ describe('a function that lacks a right', () => {
 });
 
 describe('an unused right', () => {
-  const HEALTH = 'GET /api/health may';
+  const HEALTH = 'GET /api/health does not use';
   const unused = ({ cloud }: Gatehouse) => cloud.unusedPermissions().filter((right) => right.startsWith(HEALTH));
 
   let gatehouse: Gatehouse;
@@ -197,7 +197,7 @@ describe('a call', () => {
       `kms:Sign on ${KEY}`,
     ],
   ])('%s requires the right to its action', (_, call, right) => {
-    expect(lacks(call)).toBe(`f may not ${right}`);
+    expect(lacks(call)).toBe(`f is not authorized to perform ${right}`);
   });
 
   it.each(['ExecuteStatement', 'BatchWriteItem', 'DeleteTable'])(

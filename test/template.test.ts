@@ -84,7 +84,7 @@ describe('a template', () => {
   });
 
   it.each([{ type: 'cdk:asset-manifest' }, { properties: {} }])('is required in the assembly: %j', (artifact) => {
-    expect(() => readTemplate(synthesized({}, artifact))).toThrow(`${assembly} holds no stack`);
+    expect(() => readTemplate(synthesized({}, artifact))).toThrow(`${assembly} contains no stack`);
   });
 
   it('throws an error that names a missing asset', () => {
