@@ -25,7 +25,7 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: M
         file: 'lib/users/administrators.ts',
         from: "import type { User } from './user.ts';",
         to: `import type { User } from './user.ts';
-      import { Failure } from '../failure.ts';
+      import { Failure } from '../contract/failure.ts';
       let administrators = 0;
       export const count = (roster) => { administrators = roster?.ids?.size ?? 0; };`,
       },
@@ -36,14 +36,14 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: M
       },
       {
         file: 'lib/authorization/authorize.ts',
-        from: 'await together([self, load(self), precedenceWait(table, caller.id)]);',
-        to: `await together([self, load(self), precedenceWait(table, caller.id),
+        from: 'await settleAll([callerUser, load(callerUser), precedenceWait(table, callerId)]);',
+        to: `await settleAll([callerUser, load(callerUser), precedenceWait(table, callerId),
           table.get({ pk: 'ADMINS', sk: 'ROSTER' }).then(count)]);`,
       },
       {
         file: 'lib/authorization/authorize.ts',
-        from: "import { findUser } from './user-table.ts';",
-        to: "import { findUser } from './user-table.ts';\nimport { count } from './administrators.ts';",
+        from: "import { findUser } from '../users/user-table.ts';",
+        to: "import { findUser } from '../users/user-table.ts';\nimport { count } from '../users/administrators.ts';",
       },
     ],
   },
@@ -73,8 +73,8 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: M
       },
       {
         file: 'lib/users/user-table.ts',
-        from: '      unchanged(before),\n    ),\n  ];',
-        to: `membership(before, after).length === 0 ? unchanged(before) : {
+        from: '      versionIs(before),\n    ),\n  ];',
+        to: `membership(before, after).length === 0 ? versionIs(before) : {
           condition: 'attribute_exists(pk)', onConditionFailed: 'retry',
         },\n    ),\n  ];`,
       },
@@ -91,8 +91,8 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: M
       },
       {
         file: 'lib/table/change.ts',
-        from: "if (others.length > 0) return 'busy';",
-        to: "if (others.length > 0 && broken.every(({ otherwise }) => otherwise === undefined)) return 'busy';",
+        from: "if (otherCodes.length > 0) return 'busy';",
+        to: "if (otherCodes.length > 0 && failedWrites.every((write) => write.onConditionFailed === undefined)) return 'busy';",
       },
     ],
   },

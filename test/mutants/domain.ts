@@ -17,7 +17,7 @@ const VERSION = ['test/unit/version.test.ts'];
 const CALLER = ['test/unit/authorize.test.ts'];
 const USERS = ['test/unit/user-changes.test.ts'];
 const INTEGRATIONS = ['test/unit/integration-changes.test.ts'];
-const HEADERS = ['test/success-headers.test.ts'];
+const HEADERS = ['test/api/success-headers.test.ts'];
 
 /** What the domain decides, and what its functions answer. */
 export const domain: readonly Mutant[] = [
@@ -532,7 +532,7 @@ export const domain: readonly Mutant[] = [
   ),
   ...planted(
     'lib/users/email-key.ts',
-    ['test/email-key.test.ts'],
+    ['test/api/email-key.test.ts'],
     [".replaceAll('i\\u0307', 'i')", ''],
     [".replace(ALL_INVISIBLE, '')", ''],
     [".replace(/\\.$/, '')", ''],
@@ -736,8 +736,12 @@ export const domain: readonly Mutant[] = [
   ...planted('functions/create-user.ts', HEADERS, ['  if (key) await invite(mailer, user, key);\n', '']),
   ...planted('functions/create-parameter.ts', HEADERS, ['utm-integration-confs/${', 'utm-integrations/${']),
   ...planted('functions/authenticate.ts', HEADERS, [', { Authorization: `Bearer ${token}` })', ')']),
-  ...planted('functions/authenticate.ts', ['test/authentication.test.ts'], ['user, body.rememberMe)', 'user, false)']),
-  ...planted('functions/list-authorities.ts', ['test/users.test.ts'], ['ok(ROLES)', 'ok(ROLES.slice(1))']),
+  ...planted(
+    'functions/authenticate.ts',
+    ['test/api/authentication.test.ts'],
+    ['user, body.rememberMe)', 'user, false)'],
+  ),
+  ...planted('functions/list-authorities.ts', ['test/api/users.test.ts'], ['ok(ROLES)', 'ok(ROLES.slice(1))']),
   ...planted('functions/get-account.ts', HEADERS, ['ok(userView(await findCallerUser(table, caller)))', 'ok({})']),
   ...planted('functions/delete-parameter.ts', HEADERS, ["'deleted', path.id", "'deleted', 0"]),
   ...planted('functions/delete-integration.ts', HEADERS, ["'deleted'", "'updated'"]),
@@ -750,6 +754,6 @@ export const domain: readonly Mutant[] = [
     'delete-parameter',
     'update-parameter',
   ].flatMap((name) =>
-    planted(`functions/${name}.ts`, ['test/conditional.test.ts'], [', precondition);', ', undefined);']),
+    planted(`functions/${name}.ts`, ['test/api/conditional.test.ts'], [', precondition);', ', undefined);']),
   ),
 ];

@@ -66,7 +66,7 @@ export const edges: readonly Mutant[] = [
     ['parameterId(integrationId + 1, 0)', 'parameterId(integrationId, 0)'],
     ['integrationId > 0 &&', 'integrationId >= 0 &&'],
   ]),
-  ...plant('lib/table/change.ts', 'test/change.test.ts', [
+  ...plant('lib/table/change.ts', 'test/unit/change.test.ts', [
     ['const MAX_DURATION_MS = 5000', 'const MAX_DURATION_MS = 4000'],
     ['const RESPONSE_RESERVE_MS = 2000', 'const RESPONSE_RESERVE_MS = 500'],
     ['const FIRST_WAIT_MS = 25', 'const FIRST_WAIT_MS = 50'],
@@ -197,7 +197,7 @@ export const edges: readonly Mutant[] = [
     ['Number.isSafeInteger(passwordChanges)', 'Number.isFinite(passwordChanges)'],
     ['authorization.length <= MAX_HEADER_LENGTH', 'authorization.length < MAX_HEADER_LENGTH'],
   ]),
-  ...plant('lib/tokens/verify-token.ts', 'test/signing-keys.test.ts', [
+  ...plant('lib/tokens/verify-token.ts', 'test/unit/signing-keys.test.ts', [
     ['const KEY_SET_MAX_AGE_MS = 5 * 60_000', 'const KEY_SET_MAX_AGE_MS = 15 * 60_000'],
     ['const UNKNOWN_KEY_INTERVAL_MS = 30_000', 'const UNKNOWN_KEY_INTERVAL_MS = 3_000'],
     [
@@ -280,7 +280,7 @@ export const edges: readonly Mutant[] = [
     ['reserved ??= settleAll', 'reserved = together'],
     ["['ROLE_ADMIN', 'ROLE_USER']", "['ROLE_ADMIN']"],
   ]),
-  ...plant('lib/users/first-administrator.ts', 'test/first-admin.test.ts', [
+  ...plant('lib/users/first-administrator.ts', 'test/local/first-admin.test.ts', [
     ['write.key === rosterKey ? withCondition(write, noAdministrators) : write', 'write'],
   ]),
   ...plant('lib/users/administrators.ts', 'test/unit/write.test.ts', [
@@ -329,7 +329,7 @@ export const edges: readonly Mutant[] = [
     ['if (!fields.has(field))', ''],
     ['input === undefined || input === null', 'input === undefined'],
   ]),
-  ...plant('lib/http/json-form.ts', 'test/json-form.test.ts', [
+  ...plant('lib/http/json-form.ts', 'test/unit/json-form.test.ts', [
     ['around.length > DEEPEST', 'around.length >= DEEPEST'],
     ['JSON.parse(token)', 'token'],
     ['inner.keys.size > 0', 'true'],

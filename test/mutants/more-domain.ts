@@ -103,7 +103,7 @@ export const moreDomain: readonly Mutant[] = [
   ),
   ...planted(
     'lib/http/json-form.ts',
-    ['test/json-form.test.ts'],
+    ['test/unit/json-form.test.ts'],
     ['const key: string = JSON.parse(token);', 'const key = token;'],
   ),
   ...planted(
@@ -153,7 +153,7 @@ export const moreDomain: readonly Mutant[] = [
   ),
   ...planted(
     'lib/table/change.ts',
-    ['test/change.test.ts'],
+    ['test/unit/change.test.ts'],
     ['bound = Math.min(2 * bound, MAX_WAIT_MS);', 'bound = 2 * bound;'],
     ["if (outcome === 'changed') timesChanged++;", 'timesChanged++;'],
     [
@@ -179,7 +179,7 @@ export const moreDomain: readonly Mutant[] = [
   ),
   ...planted(
     'lib/tokens/verify-token.ts',
-    ['test/signing-keys.test.ts'],
+    ['test/unit/signing-keys.test.ts'],
     [
       'if (now - readAt > KEY_SET_MAX_AGE_MS) await readKeys();',
       'if (now - readAt > KEY_SET_MAX_AGE_MS) void readKeys();',

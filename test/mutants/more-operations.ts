@@ -3,41 +3,41 @@ import { type Mutant, plant } from './mutant.ts';
 
 /** The functions and their rows, the stack and its settings, the verification of a table, and the operator's commands. */
 export const moreOperations: readonly Mutant[] = [
-  ...plant('functions/authenticate.ts', 'test/success-headers.test.ts', [
+  ...plant('functions/authenticate.ts', 'test/api/success-headers.test.ts', [
     ['Authorization: `Bearer ${token}`', 'Authorization: token'],
   ]),
-  ...plant('functions/create-user.ts', 'test/reset.test.ts', [['if (key) await invite(', 'if (key) void invite(']]),
-  ...plant('functions/create-user.ts', 'test/success-headers.test.ts', [
+  ...plant('functions/create-user.ts', 'test/api/reset.test.ts', [['if (key) await invite(', 'if (key) void invite(']]),
+  ...plant('functions/create-user.ts', 'test/api/success-headers.test.ts', [
     ['${encodeURIComponent(user.login)}', '${encodeURI(user.login)}'],
   ]),
-  ...plant('functions/create-parameter.ts', 'test/success-headers.test.ts', [
+  ...plant('functions/create-parameter.ts', 'test/api/success-headers.test.ts', [
     ['`/api/utm-integration-confs/${parameter.id}`', '`/api/utm-integrations/${parameter.integration.id}`'],
   ]),
-  ...plant('functions/delete-integration.ts', 'test/conditional.test.ts', [
+  ...plant('functions/delete-integration.ts', 'test/api/conditional.test.ts', [
     ['path.id, precondition)', 'path.id, undefined)'],
   ]),
-  ...plant('functions/delete-parameter.ts', 'test/success-headers.test.ts', [
+  ...plant('functions/delete-parameter.ts', 'test/api/success-headers.test.ts', [
     ["alert(DeleteParameter.entityName, 'deleted', path.id)", "alert(DeleteParameter.entityName, 'updated', path.id)"],
   ]),
-  ...plant('functions/update-user.ts', 'test/success-headers.test.ts', [['ok(userView(user), {', 'ok(user, {']]),
-  ...plant('functions/update-parameter.ts', 'test/success-headers.test.ts', [
+  ...plant('functions/update-user.ts', 'test/api/success-headers.test.ts', [['ok(userView(user), {', 'ok(user, {']]),
+  ...plant('functions/update-parameter.ts', 'test/api/success-headers.test.ts', [
     [
       "alert(UpdateParameter.entityName, 'updated', parameter.id)",
       "alert(UpdateParameter.entityName, 'updated', parameter.integration.id)",
     ],
     ['etag(parameter)', 'etag(parameter.integration)'],
   ]),
-  ...plant('functions/publish-keys.ts', 'test/authentication.test.ts', [
+  ...plant('functions/publish-keys.ts', 'test/api/authentication.test.ts', [
     ['max-age=300', 'max-age=86400'],
     [
       'const { keys } = await readKeySet(table);\n  return ok({ keys }',
       'const keys = await readKeySet(table);\n  return ok(keys',
     ],
   ]),
-  ...plant('functions/count-integrations.ts', 'test/read-budget.test.ts', [
+  ...plant('functions/count-integrations.ts', 'test/api/read-budget.test.ts', [
     ['readBudget(table, caller)', 'async () => undefined'],
   ]),
-  ...plant('functions/list-users.ts', 'test/read-budget.test.ts', [
+  ...plant('functions/list-users.ts', 'test/api/read-budget.test.ts', [
     ['readBudget(table, caller)', 'readBudget(table, { ...caller, id: 0 })'],
   ]),
   ...plant('functions/verify-table.ts', 'test/unit/daily-verification.test.ts', [
@@ -185,7 +185,7 @@ export const moreOperations: readonly Mutant[] = [
     ["=== 'busy' && tries < MAX_TRIES", "=== 'busy' && tries > MAX_TRIES"],
     ["if (!('writes' in remedy)) continue;", "if (!('writes' in remedy)) break;"],
   ]),
-  ...plant('infra/verify.ts', 'test/commands.test.ts', [
+  ...plant('infra/verify.ts', 'test/local/commands.test.ts', [
     ['return undecided.length > 0 ? NOT_VERIFIED : INTACT;', 'return INTACT;'],
     [
       "if (repair && verification.findings.some(({ remedy }) => 'writes' in remedy)) {",
@@ -195,18 +195,18 @@ export const moreOperations: readonly Mutant[] = [
     ["if (table === '') fail(`--table requires a name\\n${USAGE}`);", ''],
     ['printError(messageOf(error));\n  return NOT_VERIFIED;', 'printError(messageOf(error));\n  return FINDINGS;'],
   ]),
-  ...plant('infra/adopt.ts', 'test/commands.test.ts', [
+  ...plant('infra/adopt.ts', 'test/local/commands.test.ts', [
     ['/^[1-9]\\d{0,8}$/', '/^\\d{1,9}$/'],
     ['if (error instanceof NotGatehouseTable)\n    fail(', 'if (error instanceof NotGatehouseTable)\n    print('],
     ['const skip = values.skip ?? String(SKIPPED_IDS);', 'const skip = values.skip || String(SKIPPED_IDS);'],
   ]),
-  ...plant('infra/first-admin.ts', 'test/commands.test.ts', [
+  ...plant('infra/first-admin.ts', 'test/local/commands.test.ts', [
     [
       "if (error instanceof Failure && error.code === 'unavailable') {",
       "if (error instanceof Error && error.name === 'TimeoutError') {",
     ],
   ]),
-  ...plant('infra/local/iam/policy.ts', 'test/policy.test.ts', [
+  ...plant('infra/local/iam/policy.ts', 'test/local/policy.test.ts', [
     [
       'return (values) => !isNull(values) && values.some(isExpected);',
       'return (values) => !isNull(values) && values.every(isExpected);',
@@ -263,27 +263,27 @@ export const moreOperations: readonly Mutant[] = [
       "'attribute_exists(pk)', onConditionFailed: 'not-found' } as const;",
     ],
   ]),
-  ...plant('functions/list-authorities.ts', 'test/users.test.ts', [['ok(ROLES)', 'ok(ROLES.slice(0, 2))']]),
-  ...plant('functions/authenticate.ts', 'test/authentication.test.ts', [
+  ...plant('functions/list-authorities.ts', 'test/api/users.test.ts', [['ok(ROLES)', 'ok(ROLES.slice(0, 2))']]),
+  ...plant('functions/authenticate.ts', 'test/api/authentication.test.ts', [
     ['body.rememberMe', 'body.rememberMe !== undefined'],
   ]),
-  ...plant('functions/request-reset.ts', 'test/reset.test.ts', [['  await requestReset(', '  void requestReset(']]),
-  ...plant('functions/update-integration.ts', 'test/conditional.test.ts', [
+  ...plant('functions/request-reset.ts', 'test/api/reset.test.ts', [['  await requestReset(', '  void requestReset(']]),
+  ...plant('functions/update-integration.ts', 'test/api/conditional.test.ts', [
     ['caller, body, precondition)', 'caller, body, undefined)'],
   ]),
-  ...plant('functions/delete-user.ts', 'test/conditional.test.ts', [
+  ...plant('functions/delete-user.ts', 'test/api/conditional.test.ts', [
     ['path.login, precondition)', 'path.login, undefined)'],
   ]),
-  ...plant('functions/get-user.ts', 'test/users.test.ts', [
+  ...plant('functions/get-user.ts', 'test/api/users.test.ts', [
     ['findUserByLogin(table, path.login)', 'findUserByLogin(table, path.login.toLowerCase())'],
   ]),
-  ...plant('functions/create-integration.ts', 'test/success-headers.test.ts', [
+  ...plant('functions/create-integration.ts', 'test/api/success-headers.test.ts', [
     ['`/api/utm-integrations/${integration.id}`', '`/api/utm-integration/${integration.id}`'],
   ]),
-  ...plant('functions/count-parameters.ts', 'test/filters.test.ts', [
+  ...plant('functions/count-parameters.ts', 'test/api/filters.test.ts', [
     ['countParameters(table, caller, query)', 'countParameters(table, caller, { ...query, filters: [] })'],
   ]),
-  ...plant('functions/list-integrations.ts', 'test/read-budget.test.ts', [
+  ...plant('functions/list-integrations.ts', 'test/api/read-budget.test.ts', [
     [
       "'INTEGRATION', query, integrationOf, readBudget(table, caller)",
       "'INTEGRATION', query, integrationOf, readBudget(table, { ...caller, id: 0 })",
@@ -292,7 +292,7 @@ export const moreOperations: readonly Mutant[] = [
   ...plant('lib/status/health.ts', 'test/unit/views.test.ts', [
     ['await table.get(rosterKey);', 'table.get(rosterKey).catch(() => undefined);'],
   ]),
-  ...plant('lib/runtime/settle-all.ts', 'test/late-work.test.ts', [
+  ...plant('lib/runtime/settle-all.ts', 'test/concurrency/late-work.test.ts', [
     ['for (const outcome of outcomes) if', 'for (const outcome of outcomes.toReversed()) if'],
   ]),
   ...plant('lib/runtime/aws.ts', 'test/unit/aws.test.ts', [

@@ -9,11 +9,11 @@ const LOG = ['test/unit/log.test.ts'];
 const ITEM_KINDS = ['test/unit/item-kinds.test.ts'];
 const FINDINGS = ['test/unit/findings.test.ts'];
 const MOVING = ['test/unit/moving-table.test.ts'];
-const COMMANDS = ['test/commands.test.ts'];
+const COMMANDS = ['test/local/commands.test.ts'];
 const DAILY = ['test/unit/daily-verification.test.ts'];
-const POLICY = ['test/policy.test.ts'];
+const POLICY = ['test/local/policy.test.ts'];
 const AUTHORIZATION = ['test/unit/authorization.test.ts'];
-const TEMPLATE = ['test/template.test.ts'];
+const TEMPLATE = ['test/local/template.test.ts'];
 
 const inFile =
   (file: string, killedBy: readonly string[]) =>

@@ -9,7 +9,7 @@ import { type WholeTableInMemory, wholeTableInMemory } from '../support/whole-ta
 
 /*
  * The complete findings in tables that were damaged by hand: the sentence, the keys, and each write of the repair with
- * its condition. test/integrity.test.ts makes the repairs in the real engine.
+ * its condition. test/api/integrity.test.ts makes the repairs in the real engine.
  */
 
 const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey } = keys;

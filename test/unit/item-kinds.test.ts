@@ -308,8 +308,7 @@ describe('a user, integration or parameter', () => {
       keys: [{ pk: item.pk, sk: item.sk }],
       says: `${item.pk} / 0000000000000007 has the id 8.`,
       remedy: {
-        advice:
-          'either id can be the right one; compare the item with a backup of the table and correct it by hand',
+        advice: 'either id can be the right one; compare the item with a backup of the table and correct it by hand',
       },
     });
   });

@@ -1,0 +1,330 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { auditEntry, OPERATOR } from '../../lib/audit/audit-entry.ts';
+import { commit } from '../../lib/table/change.ts';
+import { auditKey, auditPartition, entityKey } from '../../lib/table/keys.ts';
+import { claim } from '../../lib/table/write.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+
+/** The sort-key ranges of all queries for permanent entries. */
+const rangesRead: string[][] = [];
+const gatehouse = useGatehouse({
+  intercept({ operation, input }, make) {
+    const values = Object.values((input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>);
+    const [pk, ...range] = values.map(({ S }) => S ?? '');
+    if (operation === 'Query' && pk === 'AUDIT#PERMANENT') rangesRead.push(range);
+    return make();
+  },
+});
+let admin: string;
+beforeAll(async () => {
+  admin = await gatehouse.logIn('admin');
+});
+
+const send = (method: string, path: string, body?: unknown, token = admin) =>
+  gatehouse.call(method, path, { token, ...(body !== undefined && { body }) });
+const list = (query = '', token = admin) => send('GET', `/api/audits${query}`, undefined, token);
+const newest = async (count: number) => (await list(`?size=${count}`)).body;
+const month = () => auditPartition(new Date().toISOString().slice(0, 7));
+
+const person = (login: string) => ({ login, email: `${login}@example.com`, password: 'pass' });
+
+describe('the audit trail', () => {
+  /** The response to a request and the audit entries that it added, without their time and id. */
+  async function audited(change: () => Promise<{ status: number; text: string }>) {
+    const before = await gatehouse.table.query(month());
+    const { status, text } = await change();
+    const known = new Set(before.map(({ id }) => id));
+    const added = (await gatehouse.table.query(month())).filter(({ id }) => !known.has(id));
+    const entries = added.map(({ actor, actorId, action, target, targetName, fields }) => ({
+      ...{ actor, actorId, action, target, targetName, fields },
+    }));
+    return { status, text, entries };
+  }
+  const oneEntry = (
+    actor: string,
+    actorId: number,
+    action: string,
+    target: string,
+    targetName: string,
+    fields: string[] = [],
+  ) => [{ actor, actorId, action, target, targetName, fields }];
+
+  it('records the creation, update and deletion of a user', async () => {
+    const created = await audited(() => send('POST', '/api/users', person('traced')));
+    const { id } = JSON.parse(created.text);
+    const body = { id, login: 'renamed', email: 'TRACED@example.com', firstName: 'T', authorities: ['ROLE_USER'] };
+    const updated = await audited(() => send('PUT', '/api/users', body));
+    const deleted = await audited(() => send('DELETE', '/api/users/renamed'));
+
+    const target = `user/${id}`;
+    expect(created.entries).toEqual(oneEntry('admin', 1, 'user.created', target, 'traced'));
+    const fields = ['login', 'firstName', 'email', 'authorities'];
+    expect(updated.entries).toEqual(oneEntry('admin', 1, 'user.updated', target, 'traced', fields));
+    expect(deleted.entries).toEqual(oneEntry('admin', 1, 'user.deleted', target, 'renamed'));
+  });
+
+  it('records an update of the own account and a change of its password', async () => {
+    const { id } = await gatehouse.makeUser('selfie', { langKey: 'de' });
+    const token = await gatehouse.logIn('selfie');
+    const account = await audited(() => send('POST', '/api/account', { langKey: 'en', lastName: null }, token));
+    const passwords = { currentPassword: 'selfie', newPassword: 'another' };
+    const password = await audited(() => send('POST', '/api/account/change-password', passwords, token));
+
+    const target = `user/${id}`;
+    expect(account.entries).toEqual(oneEntry('selfie', id, 'account.updated', target, 'selfie', ['langKey']));
+    expect(password.entries).toEqual(oneEntry('selfie', id, 'password.changed', target, 'selfie'));
+  });
+
+  it('records a password reset', async () => {
+    const { id } = await gatehouse.makeUser('lost', { password: undefined });
+    const key = gatehouse.keyMailedTo('lost@example.com');
+
+    const body = { key, newPassword: 'found' };
+    const { entries } = await audited(() => send('POST', '/api/account/reset-password/finish', body));
+
+    expect(entries).toEqual(oneEntry('lost', id, 'password.reset', `user/${id}`, 'lost'));
+  });
+
+  it('records every change to an integration and its parameters', async () => {
+    const base = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
+    const made = await audited(() => send('POST', '/api/utm-integrations', base));
+    const { id } = JSON.parse(made.text);
+    const change = { id, ...base, shortName: 'tapped', active: false };
+    const changed = await audited(() => send('PUT', '/api/utm-integrations', change));
+    const parameter = { integration: { id }, confName: 'Key', confValue: 'a-secret' };
+    const attached = await audited(() => send('POST', '/api/utm-integration-confs', parameter));
+    const confId = JSON.parse(attached.text).id;
+    const next = { ...parameter, id: confId, confName: 'Other', confValue: 'a-next-secret' };
+    const set = await audited(() => send('PUT', '/api/utm-integration-confs', next));
+    const path = `/api/utm-integrations/${id}/module/restarted`;
+    const restarted = await audited(() => send('POST', path, { changes: 1 }));
+    const again = await audited(() => send('POST', path, { changes: 1 }));
+    const detached = await audited(() => send('DELETE', `/api/utm-integration-confs/${confId}`));
+    const gone = await audited(() => send('DELETE', `/api/utm-integrations/${id}`));
+
+    const [integration, conf] = [`integration/${id}`, `parameter/${confId}`];
+    expect(made.entries).toEqual(oneEntry('admin', 1, 'integration.created', integration, 'Tap'));
+    expect(changed.entries).toEqual(
+      oneEntry('admin', 1, 'integration.updated', integration, 'Tap', ['shortName', 'active']),
+    );
+    expect(attached.entries).toEqual(oneEntry('admin', 1, 'parameter.created', conf, 'Key'));
+    expect(set.entries).toEqual(oneEntry('admin', 1, 'parameter.updated', conf, 'Key', ['confName', 'confValue']));
+    expect(restarted.entries).toEqual(oneEntry('admin', 1, 'integration.restarted', integration, 'Tap'));
+    expect(again.entries).toEqual([]);
+    expect(detached.entries).toEqual(oneEntry('admin', 1, 'parameter.deleted', conf, 'Other'));
+    expect(gone.entries).toEqual(oneEntry('admin', 1, 'integration.deleted', integration, 'Tap'));
+  });
+
+  it('records nothing for a rejected request', async () => {
+    await gatehouse.makeUser('mere', { authorities: ['ROLE_ANALYST'] });
+    const token = await gatehouse.logIn('mere');
+
+    const attempts = [
+      () => send('POST', '/api/users', person('smuggled'), token),
+      () => send('POST', '/api/users', person('mere')),
+      () => send('PUT', '/api/users', { id: 999, login: 'x', email: 'x@y.z' }),
+      () => send('DELETE', '/api/users/admin'),
+      () => send('POST', '/api/utm-integrations', { name: 'T', shortName: 't', integrationType: 'API' }, token),
+      () => send('POST', '/api/account/change-password', { currentPassword: 'wrong', newPassword: 'other' }, token),
+    ];
+    const outcomes = [];
+    for (const attempt of attempts) outcomes.push(await audited(attempt));
+
+    expect(outcomes.map(({ status }) => status)).toEqual([403, 400, 404, 400, 403, 400]);
+    expect(outcomes.flatMap(({ entries }) => entries)).toEqual([]);
+  });
+
+  it('keeps an entry for the configured number of days, counted from the change', async () => {
+    const [entry] = await gatehouse.table.query(month(), { backwards: true, limit: 1 });
+
+    const days = ((entry?.expires as number) - Date.parse(entry?.time as string) / 1000) / 86_400;
+    expect(days).toBeCloseTo(30, 4);
+  });
+
+  it('contains the names of changed fields, never their values', async () => {
+    const text = JSON.stringify(await gatehouse.table.query(month()));
+
+    for (const secret of ['a-secret', 'a-next-secret', 'another', 'TRACED@example.com', 'argon2', 'selfie@']) {
+      expect(text).not.toContain(secret);
+    }
+  });
+});
+
+describe('GET /api/audits', () => {
+  const entry = (time: string, fields: object = {}) => {
+    const id = crypto.randomUUID();
+    const whole = { id, time, actor: 'ada', actorId: 77, action: 'user.updated', target: 'user/7', targetName: 'bob' };
+    return claim(auditKey(time, id), { ...whole, fields: ['email'], ...fields }, 'retry');
+  };
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+
+  it('lists the newest entry first, with time and id', async () => {
+    await send('POST', '/api/users', person('first-of-two'));
+    await send('POST', '/api/users', person('second-of-two'));
+
+    const [second, first] = await newest(2);
+
+    expect([first.targetName, second.targetName]).toEqual(['first-of-two', 'second-of-two']);
+    expect(Date.now() - Date.parse(second.time)).toBeLessThan(10_000);
+    expect(Object.keys(second).sort()).toEqual(
+      ['action', 'actor', 'actorId', 'fields', 'id', 'target', 'targetName', 'time'].sort(),
+    );
+  });
+
+  it('rejects a demoted administrator with 403 and an anonymous caller with 401', async () => {
+    const user = await gatehouse.makeUser('auditor', { authorities: ['ROLE_ADMIN'] });
+    const token = await gatehouse.logIn('auditor');
+    const before = (await list('', token)).status;
+    await send('PUT', '/api/users', { ...user, authorities: ['ROLE_USER'] });
+
+    const [demoted, anonymous] = [await list('', token), await gatehouse.call('GET', '/api/audits')];
+
+    expect([before, demoted.status, anonymous.status]).toEqual([200, 403, 401]);
+  });
+
+  it('pages across months in either order and omits expired entries', async () => {
+    const times = [1, 2, 3, 10, 20, 28, 29].map(daysAgo);
+    await commit(
+      gatehouse.table,
+      times.map((time) => entry(time)),
+    );
+    await commit(gatehouse.table, [entry(daysAgo(4), { expires: Math.floor(Date.now() / 1000) - 1 })]);
+    const mine = '&actor.equals=ada';
+
+    const pages = [];
+    for (const page of [0, 1, 2, 3]) pages.push(await list(`?size=3&page=${page}${mine}`));
+    const oldest = await list(`?size=3&sort=time,asc${mine}`);
+
+    const shown = pages.map(({ body }) => body.map(({ time }: { time: string }) => time));
+    expect(shown).toEqual([times.slice(0, 3), times.slice(3, 6), times.slice(6), []]);
+    expect(oldest.body.map(({ time }: { time: string }) => time)).toEqual(times.toReversed().slice(0, 3));
+    expect(pages.map(({ headers }) => /rel="next"/.test(headers.link ?? ''))).toEqual([true, true, false, false]);
+    expect(pages[0]?.headers).not.toHaveProperty('x-total-count');
+  });
+
+  it('filters by actor, target, action and time', async () => {
+    const [at, later] = [daysAgo(5.5), daysAgo(5.4)];
+    await commit(gatehouse.table, [
+      entry(at, { actor: 'eve', target: 'user/8' }),
+      entry(later, { actor: 'eve', target: 'user/9', action: 'user.deleted' }),
+    ]);
+    const targets = async (query: string) =>
+      (await list(`?${query}`)).body.map(({ target }: { target: string }) => target);
+
+    expect(await targets('actor.equals=eve')).toEqual(['user/9', 'user/8']);
+    expect(await targets('actor.equals=eve&target.equals=user/8')).toEqual(['user/8']);
+    expect(await targets('actor.equals=eve&action.equals=user.deleted')).toEqual(['user/9']);
+    expect(await targets(`actor.equals=eve&time.greaterThan=${at}`)).toEqual(['user/9']);
+    expect(await targets(`actor.equals=eve&time.lessThanOrEqual=${at}`)).toEqual(['user/8']);
+    expect(await targets(`time.greaterThanOrEqual=${at}&time.lessThanOrEqual=${later}`)).toEqual(['user/9', 'user/8']);
+    expect(await targets(`time.equals=${later}`)).toEqual(['user/9']);
+    expect(await targets(`time.greaterThan=${later}&time.lessThan=${at}`)).toEqual([]);
+    expect(await targets('actorId.equals=1&targetName.equals=nobody')).toEqual([]);
+  });
+
+  describe('with entries that never expire', () => {
+    /** An entry as an operator's script writes it: without a retention setting it never expires. */
+    function permanentEntry(days: number) {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(daysAgo(days)) });
+      try {
+        const target = `user/${1000 + days}` as const;
+        return auditEntry(OPERATOR, { action: 'user.created', target, targetName: 'merged', fields: [] });
+      } finally {
+        vi.useRealTimers();
+      }
+    }
+    const monthEntry = (days: number) => entry(daysAgo(days), { target: `user/${1000 + days}`, targetName: 'merged' });
+    const NEWEST_FIRST = [2, 6, 8, 12, 14, 16, 27, 50, 100, 400].map((days) => `user/${1000 + days}`);
+    beforeAll(() =>
+      commit(gatehouse.table, [...[6, 12, 16, 50, 100, 400].map(permanentEntry), ...[2, 8, 14, 27].map(monthEntry)]),
+    );
+    const targetsOf = ({ body }: { body: { target: string }[] }) => body.map(({ target }) => target);
+    const merged = async (query: string) => targetsOf(await list(`?targetName.equals=merged&${query}`));
+
+    it('lists them even after auditDays, sorted by time among all others, in either direction', async () => {
+      expect(await merged('size=2000')).toEqual(NEWEST_FIRST);
+      expect(await merged('size=2000&sort=time,asc')).toEqual(NEWEST_FIRST.toReversed());
+    });
+
+    it.each([1, 3, 4])('lists each of them once in pages of %i, in either direction', async (size) => {
+      for (const [sort, expected] of [
+        ['time,desc', NEWEST_FIRST],
+        ['time,asc', NEWEST_FIRST.toReversed()],
+      ] as const) {
+        const seen: string[] = [];
+        for (let page = 0, more = true; more && page < 20; page++) {
+          const response = await list(`?targetName.equals=merged&size=${size}&page=${page}&sort=${sort}`);
+          seen.push(...targetsOf(response));
+          more = /rel="next"/.test(response.headers.link ?? '');
+        }
+        expect(seen).toEqual(expected);
+      }
+    });
+
+    it.each(['time,desc', 'time,asc'])(
+      'lists each entry once without filters, where chunks are small, sorted by %s',
+      async (sort) => {
+        const whole = (await list(`?size=2000&sort=${sort}`)).body;
+        const size = 7;
+        const pages = [];
+        for (let page = 0; page * size < whole.length; page++) {
+          pages.push(...(await list(`?size=${size}&page=${page}&sort=${sort}`)).body);
+        }
+
+        const times = whole.map(({ time }: { time: string }) => time);
+        expect(times).toEqual(sort === 'time,asc' ? times.toSorted() : times.toSorted().reverse());
+        expect(pages).toEqual(whole);
+      },
+    );
+
+    it('restricts them to the requested time range', async () => {
+      const [time] = (await list('?targetName.equals=merged&target.equals=user/1100')).body.map(
+        (found: { time: string }) => found.time,
+      );
+
+      const [from, to] = [daysAgo(200), daysAgo(40)];
+      rangesRead.length = 0;
+      expect(await merged(`time.lessThan=${to}&time.greaterThan=${from}`)).toEqual(['user/1050', 'user/1100']);
+      expect(rangesRead).toEqual([[from, `${to}~`]]);
+      expect(await merged(`time.lessThan=${daysAgo(40)}`)).toEqual(['user/1050', 'user/1100', 'user/1400']);
+      expect(await merged(`time.greaterThan=${daysAgo(9)}`)).toEqual(['user/1002', 'user/1006', 'user/1008']);
+      expect(await merged(`time.equals=${time}`)).toEqual(['user/1100']);
+      expect(await merged(`time.greaterThan=${daysAgo(40)}&time.lessThan=${daysAgo(50)}`)).toEqual([]);
+    });
+  });
+
+  it.each(['sort=actor,asc', 'action.equals=user.burned', 'time.lessThan=yesterday'])(
+    'rejects %s with 400',
+    async (query) => {
+      const { status, body } = await list(`?${query}`);
+
+      expect([status, body.message]).toEqual([400, 'error.validation']);
+    },
+  );
+
+  it('reads many entries in chunks and lists each once', async () => {
+    const time = daysAgo(7);
+    for (let n = 0; n < 12; n++) {
+      await commit(
+        gatehouse.table,
+        Array.from({ length: 100 }, () => entry(time, { actor: 'many' })),
+      );
+    }
+
+    const { body } = await list('?actor.equals=many&size=2000');
+
+    expect(new Set(body.map(({ id }: { id: string }) => id)).size).toBe(1200);
+    expect(body).toHaveLength(1200);
+  });
+});
+
+it('the audit trail identifies a deleted account by its id', async () => {
+  const { id } = await gatehouse.makeUser('gone', { authorities: ['ROLE_ADMIN'] });
+  const token = await gatehouse.logIn('gone');
+  await send('DELETE', '/api/users/gone', undefined, token);
+
+  const [entry] = await newest(1);
+
+  expect(entry).toMatchObject({ actor: 'gone', actorId: id, action: 'user.deleted', target: `user/${id}` });
+  expect(await gatehouse.table.get(entityKey('USER', id))).toBeUndefined();
+});

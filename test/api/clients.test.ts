@@ -1,0 +1,129 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { entityKey } from '../../lib/table/keys.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+
+const gatehouse = useGatehouse();
+
+const INTEGRATIONS = '/api/utm-integrations';
+const PARAMETERS = '/api/utm-integration-confs';
+const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
+
+let token: string;
+/** Entities as they were read, for requests that send them back. */
+// biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
+let existing: { user: any; doomed: any; account: any; integration: any; parameter: any };
+
+beforeAll(async () => {
+  token = await gatehouse.logIn('admin');
+  const post = async (path: string, body: unknown) => (await gatehouse.call('POST', path, { token, body })).body;
+  const integration = await post(INTEGRATIONS, INTEGRATION);
+  existing = {
+    user: await gatehouse.makeUser('listed'),
+    doomed: await gatehouse.makeUser('doomed'),
+    account: (await gatehouse.call('GET', '/api/account', { token })).body,
+    integration,
+    parameter: await post(PARAMETERS, { confName: 'key', confValue: 'value', integration }),
+  };
+});
+
+describe('a JHipster client', () => {
+  const form = { firstName: 'Ada', lastName: '', activated: true, langKey: 'en', authorities: ['ROLE_USER'] };
+  const jhipster8 = {
+    id: '',
+    createdBy: '',
+    createdDate: null,
+    lastModifiedBy: '',
+    lastModifiedDate: null,
+    password: '',
+  };
+  const created = { status: 201 };
+  const ok = { status: 200 };
+
+  // biome-ignore format: a table is read by its columns
+  it.each<[string, string, string, () => unknown, object]>([
+    ['list users', 'GET', '/api/users?page=0&size=20&sort=lastModifiedDate,desc', () => undefined, ok],
+    ['open the form for a new user', 'GET', '/api/users/authorities', () => undefined, ok],
+    ['create a user', 'POST', '/api/users', () => ({ ...form, login: 'six', email: 'six@example.com' }), created],
+    ['create a user (JHipster 8)', 'POST', '/api/users', () => ({ ...jhipster8, ...form, login: 'eight', email: 'eight@example.com' }), created],
+    ['create a user from an e2e test', 'POST', '/api/users', () => ({ login: 'spec', email: 'spec@example.com' }), created],
+    ['edit a user', 'PUT', '/api/users', () => ({ ...form, id: existing.user.id, login: 'listed', email: 'listed@example.com' }), ok],
+    ['toggle a user', 'PUT', '/api/users', () => ({ ...existing.user, activated: false }), { ...ok, body: { activated: false } }],
+    ['edit a user (JHipster 8)', 'PUT', '/api/users', () => ({ ...jhipster8, ...existing.user, password: '' }), ok],
+    ['delete a user', 'DELETE', '/api/users/doomed', () => undefined, { ...ok, text: '' }],
+    ['save the settings', 'POST', '/api/account', () => ({ ...existing.account, firstName: 'Grace', authorities: [], login: 'root' }), { ...ok, text: '' }],
+    ['change the password', 'POST', '/api/account/change-password', () => ({ currentPassword: 'admin', newPassword: 'admin' }), { ...ok, text: '' }],
+    ['list integrations', 'GET', `${INTEGRATIONS}?page=0&size=20&sort=id,asc&cacheBuster=1700000000000`, () => undefined, ok],
+    ['fill a pick list', 'GET', `${INTEGRATIONS}?cacheBuster=1700000000000`, () => undefined, ok],
+    ['create an integration', 'POST', INTEGRATIONS, () => ({ active: true, ...INTEGRATION, description: '' }), { ...created, body: { module: null } }],
+    ['edit an integration', 'PUT', INTEGRATIONS, () => ({ ...existing.integration, module: null, name: 'bleach now for' }), ok],
+    ['create a parameter', 'POST', PARAMETERS, () => ({ confName: 'bleach now for', confValue: 'x', confDescription: '', integration: { id: String(existing.integration.id) } }),
+      { ...created, body: { integration: { name: 'bleach now for' } } }],
+    ['edit a parameter', 'PUT', PARAMETERS, () => ({ ...existing.parameter, integration: { id: existing.integration.id } }),
+      { ...ok, body: { integration: { module: { needsRestart: true } } } }],
+    ['edit a parameter (JHipster 8)', 'PUT', PARAMETERS, () => ({ ...existing.parameter, integration: existing.integration }), ok],
+    ['delete a parameter', 'DELETE', `${PARAMETERS}/:parameter`, () => undefined, { ...ok, text: '' }],
+    ['delete an integration', 'DELETE', `${INTEGRATIONS}/:integration`, () => undefined, { ...ok, text: '' }],
+  ])('can %s: %s %s', async (_, method, path, body, expected) => {
+    const headers = { Accept: 'application/json, text/plain, */*', 'Content-Type': 'application/json;charset=UTF-8' };
+    const idOf = (_: string, kind: 'integration' | 'parameter') => existing[kind].id;
+    const withIds = path.replace(/:(integration|parameter)$/, idOf);
+
+    const response = await gatehouse.call(method, withIds, { token, body: body(), headers });
+
+    expect(response).toMatchObject(expected);
+  });
+
+  it('finds the token in the header and in the body, and only the roles of the account', async () => {
+    const body = { username: 'user', password: 'user', rememberMe: false };
+    const headers = { 'Content-Type': 'application/json;charset=UTF-8' };
+
+    const response = await gatehouse.call('POST', '/api/authenticate', { body, headers });
+    const account = await gatehouse.call('GET', '/api/account', { token: response.body.id_token });
+
+    expect(response.headers.authorization).toBe(`Bearer ${response.body.id_token}`);
+    expect(account.body).toMatchObject({ login: 'user', activated: true, authorities: ['ROLE_USER'], langKey: 'en' });
+  });
+});
+
+it('unknown fields are ignored and not stored', async () => {
+  const unknown = {
+    createdBy: '',
+    version: 9,
+    parameterCount: 90,
+    pk: 'USER',
+    sk: 'x',
+    revision: 'x',
+    nested: { a: [] },
+  };
+
+  const { status, body } = await gatehouse.call('POST', INTEGRATIONS, { token, body: { ...INTEGRATION, ...unknown } });
+  const again = await gatehouse.call('PUT', INTEGRATIONS, { token, body: { ...body, ...unknown } });
+  const read = await gatehouse.call('GET', `${INTEGRATIONS}/${body.id}?cacheBuster=1`, { token });
+
+  expect([status, again.status]).toEqual([201, 200]);
+  expect(read.body).toEqual({ ...INTEGRATION, id: body.id, description: null, active: true, module: null });
+  const item = await gatehouse.table.get(entityKey('INTEGRATION', body.id));
+  expect(item).toMatchObject({ parameterCount: 0, version: expect.stringMatching(/^2-/), revision: 2 });
+  expect(item).not.toHaveProperty('nested');
+});
+
+describe('the path of a request', () => {
+  it('is percent-decoded once', async () => {
+    const once = await gatehouse.call('GET', '/api/users/%61dmin', { token });
+    const twice = await gatehouse.call('GET', '/api/users/%2561dmin', { token });
+
+    expect(once).toMatchObject({ status: 200, body: { login: 'admin' } });
+    expect(twice).toMatchObject({ status: 404, body: { path: '/api/users/%61dmin' } });
+  });
+
+  it('can contain every valid login as the Location header spells it', async () => {
+    const login = 'a!$&*+=^_`{|}~.@-Z';
+    const body = { login, email: 'odd@example.com' };
+
+    const { headers } = await gatehouse.call('POST', '/api/users', { token, body });
+    const read = await gatehouse.call('GET', headers.location as string, { token });
+
+    expect(read.body.login).toBe(login);
+    expect(decodeURIComponent(headers['x-gatehouseapp-params'] as string)).toBe(login);
+  });
+});

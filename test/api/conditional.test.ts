@@ -1,0 +1,196 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { commit } from '../../lib/table/change.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { set } from '../../lib/table/write.ts';
+import { barrier } from '../support/barrier.ts';
+import { type Received, useGatehouse } from '../support/gatehouse.ts';
+
+/* Conditional requests (RFC 9110, section 13): with If-Match a change succeeds only on the version that was read. */
+
+const gate = barrier();
+const gatehouse = useGatehouse({ intercept: gate.intercept });
+let token: string;
+beforeAll(async () => {
+  token = await gatehouse.logIn('admin');
+});
+
+let number = 0;
+const send = (method: string, path: string, body?: unknown, ifMatch?: string) =>
+  gatehouse.call(method, path, { token, body, headers: ifMatch === undefined ? {} : { 'If-Match': ifMatch } });
+
+interface Kind {
+  make(): Promise<Received>;
+  pathOf(entity: Received['body']): string;
+  collection: string;
+  changed(entity: Received['body'], text: string): object;
+}
+
+async function makeIntegration(): Promise<Received> {
+  const body = { name: `Integration ${++number}`, shortName: 'short', integrationType: 'API' };
+  return send('POST', '/api/utm-integrations', body);
+}
+
+const KINDS: Record<string, Kind> = {
+  user: {
+    collection: '/api/users',
+    make: () => send('POST', '/api/users', { login: `user-${++number}`, email: `user-${number}@example.com` }),
+    pathOf: ({ login }) => `/api/users/${login}`,
+    changed: (user, text) => ({ ...user, firstName: text }),
+  },
+  integration: {
+    collection: '/api/utm-integrations',
+    make: makeIntegration,
+    pathOf: ({ id }) => `/api/utm-integrations/${id}`,
+    changed: (integration, text) => ({ ...integration, name: text }),
+  },
+  parameter: {
+    collection: '/api/utm-integration-confs',
+    async make() {
+      const integration = (await makeIntegration()).body;
+      return send('POST', '/api/utm-integration-confs', { integration, confName: 'a', confValue: 'b' });
+    },
+    pathOf: ({ id }) => `/api/utm-integration-confs/${id}`,
+    changed: (parameter, text) => ({ ...parameter, confName: text }),
+  },
+};
+
+describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, changed }) => {
+  it('has an ETag in every response, and another one after each change', async () => {
+    const created = await make();
+    const read = await send('GET', pathOf(created.body));
+    const updated = await send('PUT', collection, changed(created.body, 'changed'));
+    const readAgain = await send('GET', pathOf(created.body));
+
+    expect(created.headers.etag).toMatch(/^"1-[\w-]{12}"$/);
+    expect(read.headers.etag).toBe(created.headers.etag);
+    expect(updated.headers.etag).not.toBe(created.headers.etag);
+    expect(readAgain.headers.etag).toBe(updated.headers.etag);
+  });
+
+  it('is changed and deleted only under its current ETag; another If-Match is rejected with 412', async () => {
+    const { body, headers } = await make();
+
+    const first = await send('PUT', collection, changed(body, 'first'), headers.etag);
+    const second = await send('PUT', collection, changed(body, 'second'), headers.etag);
+    const deleted = await send('DELETE', pathOf(body), undefined, headers.etag);
+    const now = await send('GET', pathOf(body));
+
+    expect(first.status).toBe(200);
+    expect([second.status, second.body.message]).toEqual([412, 'error.http.412']);
+    expect(deleted.status).toBe(412);
+    expect(now.headers.etag).toBe(first.headers.etag);
+    expect((await send('DELETE', pathOf(body), undefined, now.headers.etag)).status).toBe(200);
+  });
+
+  it.each([
+    ['*', 200],
+    ['"7", ETAG', 200],
+    ['ETAG,"7"', 200],
+    ['W/ETAG', 412],
+    ['"one"', 412],
+    ['"1"', 412],
+    ['""', 412],
+    ['nonsense', 412],
+  ])('responds to If-Match: %s with %i', async (ifMatch, status) => {
+    const { body, headers } = await make();
+
+    const response = await send('PUT', collection, changed(body, 'x'), ifMatch.replace('ETAG', String(headers.etag)));
+
+    expect(response.status).toBe(status);
+  });
+
+  it('never shares an ETag with another entity that has changed as often', async () => {
+    const [one, other] = [await make(), await make()];
+
+    const updated = await send('PUT', collection, changed(other.body, 'x'), one.headers.etag);
+    const deleted = await send('DELETE', pathOf(other.body), undefined, one.headers.etag);
+
+    expect([updated.status, deleted.status]).toEqual([412, 412]);
+  });
+
+  it('lets one of two simultaneous changes under the same ETag succeed', async () => {
+    for (const inTurn of [true, false]) {
+      const { body, headers } = await make();
+
+      gate.raise(2, inTurn);
+      const both = ['one', 'other'].map((text) =>
+        send('PUT', collection, changed(body, text), headers.etag).finally(gate.lift),
+      );
+      const responses = await Promise.all(both);
+
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 412]);
+    }
+  });
+
+  it('lets two simultaneous changes without If-Match succeed, and stores one of them whole', async () => {
+    const { body } = await make();
+
+    gate.raise(2, true);
+    const both = ['one', 'other'].map((text) => send('PUT', collection, changed(body, text)).finally(gate.lift));
+    const responses = await Promise.all(both);
+    const { body: now } = await send('GET', pathOf(body));
+
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    // The module counts both changes; everything else is from the last one.
+    const whole = responses.map(({ body: responseBody }) => ({
+      ...responseBody,
+      integration: undefined,
+      lastModifiedDate: undefined,
+    }));
+    expect(whole).toContainEqual({ ...now, integration: undefined, lastModifiedDate: undefined });
+  });
+});
+
+it('the ETag of a user does not change with the password', async () => {
+  const user = await gatehouse.makeUser('stable');
+  const before = await send('GET', '/api/users/stable');
+  const body = { currentPassword: 'stable', newPassword: 'another' };
+  await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.logIn('stable'), body });
+
+  const after = await send('PUT', '/api/users', user, before.headers.etag);
+
+  expect(after.status).toBe(200);
+});
+
+it('an unauthorized caller gets 403 and a missing entity 404, whatever If-Match says', async () => {
+  const { body, headers } = await makeIntegration();
+  await gatehouse.makeUser('nobody');
+  const unauthorized = await gatehouse.logIn('nobody');
+  const condition = { 'If-Match': '"999"' };
+
+  const forbidden = await gatehouse.call('PUT', '/api/utm-integrations', {
+    token: unauthorized,
+    body,
+    headers: condition,
+  });
+  const unknown = await send('PUT', '/api/utm-integrations', { ...body, id: 999_999 }, '"999"');
+  const changed = await send('PUT', '/api/utm-integrations', body, '"999"');
+
+  expect([forbidden.status, unknown.status, changed.status]).toEqual([403, 404, 412]);
+  expect(headers.etag).toBeTruthy();
+});
+
+it('a deletion with the ETag of an earlier user of the same login is rejected with 412', async () => {
+  const fields = { login: 'phoenix', email: 'phoenix@example.com' };
+  const { headers } = await send('POST', '/api/users', fields);
+  await send('DELETE', '/api/users/phoenix');
+  await send('POST', '/api/users', fields);
+
+  const deleted = await send('DELETE', '/api/users/phoenix', undefined, headers.etag);
+
+  expect(deleted.status).toBe(412);
+  expect((await send('GET', '/api/users/phoenix')).status).toBe(200);
+});
+
+it('the plain version number of an earlier release is accepted as an ETag, and replaced by the update', async () => {
+  const user = await gatehouse.makeUser('early');
+  await commit(gatehouse.table, [
+    set(entityKey('USER', user.id), { version: 4 }, { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' }),
+  ]);
+
+  const stale = await send('PUT', '/api/users', user, '"3"');
+  const updated = await send('PUT', '/api/users', { ...user, firstName: 'x' }, '"4"');
+
+  expect(stale.status).toBe(412);
+  expect(updated.headers.etag).toMatch(/^"5-[\w-]{12}"$/);
+});

@@ -1,0 +1,58 @@
+import { beforeAll, expect, it, vi } from 'vitest';
+import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+import { isKeptByNobody } from '../support/launch.ts';
+
+const SECRET = 'quoted-5ecret';
+const QUOTED = JSON.stringify({ Item: { pk: { S: 'USER' }, passwordHash: { S: SECRET } } });
+
+/** Replaces the response to every GetItem of a function. */
+let override: AwsResponse | undefined;
+const gatehouse = useGatehouse({
+  async intercept({ operation, functionName }, make) {
+    return override && functionName && operation === 'GetItem' ? override : make();
+  },
+});
+
+let token: string;
+beforeAll(async () => {
+  token = await gatehouse.logIn('admin');
+});
+
+it.each<[string, AwsResponse]>([
+  ['rejects the call', { status: 400, body: { __type: 'ValidationException', message: `Not valid: ${QUOTED}` } }],
+  ['denies access', { status: 400, body: { __type: 'AccessDeniedException', message: `No right to ${QUOTED}` } }],
+  ['returns invalid JSON', { status: 200, body: `${SECRET} ${QUOTED}` }],
+  ['returns truncated JSON', { status: 200, body: QUOTED.slice(0, -20) }],
+  ['returns an unknown attribute type', { status: 200, body: { Item: { pk: { [SECRET]: SECRET } } } }],
+])(
+  'when the table %s, the response is a bare 500 whose request id leads to the defect in the log',
+  async (_, response) => {
+    override = response;
+
+    const received = await fetch(`${gatehouse.cloud.url}/api/account`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+
+    override = undefined;
+    const text = await received.text();
+    const requestId = received.headers.get('apigw-requestid') as string;
+    expect(received.status).toBe(500);
+    expect(JSON.parse(text)).toEqual({
+      type: 'https://www.jhipster.tech/problem/problem-with-message',
+      title: 'Internal Server Error',
+      status: 500,
+      path: '/api/account',
+      message: 'error.http.500',
+      requestId,
+    });
+    isKeptByNobody(Object.fromEntries(received.headers), text);
+    const logged = () => gatehouse.lines.filter((line) => line.includes(requestId)).map((line) => JSON.parse(line));
+    await vi.waitFor(() => expect(logged()).toHaveLength(2));
+    const [defect, request] = logged();
+    expect(request).toMatchObject({ route: 'GET /api/account', status: 500, failure: 'unexpected' });
+    expect(Object.keys(defect).sort()).toEqual(expect.arrayContaining(['at', 'defect', 'requestId']));
+    expect(defect.at).toMatch(/^at .+index\.mjs:\d+:\d+\)?\n/);
+    expect(JSON.stringify(gatehouse.lines)).not.toContain(SECRET);
+  },
+);

@@ -1,0 +1,78 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { fillUsers } from '../support/fill-users.ts';
+import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
+
+/*
+ * Measures the cost of a list as the number of users grows. The sizes in docs/list-costs.md take minutes:
+ *
+ *   LIST_SIZES=100,10000,100000 npx vitest run test/api/list-costs.test.ts
+ */
+
+const SIZES = (process.env.LIST_SIZES ?? '100,1000').split(',').map(Number);
+
+interface Cost {
+  calls: number;
+  /** Read capacity units; reading one item of up to 4 KB consumes one. */
+  units: number;
+}
+let cost: Cost = { calls: 0, units: 0 };
+
+const gatehouse: Gatehouse = await startGatehouse({
+  breaksData: true,
+  async intercept({ functionName, operation }, make) {
+    const response = await make();
+    if (functionName === 'GET /api/users' && (operation === 'GetItem' || operation === 'Query')) {
+      const consumed = operation === 'Query' ? JSON.parse(String(response.body)).ConsumedCapacity?.CapacityUnits : 1;
+      cost = { calls: cost.calls + 1, units: cost.units + Number(consumed ?? 0) };
+    }
+    return response;
+  },
+});
+afterAll(() => gatehouse.stop());
+const token = await gatehouse.logIn('admin');
+await gatehouse.call('GET', '/api/users', { token });
+
+async function measure(path: string): Promise<Cost & { status: number; next: string | undefined }> {
+  cost = { calls: 0, units: 0 };
+  const { status, headers } = await gatehouse.call('GET', path, { token });
+  return { ...cost, status, next: /<([^>]*)>; rel="next"/.exec(headers.link ?? '')?.[1] };
+}
+
+describe('the cost of a list', () => {
+  const table: Record<string, Record<number, string>> = {};
+  const first: Cost[] = [];
+  const afterCursor: Cost[] = [];
+
+  it.each(SIZES)('is measured for %i users', { timeout: 600_000 }, async (size) => {
+    await fillUsers(gatehouse, size);
+    const note = (request: string, { status, calls, units }: Cost & { status: number }) => {
+      table[request] = { ...table[request], [size]: status === 200 ? `${calls} calls, ${units} units` : 'rejected' };
+    };
+
+    const page0 = await measure('/api/users');
+    const cursor = await measure(page0.next ?? '');
+    note('page 0', page0);
+    note('next, by its cursor', cursor);
+    note('the last page', await measure(`/api/users?page=${Math.ceil(size / 20) - 1}`));
+    note('the page in the middle', await measure(`/api/users?page=${Math.floor(size / 40)}`));
+    note('sort=login', await measure('/api/users?sort=login'));
+    note('lastName.contains=frau-1', await measure('/api/users?lastName.contains=frau-1'));
+    first.push({ calls: page0.calls, units: page0.units });
+    afterCursor.push({ calls: cursor.calls, units: cursor.units });
+
+    expect([page0.status, cursor.status]).toEqual([200, 200]);
+  });
+
+  it('does not grow with the number of users, for the first page and for a page after a cursor', () => {
+    if (process.env.LIST_SIZES) console.table(table);
+
+    expect(first[0]?.calls).toBe(2);
+    for (const costs of [first, afterCursor]) {
+      for (const each of costs) {
+        expect(each.calls).toBe(costs[0]?.calls);
+        // Ids have a few more digits in a table of 100,000 users than in one of 100.
+        expect(Math.abs(each.units - (costs[0]?.units ?? 0))).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+});

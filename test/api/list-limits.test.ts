@@ -1,0 +1,73 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useGatehouse } from '../support/gatehouse.ts';
+
+/*
+ * Responses to lists that would read too much. An interceptor makes the table look long, because filling it takes
+ * minutes; test/api/long-lists.test.ts does that.
+ */
+
+type Attributes = Record<string, { S?: string; N?: string }>;
+
+const gatehouse = useGatehouse({
+  async intercept({ operation, input, functionName }, make) {
+    const pk = (input.ExpressionAttributeValues as Attributes | undefined)?.[':pk']?.S ?? '';
+    if (/^AUDIT#\d/.test(pk)) return { status: 200, body: { Items: entries(pk, Number(input.Limit)) } };
+    const response = await make();
+    const body = response.body as Record<string, unknown>;
+    if (!functionName?.startsWith('GET')) return response;
+    if (operation === 'GetItem' && (input.Key as Attributes).pk?.S === 'TOTAL') {
+      return { ...response, body: { ...body, Item: { ...(body.Item as object), n: { N: '50000' } } } };
+    }
+    const isLong = operation === 'Query' && pk !== 'JWKS' && (pk !== 'AUDIT#PERMANENT' || manyPermanent);
+    if (!isLong) return response;
+    // 5,000 units are 20 MB, and LastEvaluatedKey says that more follows.
+    const LastEvaluatedKey = { pk: { S: pk }, sk: { S: '1' } };
+    return { ...response, body: { ...body, ConsumedCapacity: { CapacityUnits: 5000 }, LastEvaluatedKey } };
+  },
+});
+
+let manyPermanent = false;
+let entry = 0;
+/** A month's partition filled with the requested number of audit entries. */
+function entries(pk: string, count: number) {
+  return Array.from({ length: count }, () => ({ pk: { S: pk }, sk: { S: `${++entry}` }, actor: { S: 'somebody' } }));
+}
+
+let token: string;
+beforeAll(async () => {
+  token = await gatehouse.logIn('admin');
+});
+
+const INTEGRATION_FILTER = 'filter by integrationId.equals';
+const NO_FILTERS = 'leave out all filters, and sort by id';
+const NEXT = 'follow the links to the next page, from the first page of sort=id,asc or of sort=id,desc';
+const TIME = 'narrow the time by time.greaterThan and time.lessThan';
+
+describe('a list that would read too much', () => {
+  it.each([
+    ['/api/users?page=1000', [NEXT]],
+    ['/api/utm-integrations?page=1000&sort=id,desc', [NEXT]],
+    ['/api/utm-integration-confs?page=300&size=100', [NEXT]],
+    ['/api/users?sort=login', [NO_FILTERS]],
+    ['/api/users?login.contains=a', [NO_FILTERS]],
+    ['/api/utm-integrations?sort=name,desc', [NO_FILTERS]],
+    ['/api/utm-integrations/count?name.contains=a', [NO_FILTERS]],
+    ['/api/utm-integration-confs?confName.contains=a', [INTEGRATION_FILTER, NO_FILTERS]],
+    ['/api/utm-integration-confs?sort=confName', [INTEGRATION_FILTER, NO_FILTERS]],
+    ['/api/utm-integration-confs/count?confName.contains=a', [INTEGRATION_FILTER, NO_FILTERS]],
+    ['/api/audits?actor.equals=nobody', [TIME]],
+    ['/api/audits?page=600', [TIME]],
+    ['/api/audits?size=1', [TIME], true],
+  ])('is rejected with 400 and specific advice: %s: %j', async (path, advice, permanent = false) => {
+    manyPermanent = permanent;
+    const { status, body } = await gatehouse.call('GET', path, { token });
+
+    expect({ status, message: body.message, title: body.title }).toEqual({
+      status: 400,
+      message: 'error.http.400',
+      title: 'The list is too long for this',
+    });
+    const given = [INTEGRATION_FILTER, NO_FILTERS, NEXT, TIME].filter((each) => body.detail.includes(each));
+    expect(given).toEqual(advice);
+  });
+});

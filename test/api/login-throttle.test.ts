@@ -1,0 +1,580 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openFaults, type Rule } from '../../infra/local/aws/faults.ts';
+import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
+import type { Item } from '../../lib/table/table.ts';
+import { put, remove } from '../../lib/table/write.ts';
+import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
+import { itemsOf } from '../support/items.ts';
+import { LONG } from '../support/long.ts';
+import { type Mutation, mutant } from '../support/mutant.ts';
+
+/* Each 127.0.n is a separate network on the loopback interface; requests come from HOME unless `from` is set. */
+
+const HOME = '127.0.0.1';
+const NEIGHBOUR = '127.0.0.99';
+const AWAY = '127.0.7.1';
+
+const faults = openFaults();
+let calls: string[] = [];
+let faultTakeBackOnly = false;
+let updateDelayMs = 0;
+let beforeTakeBack: (() => Promise<void>) | undefined;
+
+/** Only password hashing requests a MAC of exactly 32 bytes. */
+const isHash = (operation: string, input: Record<string, unknown>): boolean =>
+  operation === 'GenerateMac' && Buffer.from(String(input.Message), 'base64').length === 32;
+const intercept: Interceptor = (call, make) => {
+  const { operation, input, functionName } = call;
+  if (beforeTakeBack && JSON.stringify(input).includes('if_not_exists(#n')) {
+    const prepare = beforeTakeBack;
+    beforeTakeBack = undefined;
+    return prepare().then(() => faults.intercept(call, make));
+  }
+  if (functionName && operation === 'UpdateItem' && updateDelayMs > 0) {
+    return wait(updateDelayMs).then(() => faults.intercept(call, make));
+  }
+  if (functionName) calls.push(isHash(operation, input) ? 'hash' : operation);
+  if (faultTakeBackOnly && !JSON.stringify(input).includes('if_not_exists(#n')) return make();
+  return faults.intercept(call, make);
+};
+const gatehouse = useGatehouse({ intercept });
+const hashes = () => calls.filter((call) => call === 'hash').length;
+
+afterEach(() => {
+  faults.inject([]);
+  faultTakeBackOnly = false;
+});
+
+type Options = { from?: string; headers?: Record<string, string>; on?: Gatehouse };
+const logIn = (username: string, password: string, { on = gatehouse, ...sent }: Options = {}) =>
+  on.call('POST', '/api/authenticate', { body: { username, password }, ...sent });
+const tryWrongPassword = (username: string, options?: Options) => logIn(username, 'wrong', options);
+
+const stored = async () =>
+  [...(await itemsOf(gatehouse.cloud)).values()].filter(({ pk }) => pk.startsWith('ATTEMPTS#'));
+
+/** Deletes all counts, because `rewrite` changes every stored count of a kind. */
+async function deleteCounts(): Promise<void> {
+  for (const { pk, sk } of await stored()) {
+    await gatehouse.table.transact([{ act: 'Delete', key: { pk, sk } }], randomUUID());
+  }
+}
+/** Changes attributes of all counts whose sort key matches. */
+async function rewrite(sk: RegExp, change: (item: Item) => Record<string, unknown>): Promise<void> {
+  for (const { pk, sk: kind, ...rest } of (await stored()).filter((item) => sk.test(item.sk))) {
+    const attributes = { ...rest, ...change({ pk, sk: kind, ...rest }) };
+    await gatehouse.table.transact([put({ pk, sk: kind }, attributes)], randomUUID());
+  }
+}
+/** Makes one failed attempt and adds the others to its count, because each attempt would cost a hash. */
+async function addFailures(username: string, times: number, options?: Options): Promise<void> {
+  const before = new Map((await stored()).map(({ pk, sk, last }) => [`${pk} ${sk}`, last]));
+  expect((await tryWrongPassword(username, options)).status).toBe(401);
+  const [counted] = (await stored()).filter(
+    ({ pk, sk, last }) => sk !== 'SOURCE' && before.get(`${pk} ${sk}`) !== last,
+  );
+  const { pk, sk, ...attributes } = counted as Item;
+  await gatehouse.table.transact(
+    [put({ pk, sk }, { ...attributes, n: Number(attributes.n) + times - 1 })],
+    randomUUID(),
+  );
+}
+/** Moves the last failures of all logins to this many seconds ago. */
+const lastFailedAgo = (seconds: number) => rewrite(/NETWORK|ELSEWHERE/, () => ({ last: Date.now() - seconds * 1000 }));
+
+const statusAndWait = ({ status, headers }: Received) => [status, headers['retry-after']];
+const statuses = (responses: readonly Received[]) => responses.map(({ status }) => status);
+
+describe('login attempts at one account', () => {
+  beforeAll(async () => {
+    for (const login of ['target', 'patient', 'lucky', 'fast']) await gatehouse.makeUser(login);
+  });
+
+  it('are free ten times, then double the wait each time', async () => {
+    for (let n = 0; n < 10; n++) expect((await tryWrongPassword('target', { from: AWAY })).status).toBe(401);
+
+    for (const wait of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
+      await lastFailedAgo(0);
+      expect(statusAndWait(await tryWrongPassword('target', { from: AWAY })), `${wait}`).toEqual([429, String(wait)]);
+      await lastFailedAgo(wait);
+      expect((await tryWrongPassword('target', { from: AWAY })).status, `after ${wait}`).toBe(401);
+    }
+  });
+
+  it('are rejected as problem+json with 429 during the wait', async () => {
+    await lastFailedAgo(0);
+
+    const { body, headers } = await tryWrongPassword('target', { from: AWAY });
+
+    expect(body).toEqual({
+      type: 'https://www.jhipster.tech/problem/problem-with-message',
+      title: 'Too Many Requests',
+      status: 429,
+      detail:
+        'Too many wrong passwords, or too many requests from one address: try again after the seconds in Retry-After',
+      path: '/api/authenticate',
+      message: 'error.http.429',
+    });
+    expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
+  });
+
+  it('compute no hash and change no count during the wait, even with the correct password', async () => {
+    await addFailures('patient', 10, { from: AWAY });
+    await lastFailedAgo(-5);
+    const before = await stored();
+    calls = [];
+
+    const responses = [
+      await tryWrongPassword('patient', { from: AWAY }),
+      await logIn('patient', 'patient', { from: AWAY }),
+    ];
+
+    expect(statuses(responses)).toEqual([429, 429]);
+    expect(calls).toEqual(['BatchGetItem', 'BatchGetItem']);
+    expect(await stored()).toEqual(before);
+  });
+
+  it('start again from zero after a successful login', async () => {
+    await addFailures('lucky', 10, { from: AWAY });
+    await lastFailedAgo(1);
+    const right = await logIn('lucky', 'lucky', { from: AWAY });
+
+    await addFailures('lucky', 10, { from: AWAY });
+    await lastFailedAgo(0);
+
+    expect(right.status).toBe(200);
+    expect((await tryWrongPassword('lucky', { from: AWAY })).status).toBe(429);
+  });
+
+  it('compute no more hashes than the waits allow when they are concurrent', { timeout: 60_000 }, async () => {
+    const { computed, allowed, responses } = await attemptConcurrently(gatehouse, 'fast', 40);
+
+    expect(computed).toBeGreaterThanOrEqual(10);
+    expect(computed).toBeLessThanOrEqual(allowed);
+    expect(responses.filter((status) => status === 401)).toHaveLength(computed);
+    expect(responses.filter((status) => status === 429)).toHaveLength(40 - computed);
+  });
+});
+
+/** Makes parallel attempts; `allowed` is how many may compute a hash, given the waits that end meanwhile. */
+async function attemptConcurrently(on: Gatehouse, login: string, times: number) {
+  calls = [];
+  const started = Date.now();
+  const responses = statuses(
+    await Promise.all(Array.from({ length: times }, () => tryWrongPassword(login, { from: AWAY, on }))),
+  );
+  const seconds = (Date.now() - started) / 1000;
+  return { computed: hashes(), allowed: 10 + Math.floor(Math.log2(1 + seconds)), responses };
+}
+
+describe('a user with the correct password', () => {
+  beforeAll(async () => {
+    await deleteCounts();
+    for (const login of ['boss', 'moved']) {
+      await gatehouse.makeUser(login);
+      await gatehouse.logIn(login);
+    }
+  });
+
+  it('is not delayed in a known network by failures elsewhere', async () => {
+    for (let n = 0; n < 10; n++) await tryWrongPassword('boss', { from: n < 5 ? AWAY : '127.0.8.1' });
+    await lastFailedAgo(-5);
+
+    const away = [AWAY, '127.0.8.1', '127.0.9.1'].map((from) => logIn('boss', 'boss', { from }));
+    const home = [HOME, NEIGHBOUR].map((from) => logIn('boss', 'boss', { from }));
+
+    expect(statuses(await Promise.all(away))).toEqual([429, 429, 429]);
+    expect(statuses(await Promise.all(home))).toEqual([200, 200]);
+    expect((await logIn('boss', 'boss', { from: AWAY })).status, 'a success at HOME clears only its own network').toBe(
+      429,
+    );
+  });
+
+  it('waits after failures in a known network only in that network', async () => {
+    await rewrite(/ELSEWHERE/, () => ({ n: 0 }));
+    await addFailures('boss', 10, { from: NEIGHBOUR });
+    await lastFailedAgo(-5);
+
+    const responses = [await logIn('boss', 'boss'), await logIn('boss', 'boss', { from: AWAY })];
+
+    expect(statuses(responses)).toEqual([429, 200]);
+  });
+
+  it('is in a known network for 30 days after a login', async () => {
+    await addFailures('moved', 10, { from: AWAY });
+    await lastFailedAgo(-5);
+    const known = await logIn('moved', 'moved');
+
+    await rewrite(/NETWORK/, () => ({ expires: Math.floor(Date.now() / 1000) }));
+
+    expect(statuses([known, await logIn('moved', 'moved')])).toEqual([200, 429]);
+  });
+
+  it('logs in even if the failure of the source cannot be taken back', async () => {
+    faultTakeBackOnly = true;
+    faults.inject([{ item: 'ATTEMPTS#*', fault: 'error-before' }]);
+
+    expect((await logIn('boss', 'boss', { from: '127.0.10.1' })).status).toBe(200);
+  });
+});
+
+describe('a user with a mailed reset key', () => {
+  beforeAll(deleteCounts);
+  const FINISH = '/api/account/reset-password/finish';
+
+  it.each([
+    ['newcomer', async () => undefined],
+    [
+      'travelling',
+      async () => {
+        await gatehouse.makeUser('travelling');
+        await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'travelling@example.com' } });
+      },
+    ],
+  ])('can log in right after the reset despite failures elsewhere: %s', async (login, prepare) => {
+    await prepare();
+    const email = `${login}@example.com`;
+    if (login === 'newcomer') {
+      const token = await gatehouse.logIn('admin');
+      await gatehouse.call('POST', '/api/users', { token, body: { login, email } });
+    }
+    await addFailures(login, 10, { from: AWAY });
+    await lastFailedAgo(-5);
+    const before = await logIn(login, login);
+    const body = { key: gatehouse.keyMailedTo(email), newPassword: 'fresh' };
+
+    const { status } = await gatehouse.call('POST', FINISH, { body, from: HOME });
+    // Failures elsewhere start another wait there, which must not affect HOME.
+    await addFailures(login, 10, { from: AWAY });
+    await lastFailedAgo(-5);
+    const away = await logIn(login, 'fresh', { from: AWAY });
+    const home = [];
+    for (let n = 0; n < 5; n++) home.push(await logIn(login, 'fresh', { from: n % 2 ? HOME : NEIGHBOUR }));
+
+    expect([before.status, status, away.status]).toEqual([429, 200, 429]);
+    expect(statuses(home)).toEqual(Array(5).fill(200));
+  });
+
+  it('keeps waiting after a wrong key', async () => {
+    await gatehouse.makeUser('unproved');
+    await addFailures('unproved', 10, { from: HOME });
+    await lastFailedAgo(-5);
+
+    const { status } = await gatehouse.call('POST', FINISH, { body: { key: 'wrong', newPassword: 'fresh' } });
+
+    expect([status, (await logIn('unproved', 'unproved')).status]).toEqual([400, 429]);
+  });
+});
+
+describe('a password change', () => {
+  beforeAll(deleteCounts);
+  const changePassword = (token: string, currentPassword: string, from = HOME) =>
+    gatehouse.call('POST', '/api/account/change-password', {
+      token,
+      from,
+      body: { currentPassword, newPassword: 'fresh' },
+    });
+
+  it('counts a wrong current password as a failed login, and waits like one', async () => {
+    await gatehouse.makeUser('second');
+    const token = await gatehouse.logIn('second');
+    const wrong = await Promise.all(Array.from({ length: 5 }, () => changePassword(token, 'wrong', AWAY)));
+    await addFailures('second', 5, { from: AWAY });
+    await lastFailedAgo(-5);
+    calls = [];
+
+    const responses = [await changePassword(token, 'second', AWAY), await logIn('second', 'second', { from: AWAY })];
+
+    expect(statuses(wrong)).toEqual(Array(5).fill(400));
+    expect(responses.map(({ body }) => body.message)).toEqual(['error.http.429', 'error.http.429']);
+    expect(responses.map(statusAndWait)).toEqual(Array(2).fill([429, expect.stringMatching(/^[56]$/)]));
+    expect(hashes()).toBe(0);
+    expect((await changePassword(token, 'second')).status).toBe(200);
+  });
+
+  it('clears the failures with the correct password', async () => {
+    await gatehouse.makeUser('third');
+    const token = await gatehouse.logIn('third');
+    await addFailures('third', 9);
+
+    expect((await changePassword(token, 'third')).status).toBe(200);
+
+    // A tenth failure would start the first wait.
+    expect(statuses([await tryWrongPassword('third'), await tryWrongPassword('third')])).toEqual([401, 401]);
+  });
+
+  it('counts nothing for a caller that is rejected with 403', async () => {
+    const user = await gatehouse.makeUser('fourth');
+    const token = await gatehouse.logIn('fourth');
+    const admin = await gatehouse.logIn('admin');
+    await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, activated: false } });
+    const before = await stored();
+    calls = [];
+
+    const responses = [];
+    for (let n = 0; n < 11; n++) responses.push(await changePassword(token, 'wrong'));
+
+    expect(statuses(responses)).toEqual(Array(11).fill(403));
+    expect(await stored()).toEqual(before);
+    expect(hashes()).toBe(0);
+  });
+});
+
+describe('login attempts that cannot succeed', () => {
+  beforeAll(async () => {
+    await deleteCounts();
+    await gatehouse.makeUser('exists');
+    const asleep = await gatehouse.makeUser('asleep');
+    const token = await gatehouse.logIn('admin');
+    await gatehouse.call('PUT', '/api/users', { token, body: { ...asleep, activated: false } });
+  });
+
+  it('are indistinguishable before and during the wait, whatever the reason', async () => {
+    const credentials = [
+      ['exists', 'wrong'],
+      ['nobody', 'wrong'],
+      ['asleep', 'asleep'],
+      ['asleep', 'wrong'],
+      ['Exists', ''],
+      ['a'.repeat(10_000), 'wrong'],
+      ['\uD800', 'wrong'],
+    ] as const;
+
+    const seen = [];
+    for (const [login, password] of credentials) {
+      const responses: unknown[] = [];
+      for (let n = 0; n < 3; n++) {
+        if (n === 1) await rewrite(/ELSEWHERE/, () => ({ n: 9 }));
+        if (n === 2) await lastFailedAgo(0);
+        calls = [];
+        const { status, body } = await logIn(login, password, { from: AWAY });
+        responses.push([status, body, calls]);
+      }
+      seen.push(responses);
+      await rewrite(/ELSEWHERE/, () => ({ n: 0 }));
+    }
+
+    const counted = ['BatchGetItem', 'TransactWriteItems', 'UpdateItem', 'GetItem', 'GetItem', 'hash'];
+    expect(seen[0]?.map((response) => (response as unknown[])[2])).toEqual([counted, counted, ['BatchGetItem']]);
+    for (const responses of seen) expect(responses).toEqual(seen[0]);
+  });
+
+  it('store neither the login nor the address', async () => {
+    await tryWrongPassword('somebody-famous', { from: '127.0.11.12' });
+
+    const text = JSON.stringify(await stored());
+
+    expect(text).toContain('ELSEWHERE');
+    expect(text).not.toMatch(/somebody|127\.0/);
+  });
+});
+
+describe('a source over its limit', () => {
+  beforeAll(deleteCounts);
+  const LIMIT = 10_000;
+  const BLOCKED = '127.0.20.1';
+
+  it('is rejected for every login and whatever its headers claim, while other sources are not', async () => {
+    await rewrite(/SOURCE/, () => ({ n: 0 }));
+    await tryWrongPassword('anyone', { from: BLOCKED });
+    await rewrite(/SOURCE/, ({ n }) => (n === 1 ? { n: LIMIT - 1, since: Date.now() } : {}));
+    const last = await tryWrongPassword('one-more', { from: BLOCKED });
+    calls = [];
+
+    const headers = { 'X-Forwarded-For': '203.0.113.7', Forwarded: 'for=203.0.113.7', 'X-Real-IP': '203.0.113.7' };
+    const rejected = [
+      await tryWrongPassword('anyone', { from: BLOCKED }),
+      await logIn('admin', 'admin', { from: BLOCKED, headers }),
+    ];
+
+    expect(last.status).toBe(401);
+    expect(rejected.map(statusAndWait)).toEqual(Array(2).fill([429, expect.stringMatching(/^(900|89\d)$/)]));
+    expect(hashes()).toBe(0);
+    expect((await tryWrongPassword('anyone', { from: '127.0.20.2' })).status).toBe(401);
+  });
+
+  it('is accepted again when the window is over', async () => {
+    await rewrite(/SOURCE/, ({ since }) => ({ since: Number(since) - 15 * 60 * 1000 }));
+
+    expect((await tryWrongPassword('anyone', { from: BLOCKED })).status).toBe(401);
+  });
+
+  it('is counted from zero when an operator removes the attributes of its count during a login', async () => {
+    await rewrite(/SOURCE/, () => ({ n: 0 }));
+    await tryWrongPassword('anyone', { from: BLOCKED });
+    await rewrite(/SOURCE/, ({ n }) => (n === 1 ? { n: -1, since: undefined, expires: undefined } : {}));
+
+    const responses = [
+      await tryWrongPassword('anyone', { from: BLOCKED }),
+      await tryWrongPassword('anyone', { from: BLOCKED }),
+    ];
+
+    expect(statuses(responses)).toEqual([401, 401]);
+  });
+
+  it('has a count that expires even if an operator deletes it during a login', async () => {
+    const KEEN = '127.0.22.1';
+    await gatehouse.makeUser('keen');
+    await rewrite(/SOURCE/, () => ({ n: 7 }));
+    beforeTakeBack = async () => {
+      for (const { pk, sk, n } of await stored()) {
+        const gone = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
+        if (sk === 'SOURCE' && n === 1) await gatehouse.table.transact([remove({ pk, sk }, gone)], randomUUID());
+      }
+    };
+
+    expect((await logIn('keen', 'keen', { from: KEEN })).status).toBe(200);
+
+    const left = (await stored()).filter(({ sk, n }) => sk === 'SOURCE' && n !== 7);
+    expect(left).toEqual([expect.objectContaining({ n: 0, since: expect.any(Number), expires: expect.any(Number) })]);
+  });
+
+  it.each([
+    ['logs in', '/api/authenticate', { username: 'admin', password: 'admin' }],
+    ['asks for reset keys', '/api/account/reset-password/init', { email: 'nobody@example.com' }],
+    ['tries reset keys', '/api/account/reset-password/finish', { key: 'wrong', newPassword: 'fresh' }],
+  ])(
+    'is rejected before any hash or KMS call when it %s too often, while other sources are not',
+    async (_, path, body) => {
+      const BUSY = '127.0.23.1';
+      const send = (from: string) => gatehouse.call('POST', path, { body, from });
+      await rewrite(/SOURCE/, () => ({ n: 0, requests: 0 }));
+      await send(BUSY);
+      await rewrite(/SOURCE/, ({ requests }) => (requests === 1 ? { requests: 100_000, since: Date.now() } : {}));
+      calls = [];
+
+      const responses = [];
+      for (let n = 0; n < 5; n++) responses.push(await send(BUSY));
+
+      expect(responses.map(statusAndWait)).toEqual(Array(5).fill([429, expect.stringMatching(/^(900|89\d)$/)]));
+      expect(calls.filter((call) => call !== 'BatchGetItem' && call !== 'GetItem')).toEqual([]);
+      expect((await send('127.0.24.1')).status).not.toBe(429);
+    },
+  );
+
+  it.each([
+    ['logins', () => tryWrongPassword('anyone', { from: '127.0.25.1' })],
+    [
+      'changes of a password',
+      async () => {
+        const body = { currentPassword: 'wrong', newPassword: 'fresh' };
+        const token = await gatehouse.logIn('boss');
+        return gatehouse.call('POST', '/api/account/change-password', { token, body, from: '127.0.26.1' });
+      },
+    ],
+    [
+      'reset requests',
+      () => {
+        const body = { email: 'nobody@example.com' };
+        return gatehouse.call('POST', '/api/account/reset-password/init', { body, from: '127.0.27.1' });
+      },
+    ],
+    [
+      'reset keys',
+      () => {
+        const body = { key: 'wrong', newPassword: 'fresh' };
+        return gatehouse.call('POST', '/api/account/reset-password/finish', { body, from: '127.0.28.1' });
+      },
+    ],
+  ])('is counted for each of several concurrent %s that all find no count', async (_, send) => {
+    await rewrite(/SOURCE/, () => ({ requests: 0 }));
+    // Lets all of them read before the first one writes.
+    updateDelayMs = 150;
+
+    await Promise.all(Array.from({ length: 3 }, send)).finally(() => {
+      updateDelayMs = 0;
+    });
+
+    const requests = (await stored()).filter(({ sk }) => sk === 'SOURCE').map((item) => item.requests);
+    expect(requests).toContain(3);
+  });
+
+  it('is counted for failed logins, not for successful ones', async () => {
+    const FRESH = '127.0.21.1';
+    const failures = async () => (await stored()).filter(({ sk }) => sk === 'SOURCE').map(({ n }) => n);
+    await rewrite(/SOURCE/, () => ({ n: 0 }));
+
+    for (let n = 0; n < 3; n++) await logIn('admin', 'admin', { from: FRESH });
+    const afterSuccesses = await failures();
+    await tryWrongPassword('admin', { from: FRESH });
+
+    expect(afterSuccesses.filter((n) => n !== 0)).toEqual([]);
+    expect((await failures()).filter((n) => n !== 0)).toEqual([1]);
+  });
+});
+
+/** Each of these takes the five seconds after which a change gives up. */
+const SLOW_FAULTS: [string, Rule][] = [
+  ['the counts are always busy', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'conflict' }],
+  ['the count of the source is always busy', { operation: 'UpdateItem', item: 'ATTEMPTS#*', fault: 'conflict' }],
+  ['it is unknown whether it was counted', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'lost' }],
+];
+
+describe('a login attempt that cannot be counted', () => {
+  beforeAll(deleteCounts);
+  it.each<[string, Rule]>([
+    ['the counts cannot be read', { operation: 'BatchGetItem', fault: 'error-before' }],
+    ['the counts cannot be written', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'reset' }],
+    ['the count of the source cannot be written', { operation: 'UpdateItem', item: 'ATTEMPTS#*', fault: 'reset' }],
+    ['the key that hides its login is unavailable', { service: 'KMS', fault: 'throttle' }],
+    ...(LONG ? SLOW_FAULTS : []),
+  ])('is rejected with 503 and computes no hash: %s', { timeout: 20_000 }, async (_, rule) => {
+    // The key that hides logins is derived once per function instance.
+    if (rule.service === 'KMS') gatehouse.cloud.recycle();
+    faults.inject([{ ...rule, function: 'POST /api/authenticate' }]);
+    calls = [];
+
+    const { status, headers, body } = await logIn('admin', 'admin');
+
+    expect([status, headers['retry-after'], body.message]).toEqual([503, '1', 'error.http.503']);
+    expect(hashes()).toBe(0);
+  });
+});
+
+if (LONG) {
+  describe('a mutant', () => {
+    const recording = 'recordAttempt(keys, counts, { now: Date.now(), arrivedAt, ...limits })';
+    const counting = recording.replace('arrivedAt', 'arrivedAt: Infinity');
+
+    it.each<[string, Mutation[]]>([
+      [
+        'checks the password before it counts the attempt',
+        [
+          { file: 'lib/accounts/login-throttle.ts', from: recording, to: `({ ...${recording}, writes: [] })` },
+          {
+            file: 'lib/accounts/login-throttle.ts',
+            from: 'async clearFailures() {',
+            to: `count: () => change(table, () => load(keys), (counts) => ${counting}), async clearFailures() {`,
+          },
+          {
+            file: 'lib/accounts/log-in.ts',
+            from: 'if (!user?.passwordHash || !matches',
+            to: 'if (!matches) await attempt.count();\n  if (!user?.passwordHash || !matches',
+          },
+        ],
+      ],
+      [
+        'counts without checking for concurrent attempts',
+        [
+          {
+            file: 'lib/accounts/login-throttle-rules.ts',
+            from: 'asRead(elsewhere)',
+            to: "{ condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' }",
+          },
+        ],
+      ],
+    ])('that %s computes more hashes than the waits allow', { timeout: 60_000 }, async (_, mutations) => {
+      const { assembly, remove } = await mutant(mutations);
+      try {
+        const broken = await startGatehouse({ assembly, intercept });
+        const { computed, allowed } = await attemptConcurrently(broken, 'admin', 100).finally(broken.stop);
+
+        expect(computed).toBeGreaterThan(allowed);
+      } finally {
+        remove();
+      }
+    });
+  });
+}

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openFaults } from '../../infra/local/aws/faults.ts';
+import { MAILS_PER_WINDOW, mailCounted } from '../../lib/mail/mail-limit.ts';
+import { mailCountKey } from '../../lib/table/keys.ts';
+import { put } from '../../lib/table/write.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+import { LONG } from '../support/long.ts';
+
+/* Notices of changed e-mail addresses and passwords, and the limit on mail per account. */
+
+const faults = openFaults();
+const gatehouse = useGatehouse({ intercept: faults.intercept });
+afterEach(() => faults.inject([]));
+
+const INIT = '/api/account/reset-password/init';
+const FINISH = '/api/account/reset-password/finish';
+
+const mailsTo = (address: string) => gatehouse.mailsTo(address);
+const subjectsTo = (address: string) => mailsTo(address).map(({ subject }) => subject);
+const setAddress = (token: string, email: string) => gatehouse.call('POST', '/api/account', { token, body: { email } });
+const setPassword = (token: string, currentPassword: string, newPassword: string) =>
+  gatehouse.call('POST', '/api/account/change-password', { token, body: { currentPassword, newPassword } });
+const requestReset = (email: string) => gatehouse.call('POST', INIT, { body: { email } });
+
+describe('the notice of a new e-mail address', () => {
+  it('goes only to the previous address when users change their own', async () => {
+    await gatehouse.makeUser('mover');
+    const token = await gatehouse.logIn('mover');
+
+    await setAddress(token, 'moved@example.com');
+
+    const [mail, ...others] = mailsTo('mover@example.com');
+    expect([mail?.subject, others]).toEqual(['Your e-mail address was changed', []]);
+    expect(mail?.text).toContain('Dear mover,');
+    expect(mail?.text).not.toContain('moved@example.com');
+    expect(mailsTo('moved@example.com')).toEqual([]);
+  });
+
+  it('goes to the previous address in its language when an administrator changes it', async () => {
+    const user = await gatehouse.makeUser('umzug', { langKey: 'de' });
+    const token = await gatehouse.logIn('admin');
+
+    await gatehouse.call('PUT', '/api/users', {
+      token,
+      body: { ...user, email: 'umgezogen@example.com', langKey: 'en' },
+    });
+
+    expect(subjectsTo('umzug@example.com')).toEqual(['Ihre E-Mail-Adresse wurde geändert']);
+  });
+
+  it('is not sent when the address stays the same, is taken, or the If-Match is stale', async () => {
+    const user = await gatehouse.makeUser('settled');
+    const [token, admin] = [await gatehouse.logIn('settled'), await gatehouse.logIn('admin')];
+
+    const responses = [
+      await gatehouse.call('POST', '/api/account', { token, body: { firstName: 'New', email: user.email } }),
+      await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, lastName: 'New' } }),
+      await setAddress(token, 'admin@example.com'),
+      await gatehouse.call('PUT', '/api/users', {
+        token: admin,
+        body: { ...user, email: 'elsewhere@example.com' },
+        headers: { 'If-Match': '"none"' },
+      }),
+    ];
+
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 400, 412]);
+    expect(mailsTo('settled@example.com')).toEqual([]);
+  });
+});
+
+describe('the notice of a new password', () => {
+  it('goes to the user who changed it, and is not sent when the current password was wrong', async () => {
+    await gatehouse.makeUser('changer');
+    const token = await gatehouse.logIn('changer');
+
+    const wrong = await setPassword(token, 'wrong', 'fresh');
+    const before = mailsTo('changer@example.com');
+    const right = await setPassword(token, 'changer', 'fresh');
+
+    expect([wrong.status, before, right.status]).toEqual([400, [], 200]);
+    expect(subjectsTo('changer@example.com')).toEqual(['Your password was changed']);
+  });
+
+  it('is sent when the password was set with a mailed key', async () => {
+    await gatehouse.makeUser('keyed', { langKey: 'de' });
+    await requestReset('keyed@example.com');
+
+    const body = { key: gatehouse.keyMailedTo('keyed@example.com'), newPassword: 'fresh' };
+    const { status } = await gatehouse.call('POST', FINISH, { body });
+
+    expect(status).toBe(200);
+    expect(subjectsTo('keyed@example.com')).toEqual(['Neues Passwort', 'Ihr Passwort wurde geändert']);
+  });
+});
+
+describe('a notice that SES does not accept', () => {
+  it.each([
+    ['refused', 'throttle'],
+    ['lost', 'error-before'],
+    ['late', 'slow'],
+  ] as const)('does not prevent the change: %s', { timeout: 30_000 }, async (name, fault) => {
+    const login = `unheard-${name}`;
+    await gatehouse.makeUser(login);
+    const token = await gatehouse.logIn(login);
+    faults.inject([{ service: 'SES', fault }]);
+
+    const responses = [await setAddress(token, `${name}@example.com`), await setPassword(token, login, 'fresh')];
+
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    expect(gatehouse.lines.filter((line) => line.includes('noticeNotSent')).length).toBeGreaterThan(0);
+    expect((await gatehouse.call('GET', '/api/account', { token })).body.email).toBe(`${name}@example.com`);
+    expect(await gatehouse.logIn(login, 'fresh')).toBeTruthy();
+  });
+});
+
+describe('mail to one account', () => {
+  const NOW = Date.UTC(2030, 0, 1);
+  const HOUR = 3_600_000;
+
+  it('is counted per hour and kind of mail', () => {
+    const count = (n: number, ago: number) => mailCounted(7, 'reset', { n, since: NOW - ago }, NOW)?.attributes;
+
+    expect(mailCounted(7, 'reset', undefined, NOW)).toMatchObject({
+      key: { pk: 'MAILS#0000000000000007', sk: 'reset' },
+      attributes: { n: 1, since: NOW, expires: NOW / 1000 + 3600 },
+    });
+    expect(count(4, HOUR - 1)).toMatchObject({ n: 5, since: NOW - HOUR + 1 });
+    expect(count(5, HOUR - 1)).toBeUndefined();
+    expect(count(5, HOUR)).toMatchObject({ n: 1, since: NOW });
+  });
+
+  it('is limited exactly under concurrent requests, whose responses do not reveal the limit', {
+    timeout: 60_000,
+  }, async () => {
+    await gatehouse.makeUser('popular');
+
+    const responses = await Promise.all(
+      Array.from({ length: LONG ? 60 : 8 }, () => requestReset('popular@example.com')),
+    );
+
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 ']));
+    expect(subjectsTo('popular@example.com')).toEqual(Array(MAILS_PER_WINDOW.reset).fill('Reset your password'));
+  });
+
+  it('is sent again after the hour', async () => {
+    const { id } = await gatehouse.makeUser('patient');
+    const key = mailCountKey(id, 'reset');
+    const full = {
+      n: MAILS_PER_WINDOW.reset,
+      since: Date.now() - HOUR + 60_000,
+      expires: Math.floor(Date.now() / 1000) + 60,
+    };
+    await gatehouse.table.transact([put(key, full)], randomUUID());
+
+    await requestReset('patient@example.com');
+    const before = mailsTo('patient@example.com');
+    await gatehouse.table.transact([put(key, { ...full, since: Date.now() - HOUR })], randomUUID());
+    await requestReset('patient@example.com');
+
+    expect(before).toEqual([]);
+    expect(subjectsTo('patient@example.com')).toEqual(['Reset your password']);
+  });
+
+  it('does not prevent changes of the address once the limit is reached', async () => {
+    const { id } = await gatehouse.makeUser('restless');
+    const token = await gatehouse.logIn('restless');
+    const key = mailCountKey(id, 'emailChanged');
+    const almost = { n: 18, since: Date.now(), expires: Math.floor(Date.now() / 1000) + 3600 };
+    await gatehouse.table.transact([put(key, almost)], randomUUID());
+
+    const statuses = [];
+    for (let n = 0; n < 4; n++) {
+      statuses.push((await setAddress(token, n % 2 ? 'restless@example.com' : 'RESTLESS@example.com')).status);
+    }
+
+    expect(statuses).toEqual([200, 200, 200, 200]);
+    const mails = [...mailsTo('restless@example.com'), ...mailsTo('RESTLESS@example.com')];
+    expect(mails).toHaveLength(2);
+  });
+});

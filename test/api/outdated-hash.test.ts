@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { entityKey } from '../../lib/table/keys.ts';
+import { openStage } from '../support/changes.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+
+const gatehouse = useGatehouse();
+
+it('a login rehashes a password stored at a lower cost and changes nothing else, tokens included', async () => {
+  const stage = await openStage(gatehouse);
+  const { user, token } = await stage.account({ passwordHash: await stage.outdatedHash() });
+  const stored = () => gatehouse.table.get(entityKey('USER', user.id));
+  const before = await stored();
+
+  await gatehouse.logIn(user.login, 'pass');
+  const renewed = await stored();
+  await gatehouse.logIn(user.login, 'pass');
+
+  expect(renewed?.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1,/);
+  expect(renewed).toEqual({ ...before, passwordHash: renewed?.passwordHash });
+  expect(await stored()).toEqual(renewed);
+  const change = await gatehouse.call('POST', '/api/account', { token, body: { firstName: 'Still' } });
+  expect(change.status).toBe(200);
+});

@@ -1,0 +1,230 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { describe, expect, it } from 'vitest';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { commit } from '../../lib/table/change.ts';
+import { resetKey } from '../../lib/table/keys.ts';
+import { newResetKey } from '../../lib/users/reset-key.ts';
+import type { User } from '../../lib/users/user.ts';
+import { findUser } from '../../lib/users/user-table.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+
+const gatehouse = useGatehouse();
+
+const INIT = '/api/account/reset-password/init';
+const FINISH = '/api/account/reset-password/finish';
+const TEXT = { 'Content-Type': 'text/plain' };
+
+const mailsTo = (address: string) => gatehouse.mailsTo(address);
+const requestReset = (address: string) => gatehouse.call('POST', INIT, { body: address, headers: TEXT });
+const finish = (key: string, newPassword: string) => gatehouse.call('POST', FINISH, { body: { key, newPassword } });
+/** Writes a reset key for this user without requesting a mail, which takes two seconds. */
+async function keyFor({ id }: { id: number }): Promise<string> {
+  const { key, write } = newResetKey((await findUser(gatehouse.table, id)) as User);
+  await commit(gatehouse.table, [write]);
+  return key;
+}
+
+/* Concurrent, because every request for a mail takes two seconds, whatever its outcome. */
+describe.concurrent('a forgotten password', () => {
+  it('can be reset once with the mailed key, after which the old password is rejected', async () => {
+    await gatehouse.makeUser('forgetful');
+
+    const requested = await requestReset('Forgetful@Example.com');
+    const [mail] = mailsTo('forgetful@example.com');
+    const finished = await finish(gatehouse.keyMailedTo('forgetful@example.com'), 'remembered');
+    const again = await finish(gatehouse.keyMailedTo('forgetful@example.com'), 'once more');
+
+    expect([requested.status, finished.status]).toEqual([200, 200]);
+    expect(mail).toMatchObject({ from: 'gatehouse@example.com', subject: 'Reset your password' });
+    expect(mail?.text).toContain('http://127.0.0.1:9000/account/reset/finish?key=');
+    expect(await gatehouse.logIn('forgetful', 'remembered')).toBeTruthy();
+    expect([again.status, again.body.title]).toEqual([400, 'Unknown key']);
+    const old = await gatehouse.call('POST', '/api/authenticate', {
+      body: { username: 'forgetful', password: 'forgetful' },
+    });
+    expect(old.status).toBe(401);
+  });
+
+  it('gets the same response after the same time for unknown addresses and deactivated accounts', async () => {
+    await gatehouse.makeUser('dormant', { activated: false });
+    await gatehouse.makeUser('awake');
+    const timed = async (address: string) => {
+      const started = performance.now();
+      const { status, text } = await requestReset(address);
+      return { response: `${status} ${text}`, milliseconds: performance.now() - started };
+    };
+
+    const addresses = ['awake@example.com', 'nobody@example.com', 'dormant@example.com'];
+    const responses = await Promise.all(addresses.map(timed));
+
+    expect(responses.map(({ response }) => response)).toEqual(Array(3).fill('200 '));
+    for (const { milliseconds } of responses) expect(milliseconds).toBeGreaterThan(1990);
+    expect(mailsTo('awake@example.com')).toHaveLength(1);
+    expect(mailsTo('dormant@example.com')).toEqual([]);
+  });
+
+  it('can be requested with the address as a field, and is rejected with 400 for a malformed address', async () => {
+    await gatehouse.makeUser('fielded');
+
+    const asField = await gatehouse.call('POST', INIT, { body: { email: 'fielded@example.com' } });
+    const malformed = await requestReset('fielded');
+    const empty = await requestReset('');
+
+    expect(asField.status).toBe(200);
+    expect(mailsTo('fielded@example.com')).toHaveLength(1);
+    expect([malformed.status, malformed.body.fieldErrors]).toEqual([
+      400,
+      [{ objectName: 'user', field: 'email', message: 'Email' }],
+    ]);
+    expect(empty.status).toBe(400);
+  });
+
+  it('is mailed in the language of the user, or in English when there is no template', async () => {
+    await gatehouse.makeUser('deutsch', { langKey: 'de' });
+    await gatehouse.makeUser('klingon', { langKey: 'tlh' });
+    await gatehouse.makeUser('odd', { langKey: 'toString' });
+
+    await Promise.all(['deutsch', 'klingon', 'odd'].map((login) => requestReset(`${login}@example.com`)));
+
+    expect(mailsTo('deutsch@example.com')[0]?.subject).toBe('Neues Passwort');
+    expect(mailsTo('klingon@example.com')[0]?.subject).toBe('Reset your password');
+    expect(mailsTo('odd@example.com')[0]?.subject).toBe('Reset your password');
+  });
+
+  it('has a key that expires and that the table stores only as a hash', async () => {
+    await gatehouse.makeUser('hashed');
+    await requestReset('hashed@example.com');
+    const key = gatehouse.keyMailedTo('hashed@example.com');
+
+    const { endpoint, region, tableName } = gatehouse.cloud;
+    const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: tableName }));
+    const hash = createHash('sha256').update(key).digest('hex');
+    const [stored] = Items.filter(({ pk }) => pk?.S === resetKey(hash).pk);
+
+    expect(JSON.stringify(Items)).not.toContain(key);
+    const day = 24 * 60 * 60;
+    expect(Number(stored?.expires?.N) - Date.now() / 1000).toBeGreaterThan(day - 60);
+    expect(Number(stored?.expires?.N) - Date.now() / 1000).toBeLessThanOrEqual(day);
+  });
+
+  it('cannot be reset with an expired key that DynamoDB has not deleted yet', async () => {
+    const key = await keyFor(await gatehouse.makeUser('late'));
+    const at = resetKey(createHash('sha256').update(key).digest('hex'));
+    const expired = { ...(await gatehouse.table.get(at)), expires: Math.floor(Date.now() / 1000) - 1 };
+    await gatehouse.table.transact([{ act: 'Put', key: at, attributes: expired }], randomUUID());
+
+    expect((await finish(key, 'too late')).status).toBe(400);
+  });
+
+  it('leaves no key in the table once it is reset', async () => {
+    const key = await keyFor(await gatehouse.makeUser('tidy'));
+    await finish(key, 'tidied up');
+
+    expect(await gatehouse.table.get(resetKey(createHash('sha256').update(key).digest('hex')))).toBeUndefined();
+  });
+
+  it.each([
+    ['the password changes', { change: 'password' }],
+    ['the address changes', { email: 'moved@example.com' }],
+    ['the address changes to another one and back', { email: 'there@example.com', back: true }],
+    ['the spelling of the address changes and changes back', { email: 'OVERTAKEN-52@example.com', back: true }],
+    ['the account is deactivated', { activated: false }],
+  ])('cannot be reset with a key that was issued before %s', async (name, change) => {
+    const login = `overtaken-${name.length}`;
+    const user = await gatehouse.makeUser(login);
+    const key = await keyFor(user);
+
+    if ('back' in change) {
+      const token = await gatehouse.logIn(login);
+      for (const email of [change.email, user.email]) {
+        await gatehouse.call('POST', '/api/account', { token, body: { email } });
+      }
+    } else if ('change' in change) {
+      const body = { currentPassword: login, newPassword: 'another' };
+      await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.logIn(login), body });
+    } else {
+      await gatehouse.call('PUT', '/api/users', {
+        token: await gatehouse.logIn('admin'),
+        body: { ...user, ...change },
+      });
+    }
+    const { status } = await finish(key, 'too late');
+
+    expect(status).toBe(400);
+  });
+
+  it.each(['no such key', '', 'x'.repeat(5000)])('cannot be reset with a wrong key (%#)', async (key) => {
+    const { status } = await finish(key, 'whatever');
+
+    expect(status).toBe(400);
+  });
+
+  it('is reset by exactly one of two concurrent requests with the same key', async () => {
+    const key = await keyFor(await gatehouse.makeUser('contended'));
+
+    const responses = await Promise.all(['first', 'second'].map((password) => finish(key, password)));
+
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400]);
+  });
+
+  it('leaves older tokens without the right to change anything once it is reset', async () => {
+    const user = await gatehouse.makeUser('stolen', { authorities: ['ROLE_USER'] });
+    const token = await gatehouse.logIn('stolen');
+    await finish(await keyFor(user), 'mine again');
+
+    const change = await gatehouse.call('POST', '/api/account', { token, body: { firstName: 'Thief' } });
+    const fresh = await gatehouse.logIn('stolen', 'mine again');
+    const own = await gatehouse.call('POST', '/api/account', { token: fresh, body: { firstName: 'Owner' } });
+
+    expect([change.status, own.status]).toEqual([403, 200]);
+  });
+});
+
+describe('an invitation', () => {
+  it('is mailed to a user created without a password, and sets the first one', async () => {
+    const token = await gatehouse.logIn('admin');
+    const body = { login: 'invited', email: 'invited@example.com', password: '' };
+    await gatehouse.call('POST', '/api/users', { token, body });
+
+    const [mail] = mailsTo('invited@example.com');
+    const finished = await finish(gatehouse.keyMailedTo('invited@example.com'), 'my first');
+
+    expect(mail?.subject).toBe('Your account');
+    expect(mail?.text).toContain('Dear invited,');
+    expect(finished.status).toBe(200);
+    expect(await gatehouse.logIn('invited', 'my first')).toBeTruthy();
+  });
+
+  it('contains one link even when the login looks like a template', async () => {
+    const token = await gatehouse.logIn('admin');
+    await gatehouse.call('POST', '/api/users', { token, body: { login: '{link}$&', email: 'odd-name@example.com' } });
+
+    const [mail] = mailsTo('odd-name@example.com');
+
+    expect(mail?.text).toContain('Dear {link}$&,');
+    expect(mail?.text.match(/key=/g)).toHaveLength(1);
+  });
+
+  it('is not mailed to a user who has a password or is not activated', async () => {
+    await gatehouse.makeUser('equipped');
+    const token = await gatehouse.logIn('admin');
+    const body = { login: 'asleep', email: 'asleep@example.com', activated: false };
+    await gatehouse.call('POST', '/api/users', { token, body });
+
+    expect(mailsTo('equipped@example.com')).toEqual([]);
+    expect(mailsTo('asleep@example.com')).toEqual([]);
+  });
+});
+
+it('the mailbox page shows sent mail and contains no scripts', async () => {
+  await gatehouse.makeUser('shown', { langKey: 'en' });
+  await requestReset('shown@example.com');
+
+  const page = await (await fetch(`${gatehouse.cloud.endpoint}/mailbox`)).text();
+
+  expect(page).toContain('shown@example.com');
+  expect(page).toMatch(/<a href="http:\/\/127\.0\.0\.1:9000\/account\/reset\/finish\?key=[\w-]{43}">/);
+  expect(page).not.toContain('<script');
+});

@@ -1,0 +1,99 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { barrier } from '../support/barrier.ts';
+import { type Received, useGatehouse } from '../support/gatehouse.ts';
+
+/* A module reports its restart with the number of the last parameter change that it has loaded. */
+
+const gate = barrier();
+const gatehouse = useGatehouse({ intercept: gate.intercept });
+let token: string;
+beforeAll(async () => {
+  token = await gatehouse.logIn('user');
+});
+
+const call = (method: string, path: string, body?: unknown) => gatehouse.call(method, path, { token, body });
+const report = (id: number, body: unknown) => call('POST', `/api/utm-integrations/${id}/module/restarted`, body);
+const moduleOf = async (id: number) => (await call('GET', `/api/utm-integrations/${id}`)).body.module;
+
+async function makeParameter(): Promise<{ id: number; change: () => Promise<Received> }> {
+  const integration = (
+    await call('POST', '/api/utm-integrations', { name: 'n', shortName: 's', integrationType: 'API' })
+  ).body;
+  const created = await call('POST', '/api/utm-integration-confs', { integration, confName: 'a', confValue: 'b' });
+  return { id: integration.id, change: () => call('PUT', '/api/utm-integration-confs', created.body) };
+}
+
+describe('a report of a restart', () => {
+  it('clears the flag when it repeats the module object as it was read', async () => {
+    const { id, change } = await makeParameter();
+    await change();
+
+    const { status, body, headers } = await report(id, await moduleOf(id));
+
+    expect(status).toBe(200);
+    expect(body.module).toEqual({ needsRestart: false, changes: 1 });
+    expect(await moduleOf(id)).toEqual({ needsRestart: false, changes: 1 });
+    expect(headers['x-gatehouseapp-alert']).toBe('gatehouseApp.utmIntegration.updated');
+  });
+
+  it('does not hide a change that the module has not loaded', async () => {
+    const { id, change } = await makeParameter();
+    await change();
+    const loaded = await moduleOf(id);
+    await change();
+
+    const { status, body } = await report(id, loaded);
+
+    expect(status).toBe(200);
+    expect(body.module).toEqual({ needsRestart: true, changes: 2 });
+  });
+
+  it('does not hide a concurrent change', async () => {
+    for (const inTurn of [true, false, true, false]) {
+      const { id, change } = await makeParameter();
+      await change();
+
+      gate.raise(2, inTurn);
+      const both = [() => report(id, { changes: 1 }), change].map((send) => send().finally(gate.lift));
+      const responses = await Promise.all(both);
+
+      expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+      expect(await moduleOf(id)).toEqual({ needsRestart: true, changes: 2 });
+    }
+  });
+
+  it('changes nothing when no restart is needed', async () => {
+    const { id, change } = await makeParameter();
+    const untouched = await report(id, { changes: 0 });
+    await change();
+    await report(id, { changes: 1 });
+    const before = await call('GET', `/api/utm-integrations/${id}`);
+    const again = await report(id, { changes: 1 });
+
+    expect([untouched.status, untouched.body.module]).toEqual([200, null]);
+    expect(again.headers.etag).toBe(before.headers.etag);
+  });
+
+  it.each([[{}], [{ changes: null }], [{ changes: -1 }], [{ changes: 1.5 }], [{ changes: '1' }], [{ changes: 2 }]])(
+    'is rejected with 400 when it names no existing change: %j',
+    async (body) => {
+      const { id, change } = await makeParameter();
+      await change();
+
+      const { status, body: problem } = await report(id, body);
+
+      expect([status, problem.fieldErrors?.[0]?.field]).toEqual([400, 'changes']);
+      expect((await moduleOf(id)).needsRestart).toBe(true);
+    },
+  );
+
+  it('requires an existing integration and a role that may change integrations', async () => {
+    const { id } = await makeParameter();
+    await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
+    const analyst = await gatehouse.logIn('analyst');
+    const path = `/api/utm-integrations/${id}/module/restarted`;
+
+    expect((await report(999_999, { changes: 0 })).status).toBe(404);
+    expect((await gatehouse.call('POST', path, { token: analyst, body: { changes: 0 } })).status).toBe(403);
+  });
+});

@@ -1,0 +1,89 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
+import { authorize } from '../../lib/authorization/authorize.ts';
+import type { Mailer } from '../../lib/mail/mail.ts';
+import { commit } from '../../lib/table/change.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { set } from '../../lib/table/write.ts';
+import type { AuthorizedCaller } from '../../lib/users/authorized-caller.ts';
+import { deleteUser } from '../../lib/users/delete-user.ts';
+import { updateUser } from '../../lib/users/update-user.ts';
+import type { User } from '../../lib/users/user.ts';
+import { UpdateUser } from '../../lib/users/user-contracts.ts';
+import { findUser, passwordChange } from '../../lib/users/user-table.ts';
+import { routes } from '../../routes.ts';
+import { CHANGES, openStage, type Stage } from '../support/changes.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+
+/*
+ * Authorization must hold at commit, not only at load (TOCTOU, CWE-367). Every change is held between load and commit
+ * while its caller loses the right to make it.
+ */
+
+let held: { concerns: (call: AwsCall) => boolean; meanwhile: () => Promise<unknown> } | undefined;
+const gatehouse = useGatehouse({
+  async intercept(call, make) {
+    if (held?.concerns(call)) {
+      const { meanwhile } = held;
+      held = undefined;
+      await meanwhile();
+    }
+    return make();
+  },
+});
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage(gatehouse);
+  const accountStamp = (await findUser(gatehouse.table, 1))?.accountStamp;
+  const claims = { id: 1, roles: ['ROLE_ADMIN'], accountStamp, jti: 'operator', passwordChanges: 0 } as const;
+  admin = authorize(gatehouse.table, claims, UpdateUser.access);
+});
+
+let admin: AuthorizedCaller;
+const change = (fields: Partial<User>) => (user: User) =>
+  updateUser(
+    { table: gatehouse.table, mailer: silent },
+    admin,
+    { ...user, ...fields, authorities: [...(fields.authorities ?? user.authorities)] },
+    undefined,
+  );
+
+const REVOCATIONS: Record<string, (user: User) => Promise<unknown>> = {
+  demoted: change({ authorities: ['ROLE_ANALYST'] }),
+  deactivated: change({ activated: false }),
+  deleted: (user) => deleteUser(gatehouse.table, admin, user.login, undefined),
+  'replaced by another account with the same id': async (user) => {
+    const always = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
+    const another = set(entityKey('USER', user.id), { accountStamp: 'another' }, always);
+    expect(await commit(gatehouse.table, [another])).toBe('committed');
+  },
+  'given another password elsewhere': async (user) => {
+    expect(await commit(gatehouse.table, [passwordChange(user, 'another')])).toBe('committed');
+  },
+};
+
+const silent: Mailer = { sendLink: async () => undefined, notify: async () => undefined };
+const isGone = (revocation: string): boolean => revocation === 'deleted' || revocation.startsWith('replaced');
+const byToken = CHANGES.filter(({ on }) => routes.find((row) => row.route === on)?.contract.access !== 'public');
+
+describe.each(Object.entries(REVOCATIONS))('a caller who is %s between load and commit', (revocation, revoke) => {
+  it.each(byToken)('cannot make a change that requires the lost right: $on', async ({ on, success, prepare }) => {
+    const { item, send, times } = await prepare(stage);
+    const id = Number(item.split('/')[1]);
+    const user = (await findUser(gatehouse.table, id)) as User;
+    held = {
+      concerns: ({ functionName, operation }) => functionName === on && operation === 'TransactWriteItems',
+      meanwhile: () => revoke(user),
+    };
+
+    const { status } = await send();
+
+    const isAccountRoute = on.startsWith('POST /api/account');
+    const isStillAllowed = isAccountRoute && revocation === 'demoted';
+    expect(status).toBe(isStillAllowed ? success : isAccountRoute && isGone(revocation) ? 401 : 403);
+    const after = await findUser(gatehouse.table, id);
+    if (!isAccountRoute) expect(await times()).toBe(0);
+    else if (!isStillAllowed) expect([user.passwordHash, 'another', undefined]).toContain(after?.passwordHash);
+    if (!isStillAllowed) expect(after?.firstName).toBeUndefined();
+  });
+});

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { useGatehouse } from '../support/gatehouse.ts';
+import { useUsers } from '../support/users.ts';
+
+const gatehouse = useGatehouse();
+const { create, update, get, list, total, stored } = useUsers(gatehouse);
+
+describe('updating a user', () => {
+  it('accepts the whole object as it was listed', async () => {
+    await create({ login: 'listed', email: 'listed@example.com', firstName: 'Li', langKey: 'de' });
+    const { body: listed } = await list();
+    const before = listed.find(({ login }: { login: string }) => login === 'listed');
+    const changes = { lastName: 'Sted', activated: false, authorities: ['ROLE_ANALYST'] };
+
+    const { status, body, headers } = await update({ ...before, ...changes, createdBy: 'mallory', password: '' });
+
+    expect(status).toBe(200);
+    expect(body).toEqual({ ...before, ...changes, lastModifiedDate: expect.any(String) });
+    expect(body.lastModifiedDate > before.lastModifiedDate).toBe(true);
+    expect(headers).toMatchObject({
+      'x-gatehouseapp-alert': 'userManagement.updated',
+      'x-gatehouseapp-params': 'listed',
+    });
+    expect((await get('listed')).body).toEqual(body);
+  });
+
+  it('keeps omitted fields, including the password', async () => {
+    const person = { firstName: 'Sta', lastName: 'Ys', imageUrl: '/s.png', langKey: 'fr' };
+    const { id } = await gatehouse.makeUser('stays', { ...person, authorities: ['ROLE_USER'], activated: false });
+    const before = await stored(id);
+
+    const { status } = await update({ id: String(id), login: 'stays', email: 'stays@example.com' });
+
+    expect(status).toBe(200);
+    expect(before).toMatchObject({
+      ...person,
+      passwordHash: expect.any(String),
+      version: expect.stringMatching(/^1-/),
+    });
+    expect(await stored(id)).toEqual({
+      ...before,
+      lastModifiedDate: expect.any(String),
+      version: expect.stringMatching(/^2-/),
+    });
+  });
+
+  it('clears names and image with null', async () => {
+    const person = { firstName: 'Cle', lastName: 'Ared', imageUrl: '/c.png' };
+    const { body: before } = await create({ login: 'cleared', email: 'cleared@example.com', ...person });
+
+    await update({ ...before, firstName: null, lastName: null, imageUrl: null });
+
+    expect((await get('cleared')).body).toMatchObject({ firstName: null, lastName: null, imageUrl: null });
+  });
+
+  it.each(['login', 'email', 'activated', 'langKey', 'authorities'])('rejects null for %s with 400', async (field) => {
+    const { body: before } = await get('user');
+
+    const { status, body } = await update({ ...before, [field]: null });
+
+    expect(status).toBe(400);
+    expect(body.fieldErrors).toEqual([{ objectName: 'user', field, message: 'NotNull' }]);
+  });
+
+  it.each(['login', 'email'])('requires the field %s', async (field) => {
+    const { body: before } = await get('user');
+
+    const { status, body } = await update({ ...before, [field]: undefined });
+
+    expect(status).toBe(400);
+    expect(body.fieldErrors).toEqual([{ objectName: 'user', field, message: 'NotNull' }]);
+  });
+
+  it.each([undefined, '', null])('rejects the id %j with 400', async (id) => {
+    const { status, body } = await update({ id, login: 'nobody', email: 'nobody@example.com' });
+
+    expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.idnull' });
+  });
+
+  it('rejects an unknown id with 404 and creates no user', async () => {
+    const before = await total();
+
+    const { status, body } = await update({ id: 4711, login: 'nobody', email: 'nobody@example.com' });
+
+    expect({ status, message: body.message }).toEqual({ status: 404, message: 'error.idnotfound' });
+    expect((await get('nobody')).status).toBe(404);
+    expect(await total()).toBe(before);
+  });
+
+  it.each([
+    ['the login', { login: 'admin' }, 'error.userexists'],
+    ['the e-mail address', { email: 'ADMIN@example.com' }, 'error.emailexists'],
+    ['both', { login: 'admin', email: 'admin@example.com' }, 'error.userexists'],
+  ])('rejects %s of another user with 400 and changes nothing', async (_, taken, message) => {
+    const { body: before } = await get('user');
+
+    const { status, body } = await update({ ...before, firstName: 'Thief', ...taken });
+
+    expect({ status, message: body.message }).toEqual({ status: 400, message });
+    expect((await get('user')).body).toEqual(before);
+  });
+
+  it("accepts the user's own login and e-mail address in another case", async () => {
+    const { body: before } = await create({ login: 'own', email: 'own@example.com' });
+
+    const { status, body } = await update({ ...before, login: 'OWN', email: 'Own@Example.com' });
+
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ login: 'OWN', email: 'Own@Example.com' });
+  });
+
+  it('releases the previous login and e-mail address and claims the new ones', async () => {
+    const before = await gatehouse.makeUser('maiden');
+    await update({ ...before, login: 'married', email: 'married@example.com' });
+
+    const newcomer = await create({ login: 'maiden', email: 'maiden@example.com' });
+    const sameLogin = await create({ login: 'married', email: 'third@example.com' });
+    const sameEmail = await create({ login: 'third', email: 'married@example.com' });
+
+    expect(newcomer.status).toBe(201);
+    expect((await get('maiden')).body.id).toBe(newcomer.body.id);
+    expect((await get('married')).body.id).toBe(before.id);
+    expect([sameLogin.body.message, sameEmail.body.message]).toEqual(['error.userexists', 'error.emailexists']);
+    await gatehouse.logIn('married', 'maiden');
+  });
+
+  it('makes the user unavailable under the previous login', async () => {
+    const { body: before } = await create({ login: 'gone', email: 'gone@example.com' });
+
+    await update({ ...before, login: 'found' });
+
+    expect((await get('gone')).status).toBe(404);
+    expect((await get('found')).body.id).toBe(before.id);
+  });
+
+  it('prevents logins of a deactivated user, who stays listed, until reactivation', async () => {
+    const user = await gatehouse.makeUser('pause');
+    const logIn = () => gatehouse.call('POST', '/api/authenticate', { body: { username: 'pause', password: 'pause' } });
+
+    await update({ ...user, activated: false });
+    const rejected = await logIn();
+    const { body: listed } = await list();
+    await update({ ...user, activated: true });
+
+    expect(rejected.status).toBe(401);
+    expect(listed).toContainEqual(expect.objectContaining({ login: 'pause', activated: false }));
+    expect((await logIn()).status).toBe(200);
+  });
+});

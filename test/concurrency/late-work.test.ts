@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { settleAll } from '../../lib/runtime/settle-all.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { changeTotal, claim } from '../../lib/table/write.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+
+/* Lambda freezes work that outlives the response and resumes it during the next request. */
+
+const gatehouse = useGatehouse({ breaksData: true });
+
+describe('settleAll', () => {
+  const later = (milliseconds: number, outcome: string | Error) =>
+    new Promise<string>((resolve, reject) =>
+      setTimeout(() => (outcome instanceof Error ? reject(outcome) : resolve(outcome)), milliseconds),
+    );
+
+  it('waits for every promise before it rejects', async () => {
+    let over = false;
+    const slow = later(30, 'slow').finally(() => {
+      over = true;
+    });
+
+    await expect(settleAll([later(1, new Error('quick')), slow])).rejects.toThrow('quick');
+
+    expect(over).toBe(true);
+  });
+
+  it('rejects with the first error in order, not in time', async () => {
+    const both = settleAll([later(20, new Error('first')), later(1, new Error('second'))]);
+
+    await expect(both).rejects.toThrow('first');
+  });
+
+  it('resolves with the results in order', async () => {
+    expect(await settleAll([later(5, 'a'), Promise.resolve(7)])).toEqual(['a', 7]);
+  });
+});
+
+it('no read of a long list outlives the rejection of its caller', async () => {
+  const user = await gatehouse.makeUser('former', { authorities: ['ROLE_USER'] });
+  const token = await gatehouse.logIn('former');
+  const value = Buffer.alloc(300_000);
+  for (let id = 1; id <= 20; id++) {
+    const parameter = claim(
+      entityKey('CONF', id),
+      { id, confName: 'long', confValue: value, version: 1 },
+      'unexpected',
+    );
+    await gatehouse.table.transact([parameter, changeTotal('CONF', 1)], randomUUID());
+  }
+  const admin = await gatehouse.logIn('admin');
+  await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, activated: false } });
+
+  const paths = [
+    '/api/utm-integration-confs?confName.equals=long',
+    '/api/utm-integration-confs/count?confName.equals=x',
+  ];
+  for (const path of paths) {
+    expect((await gatehouse.call('GET', path, { token })).status).toBe(403);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+
+  expect(gatehouse.cloud.lateCalls).toEqual([]);
+});

@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { type Bench, openBench } from '../support/bench.ts';
+import { LONG } from '../support/long.ts';
+import { PAIRS, REVOKING_PAIRS, runPairs } from '../support/pairs.ts';
+import { seed } from '../support/seed.ts';
+import { runSequences } from '../support/sequences.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench({ assembly: inject('assembly') });
+});
+afterAll(() => bench.gatehouse.stop());
+
+it('responses, lists and table match the model for random sequences of operations', {
+  timeout: 120_000,
+}, async () => {
+  const found = await runSequences(bench, { seed, runs: LONG ? 12 : 2 });
+
+  expect(found, found).toBeUndefined();
+});
+
+const pairs = LONG ? PAIRS : REVOKING_PAIRS;
+it.each(LONG ? [2, 5] : [2])(
+  `the outcome of ${pairs.length} concurrent pairs of changes to %i administrators is linearizable`,
+  { timeout: 120_000 },
+  async (administrators) => {
+    const found = await runPairs(bench, { seed, rounds: 1, administrators, pairs });
+
+    expect(found, found).toBeUndefined();
+  },
+);

@@ -1,0 +1,114 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Received, useGatehouse } from '../support/gatehouse.ts';
+import { LONG } from '../support/long.ts';
+
+/* An account must not be able to delay its deactivation by changing its own item continuously. */
+
+/** Runs before each transaction of these routes, so that the account's own change always commits first. */
+let adversary: (() => Promise<unknown>) | undefined;
+let attempts = 0;
+const gatehouse = useGatehouse({
+  async intercept({ functionName, operation, input }, make) {
+    const decides = functionName === 'PUT /api/users' || functionName === 'DELETE /api/users/{login}';
+    if (adversary && decides && operation === 'TransactWriteItems' && !JSON.stringify(input).includes('PRECEDENCE')) {
+      attempts++;
+      await adversary();
+    }
+    return make();
+  },
+});
+let admin: string;
+beforeAll(async () => {
+  admin = await gatehouse.logIn('admin');
+});
+
+const rename = (token: string, n: number) =>
+  gatehouse.call('POST', '/api/account', { token, body: { firstName: `Name ${n}` } });
+const createIntegration = (token: string) => {
+  const body = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
+  return gatehouse.call('POST', '/api/utm-integrations', { token, body });
+};
+const update = (user: object) => gatehouse.call('PUT', '/api/users', { token: admin, body: user });
+const remove = (login: string) => gatehouse.call('DELETE', `/api/users/${login}`, { token: admin });
+
+describe('an account that changes itself before every attempt of an administrator', () => {
+  it.each([
+    ['deactivates', async (user: { login: string }) => (await update({ ...user, activated: false })).status],
+    ['deletes', async ({ login }: { login: string }) => (await remove(login)).status],
+  ])('delays an administrator who %s it by at most one retry', async (verb, administer) => {
+    const user = await gatehouse.makeUser(`nimble-${verb}`);
+    const token = await gatehouse.logIn(user.login);
+    // Warms the function up: a cold start could outlast the administrator's held call, which the SDK would then retry.
+    await rename(token, -1);
+    const changes: Promise<Received>[] = [];
+    attempts = 0;
+    adversary = async () => {
+      const change = rename(token, changes.length);
+      changes.push(change);
+      // From the second change on, the administrator has precedence, so the account has to wait.
+      await (changes.length === 1 ? change : Promise.race([change, wait(400)]));
+    };
+
+    const status = await administer(user).finally(() => {
+      adversary = undefined;
+    });
+
+    const [first, ...others] = (await Promise.all(changes)).map((received) => received.status);
+    expect([status, attempts, first]).toEqual([200, 2, 200]);
+    expect(others.filter((each) => each < 300)).toEqual([]);
+  });
+
+  it('can change itself again once the administrator is done', async () => {
+    const user = await gatehouse.makeUser('patient');
+    const token = await gatehouse.logIn('patient');
+    await rename(token, -1);
+    let waiting: Promise<Received> | undefined;
+    let n = 0;
+    adversary = async () => {
+      waiting = rename(token, n++);
+      await (n === 1 ? waiting : Promise.race([waiting, wait(400)]));
+    };
+
+    const { status } = await update({ ...user, lastName: 'Seen' }).finally(() => {
+      adversary = undefined;
+    });
+    const own = await waiting;
+    const { body } = await gatehouse.call('GET', '/api/account', { token });
+
+    expect([status, own?.status, body.firstName, body.lastName]).toEqual([200, 200, `Name ${n - 1}`, 'Seen']);
+  });
+});
+
+it(`an administrator can deactivate an account that sends a stream of changes${LONG ? ' within two seconds' : ''}`, {
+  timeout: 60_000,
+}, async () => {
+  const user = await gatehouse.makeUser('busy', { authorities: ['ROLE_USER'] });
+  // Warms the function up, so that the measurement excludes a cold start.
+  await update(user);
+  const times = [];
+  let successes = 0;
+  for (let round = 0; round < (LONG ? 3 : 1); round++) {
+    const token = await gatehouse.logIn('busy');
+    let stopped = false;
+    const workers = Array.from({ length: 16 }, async (_, worker) => {
+      for (let n = 0; !stopped; n++) {
+        const { status } = await (worker % 2 ? rename(token, n) : createIntegration(token));
+        if (status < 300) successes++;
+      }
+    });
+    await wait(500);
+
+    const started = performance.now();
+    const { status } = await update({ ...user, activated: false });
+    times.push(performance.now() - started);
+    stopped = true;
+    await Promise.all(workers);
+
+    expect(status).toBe(200);
+    expect((await update({ ...user, activated: true })).status).toBe(200);
+  }
+  // Durations mean little on a machine that runs other tests at the same time.
+  if (LONG) expect(Math.max(...times)).toBeLessThan(2000);
+  expect(successes).toBeGreaterThan(0);
+});

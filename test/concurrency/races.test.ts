@@ -1,0 +1,176 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { barrier } from '../support/barrier.ts';
+import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
+import { LONG } from '../support/long.ts';
+import { mutant } from '../support/mutant.ts';
+
+/*
+ * Races for unique values. A barrier holds both transactions until both requests have read and decided, and then
+ * releases them together or one after the other. The same rounds must catch mutants that check before they write
+ * instead of writing under a condition.
+ */
+
+const ROUNDS = 6;
+
+const gate = barrier();
+const gatehouse = useGatehouse({ intercept: gate.intercept });
+let token: string;
+beforeAll(async () => {
+  token = await gatehouse.logIn('admin');
+});
+
+/** Sends the requests concurrently and releases their transactions together or in turn. */
+function race(inTurn: boolean, ...sends: (() => Promise<Received>)[]): Promise<Received[]> {
+  gate.raise(sends.length, inTurn);
+  return Promise.all(sends.map((send) => send().finally(gate.lift)));
+}
+
+/** Two requests that claim the same unique value, and the error that the loser gets. */
+interface UniquenessRace {
+  readonly error: string;
+  prepare(service: Gatehouse, token: string, name: string): Promise<(() => Promise<Received>)[]>;
+}
+
+const create = (service: Gatehouse, token: string, login: string, email: string) =>
+  service.call('POST', '/api/users', { token, body: { login, email } });
+const put = (service: Gatehouse, token: string, user: object) =>
+  service.call('PUT', '/api/users', { token, body: user });
+
+async function twoUsers(service: Gatehouse, token: string, name: string): Promise<Received['body'][]> {
+  const created = ['a', 'b'].map((end) => create(service, token, `${name}-${end}`, `${name}-${end}@example.com`));
+  return (await Promise.all(created)).map(({ body }) => body);
+}
+
+const UNIQUENESS_RACES: Record<string, UniquenessRace> = {
+  'that create a user with the same login': {
+    error: 'error.userexists',
+    prepare: async (service, token, name) =>
+      ['a', 'b'].map((end) => () => create(service, token, name, `${name}-${end}@example.com`)),
+  },
+  'that create a user with the same e-mail address in two spellings': {
+    error: 'error.emailexists',
+    prepare: async (service, token, name) =>
+      [`${name}@Example.com`, `${name.toUpperCase()}@example.com`].map(
+        (email, index) => () => create(service, token, `${name}-${index}`, email),
+      ),
+  },
+  'that rename two users to the same login': {
+    error: 'error.userexists',
+    prepare: async (service, token, name) =>
+      (await twoUsers(service, token, name)).map((user) => () => put(service, token, { ...user, login: name })),
+  },
+  'that change two users to the same e-mail address': {
+    error: 'error.emailexists',
+    prepare: async (service, token, name) =>
+      (await twoUsers(service, token, name)).map(
+        (user) => () => put(service, token, { ...user, email: `${name}@b.c` }),
+      ),
+  },
+};
+
+let rounds = 0;
+/** Runs one round and returns the outcome of each request. */
+async function runRound(
+  service: Gatehouse,
+  token: string,
+  uniquenessRace: UniquenessRace,
+  round: number,
+): Promise<string[]> {
+  const sends = await uniquenessRace.prepare(service, token, `taken-${++rounds}`);
+  const responses = await race(round % 2 === 0, ...sends);
+  return responses.map(({ status, body }) => (status < 300 ? 'taken' : body.message)).sort();
+}
+
+describe('two concurrent requests', () => {
+  it.each(Object.entries(UNIQUENESS_RACES))(
+    '%s: exactly one succeeds',
+    { timeout: 60_000 },
+    async (_, uniquenessRace) => {
+      for (let round = 0; round < ROUNDS; round++) {
+        expect(await runRound(gatehouse, token, uniquenessRace, round), `round ${round}`).toEqual(
+          [uniquenessRace.error, 'taken'].sort(),
+        );
+      }
+    },
+  );
+
+  it('both succeed when they rename one user to the same login', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const [user] = await twoUsers(gatehouse, token, `twice-${round}`);
+      const rename = () => put(gatehouse, token, { ...user, login: `twice-${round}` });
+
+      const responses = await race(round % 2 === 0, rename, rename);
+
+      expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    }
+  });
+});
+
+describe('a caller who is renamed while updating another user', () => {
+  it('appears in the audit fields with the login at the time of the change', async () => {
+    const name = 'renamed';
+    const body = { login: name, email: 'renamed@example.com', password: name, authorities: ['ROLE_ADMIN'] };
+    const { body: caller } = await gatehouse.call('POST', '/api/users', { token, body });
+    const own = await gatehouse.logIn(name);
+    const { body: target } = await create(gatehouse, token, 'target', 'target@example.com');
+    const names: string[] = [];
+
+    for (let round = 0; round < ROUNDS; round++) {
+      // The login becomes free for the other user only with the rename.
+      const rename = () => put(gatehouse, token, { ...caller, login: `now-${round}` });
+      const takeName = () => put(gatehouse, own, { ...target, login: name });
+      const [, taken] = await race(true, rename, takeName);
+      names.push(taken?.status === 200 ? taken.body.lastModifiedBy : `now-${round}`);
+      await put(gatehouse, token, target);
+      await put(gatehouse, token, caller);
+    }
+
+    expect(names).toEqual(names.map((_, round) => `now-${round}`));
+  });
+});
+
+if (LONG) {
+  describe('a mutant that checks before it writes', () => {
+    it('gives one login to two users in the same rounds', { timeout: 60_000 }, async () => {
+      const results: string[][] = [];
+      const mutations = [
+        {
+          file: 'lib/users/user-table.ts',
+          from: "const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');",
+          to: `const claimLogin = (user: User): Write => ({
+          act: 'Put', key: loginGuardKey(user.login), attributes: { id: user.id },
+        });`,
+        },
+        {
+          file: 'lib/users/create-user.ts',
+          from: 'import type { Passwords }',
+          to: "import { Failure } from '../../contract/failure.ts';\nimport type { Passwords }",
+        },
+        {
+          file: 'lib/users/create-user.ts',
+          from: '    await callerUser;\n',
+          to: `    await callerUser;
+          if (await table.get({ pk: 'LOGIN#' + wanted.login, sk: 'GUARD' })) throw new Failure('login-taken');\n`,
+        },
+      ];
+
+      const { assembly, remove } = await mutant(mutations);
+      const racing = await startGatehouse({ intercept: gate.intercept, assembly });
+      const admin = await racing.logIn('admin');
+      for (let round = 0; round < ROUNDS; round++) {
+        results.push(
+          await runRound(
+            racing,
+            admin,
+            UNIQUENESS_RACES['that create a user with the same login'] as UniquenessRace,
+            round,
+          ),
+        );
+      }
+      await racing.stop();
+      remove();
+
+      expect(results).toContainEqual(['taken', 'taken']);
+    });
+  });
+}

@@ -1,0 +1,411 @@
+import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { loginGuardKey, totalKey } from '../../lib/table/keys.ts';
+import { INTACT_ITEMS } from '../support/intact-items.ts';
+import { type Answer, type Input, replyFrom, scriptedAws } from '../support/scripted-aws.ts';
+import { type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
+
+/* Exit codes and complete output of the operator's commands, each run as a process on a scripted table. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const { AWS_ENDPOINT_URL_DYNAMODB: _, ...ENVIRONMENT } = process.env;
+
+const stops: (() => void)[] = [];
+afterAll(() => {
+  for (const stop of stops) stop();
+});
+
+/** Serves a table as AWS on loopback; an override replaces the response to a call. */
+async function serve(table: WholeTableInMemory, override: Override = () => undefined) {
+  const aws = await scriptedAws((operation, input) => override(operation, input) ?? replyFrom(table, operation, input));
+  stops.push(aws.stop);
+  return aws;
+}
+
+async function run(script: string, options: readonly string[], environment: object = {}) {
+  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [`infra/${script}.ts`, ...options], {
+    cwd: ROOT,
+    env: {
+      ...ENVIRONMENT,
+      STATE_DIR: ':memory:',
+      ...environment,
+    },
+  })
+    .then((output) => ({ code: 0, ...output }))
+    .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+  return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };
+}
+
+type Override = (operation: string, input: Input) => Answer | undefined;
+const overrideOf =
+  (operation: string, response: Answer): Override =>
+  (called) =>
+    called === operation ? response : undefined;
+
+const cancelled = (...codes: string[]) => ({
+  error: 'TransactionCanceledException',
+  CancellationReasons: codes.map((Code) => ({ Code })),
+});
+/** Stands for an outage: the SDK does not retry it, so no test has to wait. */
+const OUTAGE = { error: 'TransactionConflictException' };
+
+describe.concurrent('npm run verify', () => {
+  const USAGE = 'npm run verify -- [--table NAME] [--repair]';
+  const STARTED = ['Verifying Gate'];
+  const SUMMARY = '18 items, 3 users, 1 integrations, 2 parameters:';
+  const MISSING = [
+    'login-guard-missing: User 3 has a login whose guard LOGIN#alice / GUARD does not exist.',
+    '  --repair claims LOGIN#alice / GUARD for user 3',
+  ];
+  const GHOST = [
+    'unknown-item: GHOST / x is of a kind that this version does not know.',
+    '  cannot be repaired: its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',
+  ];
+
+  async function verify(options: readonly string[], change: (table: WholeTableInMemory) => void, override?: Override) {
+    const table = wholeTableInMemory(INTACT_ITEMS);
+    change(table);
+    const { environment, calls } = await serve(table, override);
+    return { ...(await run('verify', ['--table', 'Gate', ...options], environment)), calls };
+  }
+
+  it('exits with 1 when a finding cannot be repaired, even with --repair', async () => {
+    const ghost = await verify(['--repair'], (table) => table.put({ pk: 'GHOST', sk: 'x' }, {}));
+
+    expect(ghost).toEqual({
+      code: 1,
+      stdout: [...STARTED, ...GHOST, '19 items, 3 users, 1 integrations, 2 parameters: 1 finding'],
+      stderr: [],
+      calls: ['Scan', 'GetItem', 'GetItem', 'GetItem'],
+    });
+  });
+
+  it('exits with 1 when findings remain after a repair, and prints both verifications', async () => {
+    const both = await verify(['--repair'], (table) => {
+      table.put({ pk: 'GHOST', sk: 'x' }, {});
+      table.remove(loginGuardKey('alice'));
+    });
+
+    expect([both.code, both.stderr]).toEqual([1, []]);
+    expect(both.stdout).toEqual([
+      ...STARTED,
+      ...GHOST,
+      ...MISSING,
+      '18 items, 3 users, 1 integrations, 2 parameters: 2 findings',
+      'Repairing: claims LOGIN#alice / GUARD for user 3',
+      'Verifying the repaired table',
+      ...GHOST,
+      '19 items, 3 users, 1 integrations, 2 parameters: 1 finding',
+    ]);
+  });
+
+  it('exits with 0 when everything is repaired, and repairs nothing without --repair', async () => {
+    const lose = (table: WholeTableInMemory) => table.remove(loginGuardKey('alice'));
+    const [repaired, verified] = await Promise.all([verify(['--repair'], lose), verify([], lose)]);
+
+    expect([repaired.code, repaired.stdout.at(-1)]).toEqual([0, `${SUMMARY} no findings`]);
+    expect([verified.code, verified.stdout]).toEqual([
+      1,
+      [...STARTED, ...MISSING, '17 items, 3 users, 1 integrations, 2 parameters: 1 finding'],
+    ]);
+    expect(verified.calls).not.toContain('TransactWriteItems');
+  });
+
+  it('exits with 2 when a total stays undecided, and with 1 when there are findings too', async () => {
+    let changes = 0;
+    const changing: Override = (operation, { Key }) =>
+      operation === 'GetItem' && Key.pk.S === 'TOTAL'
+        ? { Item: { pk: { S: 'TOTAL' }, sk: { S: 'USER' }, n: { N: '9' }, changes: { N: String(++changes) } } }
+        : undefined;
+    const wrongTotal = (table: WholeTableInMemory) => table.put(totalKey('USER'), { n: 9 });
+    const [undecided, both] = await Promise.all([
+      verify([], wrongTotal, changing),
+      verify(
+        [],
+        (table) => {
+          wrongTotal(table);
+          table.put({ pk: 'GHOST', sk: 'x' }, {});
+        },
+        changing,
+      ),
+    ]);
+
+    const UNDECIDED =
+      'Undecided: TOTAL / USER could not be verified: it kept changing. Verify again at a quieter time.';
+    expect([undecided.code, undecided.stdout]).toEqual([2, [...STARTED, UNDECIDED, `${SUMMARY} no findings`]]);
+    expect([both.code, both.stdout.slice(1, -1)]).toEqual([1, [...GHOST, UNDECIDED]]);
+  });
+
+  it('reports its progress every 10,000 items', async () => {
+    const keys = [9999, 2, 9998, 1].map((count, page) => ({
+      Items: Array.from({ length: count }, (_, index) => ({
+        pk: { S: `RESET#${page}-${index}` },
+        sk: { S: 'RESET' },
+        userId: { N: '1' },
+        expires: { N: '1' },
+      })),
+      LastEvaluatedKey: { pk: { S: 'a' }, sk: { S: 'a' } },
+    }));
+    const pages = [...keys, { Items: [] }];
+    const { stderr, code } = await verify(
+      [],
+      () => undefined,
+      (operation) => (operation === 'Scan' ? pages.shift() : undefined),
+    );
+
+    expect(code).toBe(0);
+    expect(stderr).toEqual(['10001 items read', '20000 items read']);
+  });
+
+  it.each<[string, Override, string]>([
+    [
+      'a table of another application',
+      overrideOf('Scan', { Items: [{ id: { S: 'x' } }] }),
+      'Gate is not a Gatehouse table.',
+    ],
+    [
+      'a missing table',
+      overrideOf('Scan', { error: 'ResourceNotFoundException', message: 'Requested resource not found' }),
+      'There is no table Gate in this account and region.',
+    ],
+    [
+      'a broken connection',
+      overrideOf('Scan', 'cut'),
+      'The table cannot be reached: the service may have been stopped.',
+    ],
+    [
+      'a missing permission',
+      overrideOf('Scan', { error: 'AccessDeniedException', message: 'not authorized to scan' }),
+      'The table could not be verified: not authorized to scan',
+    ],
+  ])('exits with 2 and one sentence for %s', async (_, override, sentence) => {
+    const { code, stdout, stderr } = await verify([], () => undefined, override);
+
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: STARTED, stderr: [sentence] });
+  });
+
+  it('exits with 2 when the outcome of a repair is unknown', async () => {
+    const { code, stdout, stderr } = await verify(
+      ['--repair'],
+      (table) => table.remove(loginGuardKey('alice')),
+      overrideOf('TransactWriteItems', OUTAGE),
+    );
+
+    expect(code).toBe(2);
+    expect(stdout.at(-1)).toBe('Repairing: claims LOGIN#alice / GUARD for user 3');
+    expect(stderr).toEqual(['The table did not respond in time. The last repair may have been made: verify again.']);
+  });
+
+  it.each([
+    [
+      ['--table', ''],
+      ['--table requires a name', USAGE],
+    ],
+    [['Gate'], [expect.stringContaining("Unexpected argument 'Gate'"), USAGE]],
+    [
+      [],
+      [
+        'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
+      ],
+    ],
+  ] as [string[], string[]][])('exits with 2 and a short message for the options %j', async (options, messages) => {
+    expect(await run('verify', options)).toEqual({ code: 2, stdout: [], stderr: messages });
+  });
+});
+
+it.each(['verify', 'adopt'])('npm run %s exits with 2 on SIGINT and on SIGTERM', async (script) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const { environment, calls } = await serve(wholeTableInMemory([]), () => 'never');
+    const child = spawn(process.execPath, [`infra/${script}.ts`, '--table', 'Gate'], {
+      cwd: ROOT,
+      env: { ...ENVIRONMENT, ...environment },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const ended = once(child, 'exit');
+
+    await once(child.stdout, 'data');
+    while (calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    child.kill(signal);
+
+    expect(await ended).toEqual([2, null]);
+  }
+});
+
+describe.concurrent('npm run adopt', () => {
+  const USAGE = 'npm run adopt -- [--table NAME] [--skip IDS]';
+  const reset = (name: string) => ({ pk: `RESET#${name}`, sk: 'RESET', userId: 1, expires: 1 });
+
+  async function adopt(
+    options: readonly string[],
+    items: Parameters<typeof wholeTableInMemory>[0],
+    override?: Override,
+  ) {
+    const table = wholeTableInMemory(items);
+    const { environment } = await serve(table, override);
+    return { ...(await run('adopt', ['--table', 'Gate', ...options], environment)), table };
+  }
+
+  it('prints every change that it made', async () => {
+    const { code, stdout, stderr, table } = await adopt([], [...INTACT_ITEMS, reset('a'), reset('b')]);
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
+    expect(stdout).toEqual([
+      'Adopting Gate',
+      'The next USER id is 1000004; it was 4',
+      'The next INTEGRATION id is 1000005; it was 5',
+      expect.stringMatching(/^Tokens issued before 20\d\d-\S+:\d\d\.000Z are rejected: all users must log in again$/),
+      'Deleted 2 reset keys: users who still need one must request another',
+      'Done. Verify the table next: npm run verify',
+    ]);
+    expect(table.items.filter(({ pk }) => pk.startsWith('RESET#'))).toEqual([]);
+  });
+
+  it('skips the given number of ids, and prints a single reset key in the singular', async () => {
+    const { code, stdout } = await adopt(['--skip', '999999999'], [...INTACT_ITEMS, reset('a')]);
+
+    expect(code).toBe(0);
+    expect(stdout[1]).toBe('The next USER id is 1000000003; it was 4');
+    expect(stdout[4]).toBe('Deleted 1 reset key: users who still need one must request another');
+  });
+
+  it.each<[string, Override | undefined, string]>([
+    ['a table of another application', undefined, 'Gate has no administrator roster. Nothing was changed.'],
+    [
+      'a missing permission',
+      overrideOf('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
+      'The table was not adopted; run the command again. not authorized',
+    ],
+    [
+      'an unavailable table',
+      (operation, input) => (operation === 'TransactWriteItems' ? OUTAGE : input.Key && { Item: { n: { N: '1' } } }),
+      'The table was not adopted; run the command again. unavailable',
+    ],
+  ])('exits with 2 and one sentence for %s', async (_, override, sentence) => {
+    const { code, stdout, stderr } = await adopt([], [], override);
+
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: ['Adopting Gate'], stderr: [sentence] });
+  });
+
+  it.each([
+    ...['', '0', '1.5', '1000000000'].map((skip): [string[], string[]] => [
+      [`--skip=${skip}`],
+      ['--skip must be a whole number from 1 to 999999999.', USAGE],
+    ]),
+    [['--nonsense'], ["Unknown option '--nonsense'", USAGE]],
+    [
+      [],
+      [
+        'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
+      ],
+    ],
+  ] as [string[], string[]][])('exits with 2 and a short message for the options %j', async (options, messages) => {
+    expect(await run('adopt', options)).toEqual({ code: 2, stdout: [], stderr: messages });
+  });
+});
+
+describe.concurrent('npm run first-admin', () => {
+  const USAGE = 'npm run first-admin -- --table NAME --login LOGIN --email ADDRESS';
+  const ADMINISTRATOR = ['--login', 'root', '--email', 'root@example.com'];
+
+  async function firstAdmin(
+    table: WholeTableInMemory,
+    override: Override = () => undefined,
+    tags = [{ Key: 'gatehouse:pepper-key', Value: 'pepper-1' }],
+  ) {
+    const inputs: Record<string, Input[]> = {};
+    const { environment } = await serve(table, (operation, input) => {
+      inputs[operation] = [...(inputs[operation] ?? []), input];
+      const overridden = override(operation, input);
+      if (overridden) return overridden;
+      if (operation === 'DescribeTable') return { Table: { TableArn: 'arn:of-gate' } };
+      if (operation === 'ListTagsOfResource') return { Tags: [{ Key: 'other', Value: 'x' }, ...tags] };
+      if (operation === 'GenerateMac') return { Mac: Buffer.alloc(32).toString('base64') };
+      if (operation === 'UpdateItem') return { Attributes: { n: { N: '8' } } };
+      return undefined;
+    });
+    return { ...(await run('first-admin', ['--table', 'Gate', ...ADMINISTRATOR], environment)), inputs };
+  }
+
+  it('prints the password of the new administrator once', async () => {
+    const { code, stdout, stderr, inputs } = await firstAdmin(wholeTableInMemory([]));
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
+    expect(stdout).toEqual([
+      'root is now an administrator of Gate.',
+      expect.stringMatching(/^Password: [\w-]{20}$/),
+      'The password is shown only once and stored nowhere: log in and change it.',
+    ]);
+    expect(inputs.DescribeTable?.[0]).toEqual({ TableName: 'Gate' });
+    expect(inputs.ListTagsOfResource?.[0]).toEqual({ ResourceArn: 'arn:of-gate' });
+    expect(inputs.GenerateMac?.[0]?.KeyId).toBe('pepper-1');
+  });
+
+  it.each<[string, Override, { Key: string; Value: string }[], string]>([
+    [
+      'a table without the tag',
+      () => undefined,
+      [],
+      'Gate is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.',
+    ],
+    [
+      'a table that has an administrator',
+      overrideOf('GetItem', { Item: { ids: { NS: ['1'] } } }),
+      [{ Key: 'gatehouse:pepper-key', Value: 'k' }],
+      'Gate already has an administrator. Nothing was changed.',
+    ],
+    [
+      'a missing table',
+      overrideOf('DescribeTable', { error: 'ResourceNotFoundException', message: 'no such table' }),
+      [],
+      'ResourceNotFoundException: no such table',
+    ],
+    [
+      'a login that is taken',
+      (operation, { TransactItems = [] }) =>
+        operation === 'TransactWriteItems'
+          ? cancelled(
+              ...TransactItems.map(({ Put }: Input) =>
+                Put?.Item.pk.S === loginGuardKey('root').pk ? 'ConditionalCheckFailed' : 'None',
+              ),
+            )
+          : undefined,
+      [{ Key: 'gatehouse:pepper-key', Value: 'k' }],
+      'The account was not created: login-taken.',
+    ],
+  ])('exits with 1 and one sentence for %s', async (_, override, tags, sentence) => {
+    const { code, stdout, stderr } = await firstAdmin(wholeTableInMemory([]), override, tags);
+
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: [], stderr: [sentence] });
+  });
+
+  it('prints the password even when the outcome is unknown', async () => {
+    const { code, stdout, stderr } = await firstAdmin(wholeTableInMemory([]), overrideOf('TransactWriteItems', OUTAGE));
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
+    expect(stderr).toEqual([
+      expect.stringMatching(
+        /^The table did not respond.* If it does, its password is [\w-]{20}; otherwise run the command again\.$/,
+      ),
+    ]);
+  });
+
+  it.each([
+    [[], [/^--table: /, /^--login: /, /^--email: /]],
+    [
+      ['--table', 'Gate', '--login', 'a b', '--email', 'root'],
+      [/^--login: Pattern$/, /^--email: Email$/],
+    ],
+    [['--nonsense'], [/^Unknown option '--nonsense'$/]],
+  ] as [string[], RegExp[]][])(
+    'exits with 1 and one line for each problem with the options %j',
+    async (options, messages) => {
+      const { code, stdout, stderr } = await run('first-admin', options);
+
+      expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
+      expect(stderr).toEqual([...messages.map((sentence) => expect.stringMatching(sentence)), USAGE]);
+    },
+  );
+});

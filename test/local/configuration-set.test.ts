@@ -1,0 +1,66 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readSettings } from '../../infra/settings.ts';
+import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
+import { assemblyOf, synthesizeHere } from '../support/stack.ts';
+
+/* Mail with an SES configuration set in the settings, sent by the synthesized stack under its own policies. */
+
+const configurationSetsSent: unknown[] = [];
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-configuration-set-'));
+let assembly: string;
+let gatehouse: Gatehouse;
+
+beforeAll(async () => {
+  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
+  const { mail } = readSettings(new App({ outdir: folder, context: { ...context, env: 'dev' } }).node).settings;
+  const changes = { mail: { ...mail, configurationSet: 'events' } };
+  synthesizeHere('dev', changes);
+  assembly = assemblyOf('dev', changes);
+  gatehouse = await startGatehouse({
+    assembly,
+    intercept(call, make) {
+      if (call.service === 'SES') configurationSetsSent.push(call.input.ConfigurationSetName);
+      return make();
+    },
+  });
+}, 60_000);
+afterAll(async () => {
+  await gatehouse.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Copies the stack with policies that do not allow the configuration set. */
+function withoutPermission(): string {
+  const copy = join(folder, 'copy');
+  cpSync(assembly, copy, { recursive: true });
+  const file = join(copy, readdirSync(copy).find((name) => name.endsWith('.template.json')) as string);
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('configuration-set/events', 'configuration-set/other'));
+  return copy;
+}
+
+const requestReset = () =>
+  gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'admin@example.com' } });
+
+describe('a mail', () => {
+  it('is sent with the configuration set from the settings', async () => {
+    await requestReset();
+    await gatehouse.makeUser('invited', { password: undefined });
+
+    expect(configurationSetsSent).toEqual(['events', 'events']);
+    expect(gatehouse.cloud.deniedCalls).toEqual([]);
+  });
+
+  it('is denied by IAM when the policy does not allow the configuration set', async () => {
+    await gatehouse.cloud.redeploy(withoutPermission());
+
+    await requestReset();
+
+    const [denied] = gatehouse.cloud.deniedCalls;
+    expect(denied).toContain('POST /api/account/reset-password/init is not authorized to perform ses:SendEmail on');
+    expect(denied).toContain('configuration-set/events');
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { FAULTS, openFaults, type Rule } from '../../infra/local/aws/faults.ts';
+import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+
+/* What each fault does, and to which calls. How the service responds to it is in docs/faults.md. */
+
+const faults = openFaults();
+const made: string[] = [];
+const gatehouse = useGatehouse({
+  intercept: (call, make) =>
+    faults.intercept(call, () => {
+      made.push(call.operation);
+      return make();
+    }),
+});
+
+/** Renames the admin account under these rules; returns the status and how often the transaction reached the table. */
+async function rename(firstName: string, ...rules: Rule[]) {
+  const token = await gatehouse.logIn('admin');
+  faults.inject(rules);
+  made.length = 0;
+  const { status } = await gatehouse.call('POST', '/api/account', {
+    token,
+    mayCrash: true,
+    body: { firstName, lastName: 'A', email: 'admin@example.com', langKey: 'en' },
+  });
+  faults.inject([]);
+  const stored = await gatehouse.table.get(entityKey('USER', 1));
+  const transactions = made.filter((operation) => operation === 'TransactWriteItems').length;
+  return { status, transactions, done: stored?.firstName === firstName };
+}
+
+describe('a fault', () => {
+  const first = { operation: 'TransactWriteItems', nth: 1 } as const;
+
+  it.each([
+    ['conflict', { status: 200, transactions: 1, done: true }],
+    ['throttle', { status: 200, transactions: 1, done: true }],
+    ['error-before', { status: 200, transactions: 1, done: true }],
+    ['reset', { status: 200, transactions: 1, done: true }],
+    ['error-after', { status: 200, transactions: 2, done: true }],
+    ['lost', { status: 200, transactions: 2, done: true }],
+    ['half', { status: 200, transactions: 2, done: true }],
+    ['late', { status: 200, transactions: 2, done: true }],
+    ['kill', { status: 500, transactions: 1, done: true }],
+  ] as const)('%s affects only the call that its rule names', async (fault, outcome) => {
+    expect(await rename(`By ${fault}`, { ...first, fault })).toEqual(outcome);
+  });
+
+  it('slow delays a call before it is made', async () => {
+    const result = await rename('By slow', { ...first, fault: 'slow', milliseconds: 300 });
+
+    expect(result).toEqual({ status: 200, transactions: 1, done: true });
+  });
+
+  it('affects every call when its rule names none', async () => {
+    const result = await rename('Never', { function: 'POST /api/account', fault: 'error-before' });
+
+    expect(result).toEqual({ status: 503, transactions: 0, done: false });
+  });
+
+  it('does not affect callers other than functions', async () => {
+    faults.inject([{ fault: 'error-before' }]);
+
+    const item = await gatehouse.table.get(entityKey('USER', 1));
+    faults.inject([]);
+
+    expect(item).toBeDefined();
+  });
+});
+
+describe('a fault rule', () => {
+  const read: AwsCall = {
+    service: 'DynamoDB',
+    operation: 'GetItem',
+    input: { Key: { pk: { S: 'USER' }, sk: { S: '0000000000000001' } } },
+    functionName: 'PUT /api/users',
+    kill: () => undefined,
+  };
+  const matches = async (rule: Partial<Rule>) => {
+    const some = openFaults();
+    some.inject([{ fault: 'error-before', ...rule }]);
+    const response = await some.intercept(read, async () => ({ status: 200, body: {} }));
+    return response.status === 500;
+  };
+
+  it.each([
+    [{ function: 'PUT /api/users' }, true],
+    [{ function: 'POST /api/users' }, false],
+    [{ service: 'DynamoDB' }, true],
+    [{ service: 'KMS' }, false],
+    [{ operation: 'GetItem' }, true],
+    [{ operation: 'Query' }, false],
+    [{ item: 'USER/0000000000000001' }, true],
+    [{ item: 'USER/*' }, true],
+    [{ item: 'USER/0000000000000002' }, false],
+    [{ nth: 1 }, true],
+    [{ nth: 2 }, false],
+    [{ function: 'PUT /api/users', operation: 'Query' }, false],
+  ] as const)('%j matches the call: %s', async (rule, expected) => {
+    expect(await matches(rule)).toBe(expected);
+  });
+
+  it('does not cause conflicts on reads', async () => {
+    const some = openFaults();
+    some.inject([{ fault: 'conflict' }]);
+
+    const response = await some.intercept(read, async () => ({ status: 200, body: 'read' }));
+
+    expect(response.body).toBe('read');
+  });
+
+  it.each([
+    [[{ fault: 'fire' }], /0\.fault/],
+    [[{ fault: 'lost', nht: 2 }], /0\.nht/],
+    [[{ fault: 'lost', nth: 0 }], /0\.nth/],
+    [{ fault: 'lost' }, /Array/],
+  ])('is rejected when it is invalid: %j', (rules, sentence) => {
+    expect(() => openFaults().inject(rules as unknown[])).toThrow(sentence);
+  });
+
+  it('accepts every fault', () => {
+    expect(() => openFaults().inject(FAULTS.map((fault) => ({ fault })))).not.toThrow();
+  });
+});

@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { describe, expect, inject, it } from 'vitest';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import type { Passwords } from '../../lib/passwords/passwords.ts';
+import { rosterKey, sequenceKey } from '../../lib/table/keys.ts';
+import type { Table } from '../../lib/table/table.ts';
+import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+import { itemsOf } from '../support/items.ts';
+
+const gatehouse = useGatehouse({ breaksData: true });
+
+async function runFirstAdmin(...options: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { endpoint, region } = gatehouse.cloud;
+  const env = {
+    ...process.env,
+    AWS_ENDPOINT_URL: endpoint,
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
+    NODE_COMPILE_CACHE: join(inject('assembly'), '../compiled'),
+  };
+  return promisify(execFile)(process.execPath, ['infra/first-admin.ts', ...options], {
+    cwd: join(import.meta.dirname, '../..'),
+    env,
+  })
+    .then((output) => ({ code: 0, ...output }))
+    .catch((error) => error);
+}
+
+/** Empties the roster of administrators, but keeps its item. */
+async function emptyRoster(): Promise<void> {
+  const { endpoint, region, tableName } = gatehouse.cloud;
+  const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
+  await client.send(
+    new UpdateItemCommand({
+      TableName: tableName,
+      Key: { pk: { S: rosterKey.pk }, sk: { S: rosterKey.sk } },
+      UpdateExpression: 'REMOVE ids',
+    }),
+  );
+}
+
+describe('the first administrator of a table', () => {
+  it('can log in with the printed password', async () => {
+    await emptyRoster();
+
+    const { code, stdout, stderr } = await runFirstAdmin(
+      ...['--table', gatehouse.cloud.tableName, '--login', 'root', '--email', 'root@example.com'],
+    );
+    const password = /^Password: (\S{20})$/m.exec(stdout)?.[1];
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const token = await gatehouse.logIn('root', password);
+    const { body } = await gatehouse.call('GET', '/api/account', { token });
+    expect(body).toMatchObject({ login: 'root', authorities: ['ROLE_ADMIN', 'ROLE_USER'], createdBy: 'system' });
+    const target = `user/${body.id}`;
+    const audits = await gatehouse.call('GET', `/api/audits?target.equals=${target}`, { token });
+    expect(audits.body).toMatchObject([{ actor: 'system', action: 'user.created', target }]);
+    const entries = await gatehouse.table.query('AUDIT#PERMANENT');
+    expect(entries.filter((entry) => entry.target === target).map((entry) => 'expires' in entry)).toEqual([false]);
+  });
+
+  it('is created once by two concurrent commands, and the second one leaves only an unused id', async () => {
+    await emptyRoster();
+    const before = await itemsOf(gatehouse.cloud);
+    // Neither commits before both have read the empty roster.
+    let releaseBoth: () => void = () => undefined;
+    const barrier = new Promise<void>((resolve) => {
+      releaseBoth = resolve;
+    });
+    let hashing = 0;
+    const passwords: Passwords = {
+      async hash() {
+        if (++hashing === 2) releaseBoth();
+        await barrier;
+        return 'a hash';
+      },
+      matches: async () => false,
+      isOutdated: () => false,
+    };
+
+    const person = (login: string) => ({ login, email: `${login}@example.com`, password: 'pass' });
+    const first = createFirstAdministrator(gatehouse.table, passwords, person('twin-1'));
+    // The second commits after the first: simultaneous transactions would only conflict.
+    const late: Table = {
+      ...gatehouse.table,
+      async transact(...transaction) {
+        await first;
+        await gatehouse.table.transact(...transaction);
+      },
+    };
+
+    const [winner, loser] = await Promise.all([first, createFirstAdministrator(late, passwords, person('twin-2'))]);
+
+    const after = await itemsOf(gatehouse.cloud);
+    const added = [...after].filter(([name]) => !before.has(name)).map(([, { pk }]) => pk);
+    expect(loser).toBeUndefined();
+    expect((await gatehouse.table.get(rosterKey))?.ids).toEqual(new Set([winner?.id]));
+    expect(added.sort()).toEqual(['AUDIT#PERMANENT', `EMAIL#${winner?.email}`, `LOGIN#${winner?.login}`, 'USER']);
+  });
+
+  it('is not created when there is an administrator, and consumes no id', async () => {
+    const before = await gatehouse.table.get(sequenceKey('USER'));
+
+    const { code, stdout, stderr } = await runFirstAdmin(
+      ...['--table', gatehouse.cloud.tableName, '--login', 'second', '--email', 'second@example.com'],
+    );
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('already has an administrator');
+    expect(await gatehouse.table.get(sequenceKey('USER'))).toEqual(before);
+    expect((await gatehouse.call('GET', '/api/users/second', { token: await gatehouse.logIn('user') })).status).toBe(
+      404,
+    );
+  });
+});

@@ -1,0 +1,298 @@
+import { request } from 'node:http';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Api, type Cors, startGateway } from '../../infra/local/gateway/gateway.ts';
+
+const ROUTES = new Map([
+  ['GET /things/{id}', 'get-thing'],
+  ['GET /things/special', 'get-special'],
+  ['GET /things/{id}/parts/{part}', 'get-part'],
+  ['POST /things', 'create-thing'],
+  ['DELETE /things/{id}', 'delete-thing'],
+]);
+
+type Invoke = (name: string, event: APIGatewayProxyEventV2, requestId: string) => Promise<unknown>;
+
+let api: Api;
+let invoke: Invoke;
+let invoked: string[];
+let errors: string[];
+let gateway: Awaited<ReturnType<typeof startGateway>>;
+
+const echo: Invoke = async (_, event) => ({
+  statusCode: 200,
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify(event),
+});
+
+beforeAll(async () => {
+  gateway = await startGateway(
+    0,
+    () => api,
+    (name, event, requestId) => {
+      invoked.push(name);
+      return invoke(name, event, requestId);
+    },
+    (error) => errors.push(error),
+  );
+});
+afterAll(() => gateway.stop(0));
+
+beforeEach(() => {
+  api = { routes: ROUTES, cors: undefined };
+  invoke = echo;
+  [invoked, errors] = [[], []];
+});
+
+interface RawResponse {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly text: string;
+}
+
+/** Sends the headers unchanged, as alternating names and values. */
+function send(method: string, path: string, headers: string[] = [], body?: string | Buffer): Promise<RawResponse> {
+  const { hostname, port } = new URL(gateway.url);
+  return new Promise((resolve, reject) => {
+    const length = body === undefined ? [] : ['Content-Length', String(Buffer.byteLength(body))];
+    const rawHeaders = ['Host', 'gate.example', ...length, ...headers];
+    const outgoing = request({ hostname, port, method, path, headers: rawHeaders as never }, async (incoming) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of incoming) chunks.push(chunk);
+      resolve({
+        status: incoming.statusCode ?? 0,
+        headers: incoming.headers,
+        text: Buffer.concat(chunks).toString(),
+      });
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+async function eventOf(...request: Parameters<typeof send>): Promise<APIGatewayProxyEventV2> {
+  const { status, text } = await send(...request);
+  expect(status, text).toBe(200);
+  return JSON.parse(text);
+}
+
+describe('the event for a function', () => {
+  it('has payload format version 2.0', async () => {
+    const path = '/things/a%2Fb%20c/parts/%2541?q=%20x&empty&plus=a+b';
+    const event = await eventOf('GET', path, ['User-Agent', 'tester/1']);
+
+    expect(event).toEqual({
+      version: '2.0',
+      routeKey: 'GET /things/{id}/parts/{part}',
+      rawPath: '/things/a/b c/parts/%41',
+      rawQueryString: 'q=%20x&empty&plus=a+b',
+      headers: expect.objectContaining({ host: 'gate.example', 'user-agent': 'tester/1' }),
+      queryStringParameters: { q: ' x', empty: '', plus: 'a b' },
+      pathParameters: { id: 'a/b c', part: '%41' },
+      requestContext: expect.objectContaining({
+        http: expect.objectContaining({ method: 'GET', sourceIp: '127.0.0.1', userAgent: 'tester/1' }),
+        requestId: expect.stringMatching(/^[\w=-]{8,}$/),
+        stage: '$default',
+      }),
+      isBase64Encoded: false,
+    });
+  });
+
+  it('has a unique request id, which the response carries too', async () => {
+    const responses = [await send('GET', '/things/1'), await send('GET', '/things/1')];
+
+    const ids = responses.map(({ text }) => JSON.parse(text).requestContext.requestId);
+    expect(responses.map(({ headers }) => headers['apigw-requestid'])).toEqual(ids);
+    expect(ids[0]).not.toBe(ids[1]);
+  });
+
+  it('joins repeated headers and query values with commas and has header names in lower case', async () => {
+    const headers = ['X-Some', 'a', 'x-sOME', 'b', 'Authorization', 'Bearer 1', 'Authorization', 'Bearer 2'];
+
+    const event = await eventOf('GET', '/things/1?tag=a&tag=b%2Cc&Tag=d&tag=', headers);
+
+    expect(event.headers).toMatchObject({ 'x-some': 'a,b', authorization: 'Bearer 1,Bearer 2' });
+    expect(event.queryStringParameters).toEqual({ tag: 'a,b,c,', Tag: 'd' });
+  });
+
+  it('lists cookies separately from the headers', async () => {
+    const event = await eventOf('GET', '/things/1', ['Cookie', 'a=1; b=2;c=x=y']);
+
+    expect(event.cookies).toEqual(['a=1', 'b=2', 'c=x=y']);
+    expect(event.headers).not.toHaveProperty('cookie');
+  });
+
+  it.each([
+    ['application/json;charset=UTF-8', false],
+    ['text/plain', false],
+    ['application/problem+json', false],
+    ['application/xml', false],
+    ['application/octet-stream', true],
+    ['application/x-www-form-urlencoded', true],
+    ['multipart/form-data; boundary=x', true],
+    ['image/png', true],
+  ])('encodes a body of %s in base64: %j', async (type, isBase64Encoded) => {
+    const body = Buffer.from('{"a":"é"}');
+
+    const event = await eventOf('POST', '/things', ['Content-Type', type], body);
+
+    expect(event.isBase64Encoded).toBe(isBase64Encoded);
+    expect(event.body).toBe(body.toString(isBase64Encoded ? 'base64' : 'utf8'));
+  });
+
+  it('omits body, query, parameters and cookies when there are none', async () => {
+    const event = await eventOf('POST', '/things');
+
+    const absent = ['body', 'queryStringParameters', 'pathParameters', 'cookies'];
+    expect(Object.keys(event).filter((key) => absent.includes(key))).toEqual([]);
+    expect(event).toMatchObject({ rawQueryString: '', isBase64Encoded: false });
+  });
+});
+
+describe('a request', () => {
+  it.each([
+    ['GET', '/things/special', 'get-special'],
+    ['GET', '/things/specials', 'get-thing'],
+    ['GET', '/things/%73pecial', 'get-thing'],
+    ['DELETE', '/things/special', 'delete-thing'],
+    ['GET', '/things/1/parts/2?x=/things/special', 'get-part'],
+  ])('%s %s invokes %s', async (method, path, name) => {
+    await eventOf(method, path);
+
+    expect(invoked).toEqual([name]);
+  });
+
+  it.each([
+    ['GET', '/'],
+    ['GET', '/things'],
+    ['GET', '/things/'],
+    ['GET', '/things/1/parts'],
+    ['GET', '//things/1'],
+    ['PATCH', '/things/1'],
+    ['HEAD', '/things/1'],
+    ['OPTIONS', '/things/1'],
+  ])('%s %s returns 404 and invokes no function', async (method, path) => {
+    const { status, text, headers } = await send(method, path);
+
+    expect(status).toBe(404);
+    expect(text).toBe(method === 'HEAD' ? '' : '{"message":"Not Found"}');
+    expect(headers['content-type']).toBe('application/json');
+    expect(invoked).toEqual([]);
+  });
+
+  it.each([
+    ['an invalid percent-encoding', 400, 'Bad Request', () => send('GET', '/things/%E0%A4%A')],
+    [
+      'a header section over the limit',
+      431,
+      'Request Header Fields Too Large',
+      () => send('GET', '/things/1', ['X-A', 'a'.repeat(10_240)]),
+    ],
+    [
+      'a body over the limit',
+      413,
+      'Request Entity Too Large',
+      () => send('POST', '/things', [], Buffer.alloc(10 * 1024 * 1024 + 1)),
+    ],
+  ])('with %s is rejected with %i and invokes no function', async (_, expected, message, call) => {
+    const { status, text } = await call();
+
+    expect(status).toBe(expected);
+    expect(JSON.parse(text)).toEqual({ message });
+    expect(invoked).toEqual([]);
+  });
+});
+
+describe('the response of a function', () => {
+  it('is passed on, with its body decoded when isBase64Encoded is set', async () => {
+    invoke = async () => ({
+      isBase64Encoded: true,
+      statusCode: 201,
+      headers: { Location: '/things/7', 'X-Own': 'yes' },
+      body: Buffer.from('made').toString('base64'),
+    });
+
+    const { status, headers, text } = await send('POST', '/things');
+
+    expect(status).toBe(201);
+    expect(headers).toMatchObject({ location: '/things/7', 'x-own': 'yes' });
+    expect(text).toBe('made');
+  });
+
+  it('is a bare 500 when it fails, and only the log has the error', async () => {
+    invoke = async () => {
+      throw new Error('a secret of the function');
+    };
+
+    const { status, text } = await send('GET', '/things/1');
+
+    expect(status).toBe(500);
+    expect(text).toBe('{"message":"Internal Server Error"}');
+    expect(errors).toEqual(['a secret of the function']);
+  });
+});
+
+describe('CORS', () => {
+  const cors: Cors = {
+    AllowOrigins: ['https://console.example'],
+    AllowMethods: ['GET', 'PUT'],
+    AllowHeaders: ['Authorization', 'Content-Type'],
+    ExposeHeaders: ['X-Total-Count', 'Link'],
+  };
+  const preflight = (origin: string) => ['Origin', origin, 'Access-Control-Request-Method', 'PUT'];
+  const corsHeaders = ({ headers }: RawResponse) =>
+    Object.keys(headers).filter((name) => name.startsWith('access-control'));
+
+  it('allows preflights and exposed headers for an allowed origin', async () => {
+    api = { routes: ROUTES, cors };
+
+    const preflighted = await send('OPTIONS', '/things/1', preflight('https://console.example'));
+    const called = await send('GET', '/things/1', ['Origin', 'https://console.example']);
+
+    expect(preflighted).toMatchObject({ status: 204, text: '' });
+    expect(preflighted.headers).toMatchObject({
+      'access-control-allow-origin': 'https://console.example',
+      'access-control-allow-methods': 'GET,PUT',
+      'access-control-allow-headers': 'authorization,content-type',
+      vary: 'Origin',
+    });
+    expect(called.headers).toMatchObject({
+      'access-control-allow-origin': 'https://console.example',
+      'access-control-expose-headers': 'x-total-count,link',
+      vary: 'Origin',
+    });
+    expect(invoked).toEqual(['get-thing']);
+  });
+
+  it('lets an allowed origin read errors of the gateway and of functions', async () => {
+    api = { routes: ROUTES, cors };
+    invoke = async () => {
+      throw new Error();
+    };
+
+    const responses = [
+      await send('GET', '/nothing', ['Origin', 'https://console.example']),
+      await send('GET', '/things/1', ['Origin', 'https://console.example']),
+    ];
+
+    expect(responses.map(({ status }) => status)).toEqual([404, 500]);
+    for (const { headers } of responses) expect(headers).toHaveProperty('access-control-allow-origin');
+  });
+
+  it('sends no CORS headers to another origin or without a configuration', async () => {
+    api = { routes: ROUTES, cors };
+    const foreign = [
+      await send('OPTIONS', '/things/1', preflight('https://evil.example')),
+      await send('GET', '/things/1', ['Origin', 'https://evil.example']),
+      await send('GET', '/things/1'),
+    ];
+    api = { routes: ROUTES, cors: undefined };
+    const none = [
+      await send('OPTIONS', '/things/1', preflight('https://console.example')),
+      await send('GET', '/things/1', ['Origin', 'https://console.example']),
+    ];
+
+    expect([...foreign, ...none].flatMap(corsHeaders)).toEqual([]);
+    expect(none.map(({ status }) => status)).toEqual([404, 200]);
+  });
+});

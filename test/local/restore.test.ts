@@ -1,0 +1,174 @@
+import { type ExecFileException, execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { commit } from '../../lib/table/change.ts';
+import { entityKey, notBeforeKey, sequenceKey } from '../../lib/table/keys.ts';
+import { set } from '../../lib/table/write.ts';
+import { type Gatehouse, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
+import { type Items, itemsOf, putBack } from '../support/items.ts';
+
+/*
+ * A table that was restored from a backup assigns ids again. Tokens, reset keys and ETags that were issued for lost
+ * accounts, integrations and parameters must not be valid for new ones with the same ids.
+ */
+
+const shared = useGatehouse();
+/** The instance under test: adopting a table ends all its sessions, so those tests need an instance of their own. */
+let gatehouse: Gatehouse = shared;
+let admin: string;
+let backup: Items;
+beforeAll(async () => {
+  admin = await gatehouse.logIn('admin');
+  backup = await itemsOf(gatehouse.cloud);
+});
+const restore = () => putBack(gatehouse.cloud, backup);
+
+const call = (method: string, path: string, token: string, body?: unknown, headers: Record<string, string> = {}) =>
+  gatehouse.call(method, path, { token, body, headers });
+const integration = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
+
+describe('after a restore, before the table is adopted', () => {
+  it('rejects the token of a lost account whose id a new administrator has', async () => {
+    const lost = await gatehouse.makeUser('lost', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
+    const token = await gatehouse.logIn('lost');
+    await restore();
+    const heir = await gatehouse.makeUser('heir', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
+    const created = await call('POST', '/api/utm-integrations', admin, integration);
+    const parameter = { integration: created.body, confName: 'a', confValue: 'secret' };
+    const { body } = await call('POST', '/api/utm-integration-confs', admin, parameter);
+
+    expect(heir.id).toBe(lost.id);
+    expect((await call('GET', '/api/account', token)).status).toBe(401);
+    expect((await call('POST', '/api/account', token, { firstName: 'Thief' })).status).toBe(401);
+    const ownPassword = { currentPassword: 'heir', newPassword: 'thief' };
+    expect((await call('POST', '/api/account/change-password', token, ownPassword)).status).toBe(401);
+    expect((await call('PUT', '/api/users', token, { ...heir, firstName: 'Thief' })).status).toBe(403);
+    expect((await call('DELETE', '/api/users/user', token)).status).toBe(403);
+    expect((await call('GET', `/api/utm-integration-confs/${body.id}`, token)).status).toBe(403);
+    expect((await call('GET', '/api/utm-integration-confs', token)).status).toBe(403);
+    expect((await call('GET', '/api/audits', token)).status).toBe(403);
+    expect((await call('POST', '/api/utm-integrations', token, integration)).status).toBe(403);
+    expect((await call('GET', '/api/account', await gatehouse.logIn('heir'))).body.login).toBe('heir');
+  });
+
+  it('rejects reset keys and ETags of lost users and integrations', async () => {
+    await restore();
+    const lost = await call('POST', '/api/users', admin, { login: 'lost', email: 'lost@example.com' });
+    const key = gatehouse.keyMailedTo('lost@example.com');
+    const lostTap = await call('POST', '/api/utm-integrations', admin, integration);
+    await restore();
+    const heir = await call('POST', '/api/users', admin, { login: 'heir', email: 'lost@example.com' });
+    const tap = await call('POST', '/api/utm-integrations', admin, integration);
+
+    const finished = await call('POST', '/api/account/reset-password/finish', admin, { key, newPassword: 'thief' });
+    const ifMatch = (etag: string | undefined) => ({ 'If-Match': String(etag) });
+    const updated = await call('PUT', '/api/users', admin, heir.body, ifMatch(lost.headers.etag));
+    const path = `/api/utm-integrations/${tap.body.id}`;
+    const deleted = await call('DELETE', path, admin, undefined, ifMatch(lostTap.headers.etag));
+
+    expect([heir.body.id, tap.body.id]).toEqual([lost.body.id, lostTap.body.id]);
+    expect([finished.status, updated.status, deleted.status]).toEqual([400, 412, 412]);
+  });
+
+  it('rejects the ETag of a lost version of a user after a new change with the same version number', async () => {
+    const user = await call('POST', '/api/users', admin, { login: 'twofold', email: 'twofold@example.com' });
+    const before = await itemsOf(gatehouse.cloud);
+    const lost = await call('PUT', '/api/users', admin, { ...user.body, firstName: 'Lost' });
+    await putBack(gatehouse.cloud, before);
+    await call('PUT', '/api/users', admin, { ...user.body, firstName: 'New' });
+
+    const overwritten = await call('PUT', '/api/users', admin, lost.body, { 'If-Match': String(lost.headers.etag) });
+
+    expect(overwritten.status).toBe(412);
+  });
+
+  it('accepts the token of an account without a stamp, for that account only', async () => {
+    const early = await gatehouse.makeUser('early');
+    const always = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
+    const withoutStamps = { accountStamp: undefined, resetStamp: undefined };
+    await commit(gatehouse.table, [set(entityKey('USER', early.id), withoutStamps, always)]);
+    const token = await gatehouse.logIn('early');
+
+    const own = await call('POST', '/api/account', token, { firstName: 'Early' });
+    await commit(gatehouse.table, [set(entityKey('USER', early.id), { accountStamp: 'another' }, always)]);
+    const others = await call('GET', '/api/account', token);
+
+    expect([own.status, others.status]).toEqual([200, 401]);
+  });
+});
+
+describe('npm run adopt', () => {
+  beforeAll(async () => {
+    gatehouse = await startGatehouse();
+    admin = await gatehouse.logIn('admin');
+  });
+  afterAll(async () => {
+    await gatehouse.stop();
+    gatehouse = shared;
+  });
+
+  /** Runs the command on the table of this service, as an operator with AWS credentials would. */
+  async function adopt(...options: string[]) {
+    const { endpoint, region } = gatehouse.cloud;
+    const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/adopt.ts', ...options], {
+      cwd: join(import.meta.dirname, '../..'),
+      env: {
+        ...process.env,
+        AWS_ENDPOINT_URL: endpoint,
+        AWS_REGION: region,
+        AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
+      },
+    })
+      .then((output) => ({ code: 0, ...output }))
+      .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+    return { code, stdout, stderr };
+  }
+
+  it('advances the sequences, ends all sessions and deletes the reset keys', async () => {
+    const { id } = await gatehouse.makeUser('keeper');
+    await call('POST', '/api/users', admin, { login: 'invited', email: 'invited@example.com' });
+    const key = gatehouse.keyMailedTo('invited@example.com');
+    const token = await gatehouse.logIn('keeper');
+
+    const { code, stdout } = await adopt('--table', gatehouse.cloud.tableName);
+    gatehouse.cloud.recycle();
+
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Deleted 1 reset key')]);
+    expect((await call('GET', '/api/account', token)).status).toBe(401);
+    expect((await call('GET', '/api/users', token)).status).toBe(401);
+    expect((await call('GET', '/api/account', await gatehouse.logIn('keeper'))).status).toBe(200);
+    const finished = await call('POST', '/api/account/reset-password/finish', '', { key, newPassword: 'late' });
+    expect(finished.status).toBe(400);
+    admin = await gatehouse.logIn('admin');
+    const next = await call('POST', '/api/users', admin, { login: 'next', email: 'next@example.com' });
+    const tap = await call('POST', '/api/utm-integrations', admin, integration);
+    expect(next.body.id).toBeGreaterThan(id + 1_000_000);
+    expect(tap.body.id).toBeGreaterThan(1_000_000);
+    const keys = await gatehouse.call('GET', '/.well-known/jwks.json');
+    expect(keys.body.keys).toHaveLength(1);
+  });
+
+  it('skips as many ids as --skip gives, and can be repeated', async () => {
+    const next = async () => (await gatehouse.table.get(sequenceKey('USER')))?.n as number;
+    const before = await next();
+
+    const first = await adopt('--table', gatehouse.cloud.tableName, '--skip', '7');
+    const second = await adopt('--table', gatehouse.cloud.tableName, '--skip', '7');
+
+    expect([first.code, second.code, await next()]).toEqual([0, 0, before + 14]);
+    expect(await gatehouse.table.get(notBeforeKey)).toBeDefined();
+  });
+
+  it.each([[['--nonsense'], 'npm run adopt -- [--table NAME] [--skip IDS]']])(
+    'exits with status 2 and a usage message for %j',
+    async (options, message) => {
+      const { code, stderr } = await adopt(...options);
+
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+      expect(stderr).not.toMatch(/^ +at /m);
+    },
+  );
+});

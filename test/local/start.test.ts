@@ -1,0 +1,232 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, describe, expect, it } from 'vitest';
+import { LONG } from '../support/long.ts';
+
+/* Runs `npm start` as a developer does, in a process with its own state folder. Each start synthesizes the stack. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const folders: string[] = [];
+const running = new Set<ChildProcess>();
+afterAll(async () => {
+  for (const child of running) {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
+  folders.push(folder);
+  return folder;
+}
+
+interface Service {
+  readonly child: ChildProcess;
+  readonly lines: string[];
+  readonly url: string;
+  /** Resolves with the first line that contains the text, now or later. */
+  line(text: string): Promise<string>;
+}
+
+function launch(environment: Record<string, string>) {
+  const child = spawn(process.execPath, ['infra/local/start.ts'], {
+    // A process group of its own, as a shell creates for each command.
+    detached: true,
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+  });
+  running.add(child);
+  const ended = once(child, 'exit').then(([status]) => {
+    running.delete(child);
+    return status as number | null;
+  });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface(stream).on('line', (text) => {
+      lines.push(text);
+      for (const look of waiting) look();
+    });
+  }
+  const line = (text: string) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        const found = lines.find((candidate) => candidate.includes(text));
+        if (found === undefined) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      look();
+      ended.then((status) =>
+        reject(new Error(`It exited with ${status} before it printed ${text}:\n${lines.join('\n')}`)),
+      );
+    });
+  return { child, lines, ended, line };
+}
+
+async function start(folder: string): Promise<Service & { ended: Promise<number | null> }> {
+  const launched = launch({ STATE_DIR: folder, PORT: '0' });
+  const ready = await launched.line('Gatehouse is ready at ');
+  return { ...launched, url: ready.slice(ready.indexOf('http')) };
+}
+
+async function logIn(url: string, login: string): Promise<string> {
+  const response = await fetch(`${url}/api/authenticate`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ username: login, password: login }),
+  });
+  return ((await response.json()) as { id_token: string }).id_token;
+}
+
+async function createUser(url: string, token: string, login: string): Promise<number> {
+  const response = await fetch(`${url}/api/users`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+    body: JSON.stringify({ login, email: `${login}@example.com` }),
+  });
+  return response.status;
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
+const engineOf = (folder: string): number =>
+  Number(JSON.parse(readFileSync(join(folder, 'processes.json'), 'utf8')).engine.split(':')[0]);
+
+describe('npm start', { timeout: 60_000 }, () => {
+  const folder = newFolder();
+  let service: Awaited<ReturnType<typeof start>>;
+  let token: string;
+  const get = (path: string) => fetch(`${service.url}${path}`, { headers: { Authorization: `Bearer ${token}` } });
+
+  it('prints its URL in the last line, and an example that works when pasted', async () => {
+    service = await start(folder);
+    const { lines, url } = service;
+
+    const example = lines.slice(lines.indexOf('Try it:') + 1, -1).join('\n');
+    const account = JSON.parse(execFileSync('bash', ['-c', example], { encoding: 'utf8' }));
+
+    expect(lines.at(-1)).toBe(`Gatehouse is ready at ${url}`);
+    expect(lines.join('\n')).toContain('admin, password admin');
+    expect(account).toMatchObject({ login: 'admin', authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
+    expect(await logIn(url, 'user')).toBeTruthy();
+  });
+
+  it('injects the faults of the file in its state folder until that is removed', async () => {
+    const file = join(folder, 'faults.json');
+    writeFileSync(file, '[{"function": "GET /api/health", "fault": "error-before"}]');
+    await service.line('Injecting the faults of');
+    const faulted = await get('/api/health');
+    writeFileSync(file, '[{"fault": "fire"}]');
+    const rejection = await service.line('The faults are unchanged');
+    rmSync(file);
+    await service.line('Injecting no more faults');
+    const healthy = await get('/api/health');
+
+    expect([faulted.status, healthy.status]).toEqual([503, 200]);
+    expect(rejection).toContain('0.fault');
+  });
+
+  it('runs changed code without a restart', async () => {
+    token = await logIn(service.url, 'admin');
+    const now = new Date();
+
+    utimesSync(join(ROOT, 'functions/get-account.ts'), now, now);
+    await service.line('Changed functions/get-account.ts: reloaded');
+    const account = await get('/api/account');
+    utimesSync(join(ROOT, 'routes.ts'), now, now);
+    await service.line('Changed routes.ts: reloaded');
+    const again = await get('/api/account');
+
+    expect([account.status, again.status]).toEqual([200, 200]);
+  });
+
+  it('exits with status 1 when another instance uses the same data', async () => {
+    const second = launch({ STATE_DIR: folder, PORT: '0' });
+
+    expect(await second.ended).toBe(1);
+    expect(second.lines.join('\n')).toMatch(/in use by a running Gatehouse \(process \d+\).*STATE_DIR/);
+  });
+
+  if (LONG) {
+    it('loses no acknowledged write when it is killed, and ends the orphaned engine at the next start', async () => {
+      const answered: string[] = [];
+      const writing = (async () => {
+        for (let number = 0; ; number++) {
+          if ((await createUser(service.url, token, `written-${number}`)) === 201) answered.push(`written-${number}`);
+        }
+      })().catch(() => undefined);
+      while (answered.length < 20) await new Promise((resolve) => setTimeout(resolve, 10));
+      const orphan = engineOf(folder);
+
+      service.child.kill('SIGKILL');
+      await service.ended;
+      await writing;
+      service = await start(folder);
+
+      expect(engineOf(folder)).not.toBe(orphan);
+      expect(isAlive(orphan)).toBe(false);
+      // The token is still valid, because the signing keys are kept too.
+      for (const login of answered) expect((await get(`/api/users/${login}`)).status, login).toBe(200);
+      expect(service.lines.join('\n')).not.toContain('First start');
+    });
+  }
+
+  it('stops itself and its engine on a signal', async () => {
+    const engine = engineOf(folder);
+
+    // Ctrl-C signals the whole process group, and npm forwards the signal once more.
+    process.kill(-(service.child.pid as number), 'SIGINT');
+    service.child.kill('SIGINT');
+
+    expect(await service.ended).toBe(0);
+    expect(isAlive(engine)).toBe(false);
+    expect(existsSync(join(folder, 'processes.json'))).toBe(false);
+    expect(statSync(join(folder, 'keys.json')).mode & 0o777).toBe(0o600);
+  });
+
+  if (LONG) {
+    it('stops itself and its engine on a signal during the start', async () => {
+      const starting = launch({ STATE_DIR: folder, PORT: '0' });
+      await starting.line('Synthesizing the stack');
+      while (
+        !existsSync(join(folder, 'processes.json')) ||
+        !readFileSync(join(folder, 'processes.json'), 'utf8').includes('engine')
+      ) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      const engine = engineOf(folder);
+
+      starting.child.kill('SIGTERM');
+
+      expect(await starting.ended).toBe(0);
+      expect(isAlive(engine)).toBe(false);
+      expect(existsSync(join(folder, 'processes.json'))).toBe(false);
+    });
+  }
+
+  it('exits with status 1 and names the port when it is in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+
+    const rejected = launch({ STATE_DIR: ':memory:', PORT: String(port) });
+
+    expect(await rejected.ended).toBe(1);
+    expect(rejected.lines.join('\n')).toContain(`Port ${port} is taken`);
+    other.close();
+  });
+});

@@ -1,0 +1,185 @@
+import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { openLocalTable } from '../../infra/local/aws/local-table.ts';
+import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
+import { createFirstAccounts, operatorsTable } from '../../infra/local/first-accounts.ts';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { openState } from '../../infra/local/state/state.ts';
+import { commit } from '../../lib/table/change.ts';
+import { loginGuardKey } from '../../lib/table/keys.ts';
+import { remove } from '../../lib/table/write.ts';
+
+/* Runs `npm run verify` as an operator does, in a process beside a service that keeps its data in a folder. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-verify-'));
+const nowhere = join(folder, 'nothing-yet');
+const lock = join(folder, 'processes.json');
+let cloud: Cloud | undefined;
+
+beforeAll(async () => {
+  const state = await openState(folder);
+  const quiet = () => undefined;
+  cloud = await startCloud({ assembly: inject('assembly'), state, port: 0, onLine: quiet, onEnd: quiet });
+  await createFirstAccounts(cloud, state);
+});
+afterAll(async () => {
+  await cloud?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const { AWS_ENDPOINT_URL_DYNAMODB: _, ...environment } = process.env;
+
+/** Runs the command on this folder unless the environment names another. */
+async function verify(options: readonly string[] = [], more: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/verify.ts', ...options], {
+    cwd: ROOT,
+    env: { ...environment, STATE_DIR: folder, NODE_COMPILE_CACHE: join(inject('assembly'), '../compiled'), ...more },
+  })
+    .then((output) => ({ code: 0, ...output }))
+    .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+  return { code, lines: stdout.trim().split('\n'), stderr };
+}
+
+/** The environment of an operator with AWS credentials. */
+const asOnAws = () => ({
+  AWS_ENDPOINT_URL: cloud?.endpoint ?? '',
+  AWS_REGION: cloud?.region ?? '',
+  AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
+});
+
+const SUMMARY = '11 items, 2 users, 0 integrations, 0 parameters: no findings';
+
+async function loseGuard(): Promise<void> {
+  const once = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
+  await commit(operatorsTable(cloud as Cloud), [remove(loginGuardKey('user'), once)]);
+}
+
+describe('beside a running service', () => {
+  it('verifies its table, located by folder or by name', async () => {
+    const [byFolder, byName] = await Promise.all([verify(), verify(['--table', cloud?.tableName ?? ''], asOnAws())]);
+
+    const intact = { code: 0, lines: [`Verifying ${cloud?.tableName}`, expect.stringMatching(SUMMARY)], stderr: '' };
+    expect([byFolder, byName]).toEqual([intact, intact]);
+  });
+
+  it('prints each finding and its repair', async () => {
+    await loseGuard();
+
+    const { code, lines } = await verify();
+
+    expect(code).toBe(1);
+    expect(lines.slice(1)).toEqual([
+      'login-guard-missing: User 2 has a login whose guard LOGIN#user / GUARD does not exist.',
+      '  --repair claims LOGIN#user / GUARD for user 2',
+      expect.stringMatching(/: 1 finding$/),
+    ]);
+  });
+
+  it('prints and makes each repair and verifies again with --repair', async () => {
+    const { code, lines } = await verify(['--repair']);
+
+    expect(code).toBe(0);
+    expect(lines).toContain('Repairing: claims LOGIN#user / GUARD for user 2');
+    expect(lines.at(-1)).toContain('no findings');
+  });
+});
+
+describe('npm run verify', () => {
+  it.each([
+    ['an unknown option', ['--nonsense'], {}, 'npm run verify -- [--table NAME] [--repair]'],
+    ['a table without a name', ['--table'], {}, 'npm run verify -- [--table NAME] [--repair]'],
+    ['a folder without data', [], { STATE_DIR: nowhere }, `There is no table in ${nowhere} yet`],
+    [
+      'no credentials',
+      ['--table', 'any'],
+      { AWS_EC2_METADATA_DISABLED: 'true', HOME: nowhere, AWS_REGION: 'eu-central-1' },
+      'There are no AWS credentials',
+    ],
+  ] as [string, string[], Record<string, string>, string][])(
+    'exits with status 2 and a message for %s',
+    async (_, options, more, message) => {
+      const { code, stderr } = await verify(options, more);
+
+      expect(code).toBe(2);
+      expect(stderr).toContain(message);
+      expect(stderr).not.toContain('    at ');
+      expect(existsSync(nowhere)).toBe(false);
+    },
+  );
+});
+
+describe('without a service', () => {
+  beforeAll(async () => {
+    await cloud?.stop();
+    cloud = undefined;
+  });
+
+  it('verifies the data of the stopped service and leaves no process behind', async () => {
+    const before = readdirSync(folder).sort();
+
+    const { code, lines, stderr } = await verify();
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(lines.at(-1)).toContain(SUMMARY);
+    expect(readdirSync(folder).sort()).toEqual(before);
+  });
+
+  it('prevents a service from starting on the same data meanwhile', async () => {
+    const table = await openLocalTable(folder);
+
+    await expect(openState(folder)).rejects.toThrow('is in use by');
+    const second = await verify();
+    await table.close();
+
+    expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining('Try again') });
+    (await openState(folder)).close();
+  });
+
+  it('stops its engine when it is interrupted', async () => {
+    const child = spawn(process.execPath, ['infra/verify.ts'], {
+      cwd: ROOT,
+      env: { ...environment, STATE_DIR: folder },
+    });
+    const ended = once(child, 'exit');
+    const engineIn = () => /"engine":"(\d+):/.exec(existsSync(lock) ? readFileSync(lock, 'utf8') : '')?.[1];
+    while (!engineIn() && child.exitCode === null) await wait(5);
+    const engine = Number(engineIn());
+    once(child.stdout, 'data').then(
+      () => child.kill('SIGINT'),
+      () => undefined,
+    );
+
+    await ended;
+    for (let tries = 0; isAlive(engine) && tries < 100; tries++) await wait(10);
+
+    expect(engine).toBeGreaterThan(0);
+    expect(isAlive(engine)).toBe(false);
+    expect(existsSync(lock)).toBe(false);
+  });
+
+  it('exits with status 2 when the registered service is unreachable', async () => {
+    const state = await openState(folder);
+    state.recordTable({ endpoint: 'http://127.0.0.1:9', region: 'eu-central-1', tableName: 'any' });
+
+    const { code, stderr } = await verify();
+    state.close();
+
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('cannot be reached') });
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

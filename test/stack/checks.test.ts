@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { expect, it } from 'vitest';
+import { routes } from '../../routes.ts';
+import { assemblyOf, synthesizeHere } from '../support/stack.ts';
+
+interface Suppressed {
+  readonly ruleName: string;
+  readonly reason: string;
+  readonly violatingConstructs: { constructPath: string }[];
+}
+
+it('the production stack with all options passes AWS Solutions, with a reason for each suppression', () => {
+  const changes = { dailyVerification: {}, signingKeys: ['SigningKey2', 'SigningKey'] };
+  const folder = assemblyOf('prod', changes);
+  synthesizeHere('prod', changes, (app) => Validations.of(app).addPlugins(new AwsSolutionsChecks(app)));
+
+  const { pluginReports } = JSON.parse(readFileSync(join(folder, 'validation-report.json'), 'utf8'));
+  const report = pluginReports.find(({ pluginName }: { pluginName: string }) => pluginName === 'AwsSolutions');
+  const suppressed: Suppressed[] = report.suppressedViolations;
+  expect(report).toMatchObject({ conclusion: 'success', violations: [] });
+  expect([...new Set(suppressed.map(({ ruleName }) => ruleName))]).toEqual(['AwsSolutions-APIG4']);
+  for (const { contract, handler } of routes) {
+    const path = `Gatehouse-prod/Entrance/${handler}/Resource`;
+    const suppressions = suppressed.filter(({ violatingConstructs: [first] }) => first?.constructPath === path);
+    expect(suppressions.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(
+        contract.access === 'public' ? /^Public by its contract/ : /^The function verifies the token/,
+      ),
+    ]);
+  }
+}, 60_000);

@@ -1,0 +1,354 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Failure } from '../../lib/contract/failure.ts';
+import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { change, commit, unlessUnavailable } from '../../lib/table/change.ts';
+import type { Table } from '../../lib/table/table.ts';
+import type { OnConditionFailed, Write } from '../../lib/table/write.ts';
+import { aWhile } from '../support/a-while.ts';
+
+/* Load, decide, commit, against a table with scripted replies. */
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  setDeadline(Number.POSITIVE_INFINITY);
+});
+
+/** The reply to a transaction: undefined if it is committed, else an error. */
+type Reply = undefined | Error;
+
+const cancelled = (...codes: string[]): Error =>
+  Object.assign(new Error('cancelled'), {
+    name: 'TransactionCanceledException',
+    CancellationReasons: codes.map((Code) => ({ Code })),
+  });
+const afterAttempts = (attempts: number, error: Error): Error => Object.assign(error, { $metadata: { attempts } });
+const lost = (): Error => Object.assign(new Error('no response'), { name: 'TimeoutError' });
+
+/** A table whose transactions get these replies, the last one repeatedly; records the tokens that it receives. */
+function tableThatReplies(...replies: Reply[]): { table: Table; tokens: string[] } {
+  const tokens: string[] = [];
+  const table = {
+    async transact(_: readonly Write[], token: string) {
+      const reply = replies[Math.min(tokens.length, replies.length - 1)];
+      tokens.push(token);
+      // Under fake timers an endless loop would hang the test instead of failing it.
+      if (tokens.length > 2000) throw new Error('The change never stops retrying');
+      if (reply) throw reply;
+    },
+  } as Partial<Table> as Table;
+  return { table, tokens };
+}
+
+const write = (onConditionFailed?: OnConditionFailed): Write => ({
+  act: 'Put',
+  key: { pk: 'a', sk: 'b' },
+  ...(onConditionFailed && { condition: 'attribute_not_exists(pk)', onConditionFailed }),
+});
+
+/** Runs a change with these writes; returns how often it loaded and its outcome. */
+async function run(table: Table, ...conditions: (OnConditionFailed | undefined)[]) {
+  let loads = 0;
+  const changed = change(
+    table,
+    async () => ++loads,
+    (loaded) => ({ writes: conditions.map(write), result: `decided on load ${loaded}` }),
+  ).catch((error) => error);
+  await vi.runAllTimersAsync();
+  const outcome = await changed;
+  return { loads, outcome: outcome instanceof Error ? `${outcome.name}: ${outcome.message}` : outcome };
+}
+
+describe('a change', () => {
+  it('commits once, under one token, when nothing conflicts', async () => {
+    const { table, tokens } = tableThatReplies(undefined);
+
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
+    expect(tokens).toHaveLength(1);
+  });
+
+  it('sends nothing when it decides to write nothing', async () => {
+    const { table, tokens } = tableThatReplies(undefined);
+
+    expect(await run(table)).toEqual({ loads: 1, outcome: 'decided on load 1' });
+    expect(tokens).toEqual([]);
+  });
+
+  it('maps a failed condition to its failure by position, the first one first', async () => {
+    const { table } = tableThatReplies(cancelled('None', 'ConditionalCheckFailed', 'ConditionalCheckFailed'));
+
+    const { outcome } = await run(table, 'forbidden', 'login-taken', 'email-taken');
+
+    expect(outcome).toBe('Failure: login-taken');
+  });
+
+  it('decides again when the data it read has changed, whatever other condition failed', async () => {
+    const { table, tokens } = tableThatReplies(
+      cancelled('ConditionalCheckFailed', 'ConditionalCheckFailed'),
+      undefined,
+    );
+
+    expect(await run(table, 'login-taken', 'retry')).toEqual({ loads: 2, outcome: 'decided on load 2' });
+    expect(new Set(tokens).size).toBe(2);
+  });
+
+  it('decides again immediately the first time the data it read has changed', async () => {
+    const started = Date.now();
+
+    // If the waits were random, one of 20 would almost certainly be longer than zero.
+    for (let times = 0; times < 20; times++) {
+      const { table } = tableThatReplies(cancelled('ConditionalCheckFailed'), undefined);
+      await run(table, 'retry');
+    }
+
+    expect(Date.now() - started).toBe(0);
+  });
+
+  it('decides again immediately that first time even after a conflict', async () => {
+    const waits: number[] = [];
+
+    // If the waits were random, one of 20 would almost certainly be longer than zero.
+    for (let round = 0; round < 20; round++) {
+      const times: number[] = [];
+      const replies = [cancelled('TransactionConflict'), cancelled('ConditionalCheckFailed')];
+      const table = {
+        async transact() {
+          const reply = replies[times.push(Date.now()) - 1];
+          if (reply) throw reply;
+        },
+      } as Partial<Table> as Table;
+      await run(table, 'retry');
+      waits.push((times[2] as number) - (times[1] as number));
+    }
+
+    expect(waits).toEqual(Array(20).fill(0));
+  });
+
+  it('backs off when the data it read keeps changing, and gives up after five seconds', async () => {
+    const started = Date.now();
+    const { table, tokens } = tableThatReplies(cancelled('ConditionalCheckFailed'));
+    const { transact } = table;
+    // Milliseconds that a transaction takes at best.
+    table.transact = async (writes, token) => {
+      await new Promise((resolve) => setTimeout(resolve, 18));
+      await transact(writes, token);
+    };
+
+    const { outcome } = await run(table, 'retry');
+
+    expect(outcome).toBe('Failure: unavailable');
+    expect(tokens.length).toBeGreaterThan(10);
+    expect(tokens.length).toBeLessThan(60);
+    expect(Date.now() - started).toBeLessThan(5500);
+  });
+
+  it.each(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
+    'starts over from the load under a new token after %s',
+    async (code) => {
+      const { table, tokens } = tableThatReplies(cancelled('None', code), cancelled(code, 'None'), undefined);
+
+      expect(await run(table, 'login-taken', 'email-taken')).toEqual({ loads: 3, outcome: 'decided on load 3' });
+      expect(new Set(tokens).size).toBe(3);
+    },
+  );
+
+  it('retries after a conflict even if a condition failed as well', async () => {
+    const { table } = tableThatReplies(cancelled('ConditionalCheckFailed', 'TransactionConflict'), undefined);
+
+    expect(await run(table, 'login-taken', 'email-taken')).toMatchObject({ loads: 2, outcome: 'decided on load 2' });
+  });
+
+  it('gives up on a busy table after five seconds, or two seconds before the request deadline', async () => {
+    const started = Date.now();
+
+    expect(await run(tableThatReplies(cancelled('TransactionConflict')).table, 'retry')).toMatchObject({
+      outcome: 'Failure: unavailable',
+    });
+    const patient = Date.now() - started;
+    setDeadline(3000);
+    await run(tableThatReplies(cancelled('TransactionConflict')).table, 'retry');
+    const hurried = Date.now() - started - patient;
+
+    expect(patient).toBeGreaterThanOrEqual(5000);
+    expect(patient).toBeLessThan(5400);
+    expect(hurried).toBeGreaterThanOrEqual(1000);
+    expect(hurried).toBeLessThan(1400);
+  });
+
+  it('sends a transaction again under the same token when its response is lost', async () => {
+    const { table, tokens } = tableThatReplies(lost(), undefined);
+
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
+    expect(tokens[0]).toBe(tokens[1]);
+    expect(tokens).toHaveLength(2);
+  });
+
+  it.each([
+    ['a lost response', [lost(), cancelled('TransactionConflict'), cancelled('ThrottlingError'), undefined]],
+    ['a retry by the SDK', [afterAttempts(2, cancelled('TransactionConflict')), undefined]],
+  ])('keeps its token when a conflict follows %s, because it may have been committed', async (_, replies) => {
+    const { table, tokens } = tableThatReplies(...replies);
+
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
+    expect(tokens).toHaveLength(replies.length);
+    expect(new Set(tokens).size).toBe(1);
+  });
+
+  it('fails as unavailable when it may have been committed and conflicts continue', async () => {
+    const { table, tokens } = tableThatReplies(lost(), cancelled('TransactionConflict'));
+
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'Failure: unavailable' });
+    expect(new Set(tokens).size).toBe(1);
+  });
+
+  it('fails as unavailable when its outcome stays unknown', async () => {
+    const { table, tokens } = tableThatReplies(lost());
+
+    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'Failure: unavailable' });
+    expect(new Set(tokens).size).toBe(1);
+  });
+
+  it.each([
+    ['a failed condition that no write has set', cancelled('ConditionalCheckFailed'), undefined],
+    ['a request that DynamoDB finds invalid', cancelled('ValidationError'), 'login-taken'],
+    ['an error of another kind', new TypeError('cancelled'), 'login-taken'],
+    [
+      'an unexpected reason next to a failed condition',
+      cancelled('ConditionalCheckFailed', 'ValidationError'),
+      'login-taken',
+    ],
+    [
+      'an unexpected reason next to a conflict',
+      cancelled('TransactionConflict', 'ItemCollectionSizeLimitExceeded'),
+      'login-taken',
+    ],
+    ['a cancellation without reasons', cancelled(), 'login-taken'],
+  ] as const)('rethrows the original error after %s', async (_, reply, onConditionFailed) => {
+    const { outcome } = await run(tableThatReplies(reply).table, onConditionFailed);
+
+    expect(outcome).toMatch(/^(TransactionCanceledException|TypeError): cancelled$/);
+  });
+
+  it('treats a cancellation reason without a code as None', async () => {
+    const { table } = tableThatReplies(cancelled(undefined as unknown as string, 'ConditionalCheckFailed'));
+
+    expect((await run(table, 'login-taken', 'email-taken')).outcome).toBe('Failure: email-taken');
+  });
+
+  it.each([
+    ['changed', cancelled('ConditionalCheckFailed')],
+    ['busy', cancelled('TransactionConflict')],
+  ])('calls onContention before each further attempt when the table is %s', async (_, reply) => {
+    const { table, tokens } = tableThatReplies(reply, reply, undefined);
+    const attemptsBefore: number[] = [];
+
+    const changed = change(
+      table,
+      async () => undefined,
+      () => ({ writes: [write('retry')], result: undefined }),
+      async () => {
+        await aWhile();
+        attemptsBefore.push(tokens.length);
+      },
+    );
+    await vi.runAllTimersAsync();
+    await changed;
+
+    expect(attemptsBefore).toEqual([1, 2]);
+  });
+
+  it.each([
+    ['busy', 'TransactionConflict', 0],
+    ['changed again', 'ConditionalCheckFailed', 1],
+  ])(
+    'waits a random time below a bound that doubles from 25 to 400 ms when the table is %s',
+    async (_, code, first) => {
+      const longest: number[] = [];
+
+      for (let round = 0; round < 60; round++) {
+        const times: number[] = [];
+        const table = {
+          async transact() {
+            times.push(Date.now());
+            throw cancelled(code);
+          },
+        } as Partial<Table> as Table;
+        await run(table, 'retry');
+        const waits = times.slice(1).map((time, index) => time - (times[index] as number));
+        for (const [index, wait] of waits.slice(first, first + 7).entries()) {
+          longest[index] = Math.max(longest[index] ?? 0, wait);
+        }
+      }
+
+      const bounds = [25, 50, 100, 200, 400, 400, 400];
+      expect(longest).toHaveLength(bounds.length);
+      for (const [index, bound] of bounds.entries()) {
+        expect(longest[index]).toBeLessThan(bound);
+        expect(longest[index]).toBeGreaterThan(0.7 * bound);
+      }
+    },
+  );
+});
+
+describe('a transaction', () => {
+  /** Commits one transaction; returns its outcome, its duration, and the numbers of tries and of distinct tokens. */
+  async function send(...replies: Reply[]) {
+    const started = Date.now();
+    const { table, tokens } = tableThatReplies(...replies);
+    const committed = commit(table, [write('login-taken')]).catch((error) => `${error.name}: ${error.message}`);
+    await vi.runAllTimersAsync();
+    return {
+      outcome: await committed,
+      tookMs: Date.now() - started,
+      tries: tokens.length,
+      tokens: new Set(tokens).size,
+    };
+  }
+  const conflict = (attempts = 1) => afterAttempts(attempts, cancelled('TransactionConflict'));
+
+  it.each<[string, Reply[], string]>([
+    ['is committed', [undefined], 'committed'],
+    ['meets a conflict', [conflict()], 'busy'],
+    ['loses its response and is committed', [lost(), undefined], 'committed'],
+    ['loses its response and fails a condition', [lost(), cancelled('ConditionalCheckFailed')], 'Failure: login-taken'],
+    ['loses two responses', [lost(), lost()], 'Failure: unavailable'],
+    ['loses a response before and after a conflict', [lost(), conflict(), lost()], 'Failure: unavailable'],
+    ['may have been committed before its conflicts', [conflict(2), conflict(), conflict(), undefined], 'committed'],
+  ])('that %s is sent under one token until its outcome is known', async (_, replies, outcome) => {
+    expect(await send(...replies)).toMatchObject({ outcome, tries: replies.length, tokens: 1 });
+  });
+
+  it('is sent again immediately when its response is lost', async () => {
+    expect((await send(lost(), undefined)).tookMs).toBe(0);
+  });
+
+  it('gives up after five seconds when its outcome is unknown and conflicts continue', async () => {
+    const { outcome, tookMs, tries } = await send(lost(), conflict());
+
+    expect(outcome).toBe('Failure: unavailable');
+    expect(tookMs).toBeGreaterThanOrEqual(5000);
+    expect(tookMs).toBeLessThan(5400);
+    expect(tries).toBeGreaterThan(10);
+  });
+
+  it('has its own token', async () => {
+    const { table, tokens } = tableThatReplies(undefined);
+
+    await commit(table, [write()]);
+    await commit(table, [write()]);
+
+    expect(new Set(tokens).size).toBe(2);
+  });
+});
+
+describe('unlessUnavailable', () => {
+  it('swallows the failure unavailable and no other error', async () => {
+    const failing = (error: unknown) => unlessUnavailable(Promise.reject(error));
+
+    await expect(unlessUnavailable(Promise.resolve('done'))).resolves.toBeUndefined();
+    await expect(failing(new Failure('unavailable'))).resolves.toBeUndefined();
+    await expect(failing(new Failure('login-taken'))).rejects.toMatchObject({ code: 'login-taken' });
+    await expect(failing(lost())).rejects.toMatchObject({ name: 'TimeoutError' });
+    await expect(failing(Object.assign(new Error(), { code: 'unavailable' }))).rejects.toBeInstanceOf(Error);
+  });
+});

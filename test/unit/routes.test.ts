@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { RESERVED_LOGINS } from '../../lib/users/user-schema.ts';
+import { routes } from '../../routes.ts';
+
+const FUNCTIONS = `${import.meta.dirname}/../../functions`;
+/** The only function without a route: a schedule invokes it. */
+const SCHEDULED = 'verify-table.ts';
+const files = readdirSync(FUNCTIONS).filter((file) => file !== SCHEDULED);
+
+describe('the route table', () => {
+  it('lists every function exactly once', () => {
+    const handlers = routes.map(({ handler }) => `${handler}.ts`);
+
+    expect(handlers.sort()).toEqual(files.sort());
+  });
+
+  it('lists every request exactly once', () => {
+    const requests = routes.map(({ route }) => route.replace(/\{\w+\}/g, '{}'));
+
+    expect(new Set(requests).size).toBe(routes.length);
+  });
+
+  it('requires authentication for all routes except login, password reset, public keys, health and info', () => {
+    const publicRoutes = routes.filter(({ contract }) => contract.access === 'public').map(({ route }) => route);
+
+    expect(publicRoutes).toEqual([
+      'POST /api/authenticate',
+      'GET /.well-known/jwks.json',
+      'GET /api/health',
+      'GET /management/info',
+      'POST /api/account/reset-password/init',
+      'POST /api/account/reset-password/finish',
+    ]);
+  });
+
+  it('takes roles from the token for reads only', () => {
+    const byToken = routes.filter(
+      ({ contract: { access } }) => typeof access === 'object' && access.rolesFrom === 'token',
+    );
+
+    expect(byToken.map(({ route }) => route.split(' ')[0]).filter((method) => method !== 'GET')).toEqual([]);
+  });
+
+  it('reserves every path segment under /api/users as a login', () => {
+    const segments = routes.flatMap(({ route }) => /^\w+ \/api\/users\/([^/{]+)$/.exec(route)?.[1] ?? []);
+
+    expect([...RESERVED_LOGINS].sort()).toEqual([...new Set(segments)].sort());
+  });
+});
+
+it.each(files)('%s documents its route and has at most 25 lines', (file) => {
+  const text = readFileSync(`${FUNCTIONS}/${file}`, 'utf8');
+
+  expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(25);
+  expect(text).toMatch(/\/\*\* (GET|POST|PUT|DELETE) \/\S+: .+ \*\//);
+});

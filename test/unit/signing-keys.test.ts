@@ -1,0 +1,160 @@
+import { generateKeyPairSync, sign, verify } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { rawSignature } from '../../lib/tokens/signing-keys.ts';
+import { makeKey } from '../support/mint.ts';
+import { REFUSED, signedBy, tableOf, useStillClock, verifierOn } from '../support/tokens.ts';
+
+describe('the public keys that verify tokens', () => {
+  useStillClock();
+  const [key, other] = [makeKey('one'), makeKey('two')];
+  const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+
+  it('are read once for several tokens', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+
+    for (let tokens = 0; tokens < 3; tokens++) await verifier.verify(signedBy(key));
+
+    expect(table.reads).toBe(1);
+  });
+
+  it('can be several at the same time, for rotation', async () => {
+    const verifier = verifierOn(tableOf(key, other));
+
+    const callers = [await verifier.verify(signedBy(key)), await verifier.verify(signedBy(other))];
+
+    expect(callers).toHaveLength(2);
+  });
+
+  it('are read again for an unknown key id, at most every 30 seconds after the first time', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+    const reads: number[] = [];
+
+    for (const seconds of [0, 0, 30, 1, 0, 30, 1]) {
+      pass(seconds);
+      await expect(verifier.verify(signedBy(other))).rejects.toEqual(REFUSED);
+      reads.push(table.reads);
+    }
+
+    expect(reads).toEqual([2, 2, 2, 3, 3, 3, 4]);
+  });
+
+  it('include a new key as soon as a token signed with it arrives', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+    await verifier.verify(signedBy(key));
+    table.keys.push(other);
+
+    const caller = await verifier.verify(signedBy(other));
+
+    expect(caller.id).toBe(7);
+  });
+
+  it('include a key published five minutes before its first use, despite unknown key ids meanwhile', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+    await verifier.verify(signedBy(key));
+    table.keys.push(other);
+    pass(301);
+    await expect(verifier.verify(signedBy(makeKey('stranger')))).rejects.toEqual(REFUSED);
+
+    const caller = await verifier.verify(signedBy(other));
+
+    expect(caller.id).toBe(7);
+  });
+
+  it('are read again for a new key after a failed read', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+    await verifier.verify(signedBy(key));
+    table.keys.push(other);
+    table.isAvailable = false;
+    await expect(verifier.verify(signedBy(other))).rejects.toThrow('The table does not answer');
+    table.isAvailable = true;
+
+    const caller = await verifier.verify(signedBy(other));
+
+    expect(caller.id).toBe(7);
+  });
+
+  it('expire after five minutes, so that a removed key no longer verifies tokens', async () => {
+    const table = tableOf(key, other);
+    const verifier = verifierOn(table);
+    await verifier.verify(signedBy(other));
+    table.keys.pop();
+    pass(300);
+    await verifier.verify(signedBy(other));
+    pass(1);
+
+    const verification = verifier.verify(signedBy(other));
+
+    await expect(verification).rejects.toEqual(REFUSED);
+    expect((await verifier.verify(signedBy(key))).id).toBe(7);
+  });
+
+  it('verify no token once they have expired and the table is unavailable', async () => {
+    const table = tableOf(key);
+    const verifier = verifierOn(table);
+    await verifier.verify(signedBy(key));
+    table.isAvailable = false;
+    pass(301);
+
+    await expect(verifier.verify(signedBy(key))).rejects.toThrow('The table does not answer');
+  });
+
+  it('are read by the next request when the table was unavailable at the start', async () => {
+    const table = tableOf(key);
+    table.isAvailable = false;
+    const verifier = verifierOn(table);
+    await expect(verifier.verify(signedBy(key))).rejects.toThrow('The table does not answer');
+    table.isAvailable = true;
+
+    const caller = await verifier.verify(signedBy(key));
+
+    expect(caller.id).toBe(7);
+  });
+});
+
+describe('a signature from KMS', () => {
+  it('is converted from DER to the format of JWS, even when r or s is short', () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const seen = { shortR: 0, shortS: 0 };
+
+    for (let message = 0; message < 20_000 && !(seen.shortR > 1 && seen.shortS > 1); message++) {
+      const input = Buffer.from(String(message));
+      const raw = rawSignature(sign('sha256', input, privateKey));
+      expect(verify('sha256', input, { key: publicKey, dsaEncoding: 'ieee-p1363' }, raw)).toBe(true);
+      if (raw[0] === 0) seen.shortR++;
+      if (raw[32] === 0) seen.shortS++;
+    }
+
+    expect(Math.min(seen.shortR, seen.shortS)).toBeGreaterThan(1);
+  });
+
+  it('keeps r and s of any size', () => {
+    const number = fc
+      .tuple(fc.bigInt({ min: 1n, max: 2n ** 256n - 1n }), fc.integer({ min: 0, max: 255 }))
+      .map(([value, bits]) => value >> BigInt(bits) || 1n);
+    const hex = (value: bigint) => value.toString(16).padStart(64, '0');
+
+    fc.assert(
+      fc.property(number, number, (r, s) => {
+        const body = Buffer.concat([integer(r), integer(s)]);
+        expect(rawSignature(Buffer.concat([Buffer.from([0x30, body.length]), body])).toString('hex')).toBe(
+          hex(r) + hex(s),
+        );
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  /** A DER INTEGER: minimal length, with a leading zero byte only where the number would be negative. */
+  function integer(value: bigint): Buffer {
+    const digits = value.toString(16);
+    const bytes = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
+    const shown = (bytes[0] as number) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes;
+    return Buffer.concat([Buffer.from([0x02, shown.length]), shown]);
+  }
+});
