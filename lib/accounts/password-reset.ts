@@ -8,6 +8,7 @@ import { RESERVE } from '../runtime/aws.ts';
 import { setDeadline } from '../runtime/deadline.ts';
 import { logError } from '../runtime/log.ts';
 import { settleAll } from '../runtime/settle-all.ts';
+import { sleep } from '../runtime/sleep.ts';
 import { change, type Decision } from '../table/change.ts';
 import { emailGuardKey, resetKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -35,7 +36,7 @@ export async function requestReset(
   address: string,
 ): Promise<void> {
   await throttle.countRequest(source);
-  const over = new Promise((resolve) => setTimeout(resolve, DURATION));
+  const over = sleep(DURATION);
   // Calls to AWS end RESERVE before the clock does: here that is just before the duration is over.
   setDeadline(DURATION - MARGIN + RESERVE);
   try {

@@ -5,6 +5,7 @@ import { Failure, type FailureCode } from '../contract/failure.ts';
 import { RESERVE } from '../runtime/aws.ts';
 import { remainingMs } from '../runtime/deadline.ts';
 import { settleAll } from '../runtime/settle-all.ts';
+import { sleep } from '../runtime/sleep.ts';
 import { change } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -146,7 +147,7 @@ async function loadAfterPrecedence<L>(
     const [user, loaded, wait] = await settleAll([callerUser, load(callerUser), precedenceWait(table, callerId)]);
     if (wait === 0) return [user, loaded];
     if (Date.now() + wait > giveUpAt) throw new Failure('unavailable');
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    await sleep(wait);
   }
 }
 

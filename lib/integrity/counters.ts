@@ -1,6 +1,6 @@
-import { randomInt } from 'node:crypto';
 import type { Integration } from '../integrations/integration.ts';
 import { revisionIs } from '../integrations/integration-table.ts';
+import { sleepJittered } from '../runtime/sleep.ts';
 import {
   entityKey,
   type Kind,
@@ -28,7 +28,7 @@ const MAX_TRIES = 20;
 const CONFIRMATIONS = 2;
 const MAX_WAIT_MS = 100;
 
-const pause = () => new Promise((resolve) => setTimeout(resolve, randomInt(MAX_WAIT_MS)));
+const pause = () => sleepJittered(MAX_WAIT_MS);
 const NONE: Verdict = { findings: [] };
 
 /** The item of a total. Items written before changes were counted have no `changes` until the next one. */

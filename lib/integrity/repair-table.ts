@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { sleepJittered } from '../runtime/sleep.ts';
 import { commit } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import type { Finding } from './finding.ts';
@@ -21,7 +21,7 @@ export async function repairTable(
     if (!('writes' in remedy)) continue;
     onRepair(remedy.does);
     for (let tries = 1; (await commit(table, remedy.writes)) === 'busy' && tries < MAX_TRIES; tries++) {
-      await new Promise((resolve) => setTimeout(resolve, randomInt(MAX_WAIT_MS)));
+      await sleepJittered(MAX_WAIT_MS);
     }
   }
 }

@@ -1,7 +1,8 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Failure } from '../contract/failure.ts';
 import { isOutage } from '../runtime/aws.ts';
 import { remainingMs } from '../runtime/deadline.ts';
+import { sleepJittered } from '../runtime/sleep.ts';
 import type { Table } from './table.ts';
 import type { Write } from './write.ts';
 
@@ -60,7 +61,7 @@ const giveUpAt = (): number => Date.now() + Math.min(MAX_DURATION_MS, remainingM
 function pauses(): () => Promise<void> {
   let bound = FIRST_WAIT_MS;
   return async () => {
-    await new Promise((resolve) => setTimeout(resolve, randomInt(bound)));
+    await sleepJittered(bound);
     bound = Math.min(2 * bound, MAX_WAIT_MS);
   };
 }

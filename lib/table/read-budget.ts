@@ -1,4 +1,5 @@
 import { Failure } from '../contract/failure.ts';
+import { sleep } from '../runtime/sleep.ts';
 import { type Key, readBudgetKey } from './keys.ts';
 import type { Table } from './table.ts';
 import type { Write } from './write.ts';
@@ -43,7 +44,7 @@ export function readBudget(table: Table, caller: Payer): Spend {
     await caller.requireAuthorized();
     if (units <= FREE_UNITS) return;
     const wait = await pay(table, key, Math.ceil((units / UNITS_PER_SECOND) * 1000));
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (wait > 0) await sleep(wait);
   };
 }
 

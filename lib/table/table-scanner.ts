@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   DynamoDBDocumentClient,
@@ -8,6 +7,7 @@ import {
   TransactGetCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { requireEnv } from '../runtime/env.ts';
+import { sleepJittered } from '../runtime/sleep.ts';
 import type { Key } from './keys.ts';
 import type { Item } from './table.ts';
 
@@ -65,7 +65,7 @@ export function openTableScanner(
       } catch (error) {
         if (tries === MAX_TRIES || !(error instanceof Error) || error.name !== 'TransactionCanceledException')
           throw error;
-        await new Promise((resolve) => setTimeout(resolve, randomInt(MAX_WAIT_MS)));
+        await sleepJittered(MAX_WAIT_MS);
       }
     }
   }

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
@@ -12,6 +11,7 @@ import {
 import { Failure, type TooLong } from '../contract/failure.ts';
 import { clientSettings, inTime, isOutage } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
+import { sleepJittered } from '../runtime/sleep.ts';
 import { type Key, type Kind, sequenceKey, totalKey } from './keys.ts';
 import type { Write } from './write.ts';
 
@@ -85,7 +85,7 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
         );
         items.push(...((Responses?.[name] ?? []) as Item[]));
         remainingKeys = (UnprocessedKeys?.[name]?.Keys ?? []) as unknown as Key[];
-        if (remainingKeys.length > 0) await new Promise((resolve) => setTimeout(resolve, randomInt(50)));
+        if (remainingKeys.length > 0) await sleepJittered(50);
       }
       return items;
     },
