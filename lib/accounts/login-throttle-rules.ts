@@ -22,7 +22,7 @@ const WINDOW = 15 * 60;
 const MARGIN = 60;
 
 /** The failures of a login. */
-export interface LoginFailures {
+interface LoginFailures {
   readonly n: number;
   /** When the last one was counted; milliseconds since 1970. */
   readonly last: number;

@@ -46,7 +46,7 @@ export interface LoginThrottle {
 }
 
 /** A guess that stays counted as a failure until it is forgiven. */
-export interface Attempt {
+interface Attempt {
   /** The password was right. An outage leaves it counted. */
   clearFailures(): Promise<void>;
 }

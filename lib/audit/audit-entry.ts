@@ -42,7 +42,7 @@ export interface AuditEntry extends AuditEvent {
 }
 
 /** The user that makes a change. */
-export interface Actor {
+interface Actor {
   readonly id: number;
   readonly login: string;
 }

@@ -8,7 +8,7 @@ export interface FieldUse {
 type FieldUses = Readonly<Record<string, FieldUse>>;
 
 /** The fields that a request can change. */
-export type EditableField<F extends FieldUses> = {
+type EditableField<F extends FieldUses> = {
   [K in keyof F]: F[K] extends { readonly editable: true } ? K : never;
 }[keyof F];
 
@@ -22,7 +22,7 @@ export function filterableFields(fields: FieldUses): Record<string, FieldKind> {
 }
 
 /** What clients see of an entity: exactly these fields, null where the entity has no value. */
-export type View<E, F extends FieldUses> = {
+type View<E, F extends FieldUses> = {
   [K in keyof F & keyof E]-?: undefined extends E[K] ? Exclude<E[K], undefined> | null : E[K];
 };
 

@@ -34,7 +34,7 @@ export interface ListQuery {
 const ANY = ['equals', 'notEquals', 'in', 'notIn', 'specified'] as const;
 const ORDERED = ['greaterThan', 'greaterThanOrEqual', 'lessThan', 'lessThanOrEqual'] as const;
 const TEXTUAL = ['contains', 'doesNotContain'] as const;
-export type Operator = (typeof ANY)[number] | (typeof ORDERED)[number] | (typeof TEXTUAL)[number];
+type Operator = (typeof ANY)[number] | (typeof ORDERED)[number] | (typeof TEXTUAL)[number];
 
 const DEFAULT_SIZE = 20;
 const LARGEST_PAGE = 2000;

@@ -3,7 +3,7 @@ import type { Version } from '../table/version.ts';
 
 /** What kind of source or sink an integration is. */
 export const INTEGRATION_TYPES = ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'] as const;
-export type IntegrationType = (typeof INTEGRATION_TYPES)[number];
+type IntegrationType = (typeof INTEGRATION_TYPES)[number];
 
 /** An integration as it is stored, without its keys. */
 export interface Integration {
@@ -27,7 +27,7 @@ export interface Integration {
 }
 
 /** What runs an integration. It must restart to see the parameters that changed since it last did. */
-export interface Module {
+interface Module {
   readonly needsRestart: boolean;
   /** How many parameter changes there have been. */
   readonly changes: number;

@@ -12,7 +12,7 @@ import { put, remove, set } from '../table/write.ts';
 export const SKIPPED_IDS = 1_000_000;
 
 /** The outcome of an adoption. */
-export interface Adoption {
+interface Adoption {
   readonly sequences: readonly { readonly kind: string; readonly before: number; readonly after: number }[];
   /** The number of deleted reset keys and invitations. */
   readonly resetKeys: number;

@@ -13,7 +13,7 @@ import { thumbprint } from './thumbprint.ts';
 import { ALGORITHM } from './token.ts';
 
 /** A public signing key as a JWK (RFC 7517). */
-export interface PublicJwk {
+interface PublicJwk {
   readonly kty: 'EC';
   readonly crv: 'P-256';
   readonly x: string;
@@ -24,7 +24,7 @@ export interface PublicJwk {
 }
 
 /** The public keys that verify tokens, and the earliest accepted issue time. */
-export interface KeySet {
+interface KeySet {
   readonly keys: PublicJwk[];
   /** Tokens issued earlier are rejected; seconds since 1970. Set when a restored table is put into service. */
   readonly notBefore: number;

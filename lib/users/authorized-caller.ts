@@ -4,7 +4,7 @@ import type { Decision } from '../table/change.ts';
 import type { User } from './user.ts';
 
 /** A decision and the audit event that records it. `target` is the other user whose account changes, if it is one's. */
-export type AuthorizedDecision<R> = Decision<R> & { readonly event: AuditEvent; readonly target?: User };
+type AuthorizedDecision<R> = Decision<R> & { readonly event: AuditEvent; readonly target?: User };
 
 /** A caller together with the access that its endpoint requires, which the endpoint enforces for every request. */
 export interface AuthorizedCaller extends Caller {

@@ -8,7 +8,7 @@ export interface Mutant {
 }
 
 /** A source text and its replacement. */
-export type Change = readonly [from: string, to: string];
+type Change = readonly [from: string, to: string];
 
 /** Mutants of one file that one test file detects. */
 export const plant = (file: string, killedBy: string, changes: readonly Change[]): Mutant[] =>

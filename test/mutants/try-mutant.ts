@@ -17,16 +17,16 @@ import type { Mutant } from './mutant.ts';
 const ROOT = join(import.meta.dirname, '../..');
 
 /** The outcome of a mutant. Only `killed` means that the tests detect it. */
-export type Outcome = 'killed' | 'survived' | 'timed out' | 'does not apply';
+type Outcome = 'killed' | 'survived' | 'timed out' | 'does not apply';
 
-export interface Trial {
+interface Trial {
   readonly outcome: Outcome;
   /** The first failed test, or the reason why there is none. */
   readonly detail: string;
 }
 
 /** A copy of the working tree that contains one mutant at a time. */
-export interface Sandbox {
+interface Sandbox {
   try(mutant: Mutant): Promise<Trial>;
   remove(): void;
 }

@@ -13,7 +13,7 @@ const SECRET_FIELDS = ['password', 'newPassword', 'currentPassword', 'confValue'
 const OPEN_FIELDS = ['login', 'username', 'email'];
 
 /** Collects secrets and everything that must not contain them. */
-export interface Canaries {
+interface Canaries {
   /** Records a request and its response. */
   exchanged(method: string, path: string, sent: Sent, received: Received): void;
   /** Records a call to AWS and its response. */

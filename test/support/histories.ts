@@ -10,7 +10,7 @@ import { type Act, type ModelResponse, perform, type State } from './model.ts';
 import { comparable, requestOf } from './requests.ts';
 
 /** The load of a recorded history. */
-export interface Load {
+interface Load {
   readonly seed: number;
   readonly clients: number;
   /** The number of operations per client. */

@@ -6,9 +6,7 @@ import { openTableScanner, patientClient } from '../../lib/table/table-scanner.t
 import type { Gatehouse } from './launch.ts';
 
 /** Verifies the table of an instance as `npm run verify` does. */
-export async function verify({
-  cloud: { endpoint, region, tableName },
-}: Pick<Gatehouse, 'cloud'>): Promise<Verification> {
+async function verify({ cloud: { endpoint, region, tableName } }: Pick<Gatehouse, 'cloud'>): Promise<Verification> {
   const client = patientClient({ endpoint, region, credentials: OPERATOR });
   try {
     return await verifyTable(openTableScanner(VERIFIED_ATTRIBUTES, tableName, client));

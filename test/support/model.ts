@@ -64,7 +64,7 @@ type Roles = Partial<Pick<User, 'activated' | 'authorities'>>;
 type Owned = Pick<Parameter, 'confName' | 'confValue' | 'integration'>;
 
 /** The parameters of every operation. */
-export interface Acts {
+interface Acts {
   'create user': By & New & Roles & Pick<User, 'login' | 'email' | 'password'> & { firstName?: string | null };
   'update user': By & If & Roles & Pick<User, 'login' | 'email'> & { user: string; firstName?: string | null };
   'delete user': By & If & { login: string };
@@ -118,7 +118,7 @@ export function listsOf(state: State) {
 }
 
 /** The key under which all spellings of an e-mail address are equal. */
-export const addressOf = (email: string): string => email.toLowerCase().replace('ß', 'ss');
+const addressOf = (email: string): string => email.toLowerCase().replace('ß', 'ss');
 
 type Draft = { -readonly [K in keyof State]: State[K] };
 

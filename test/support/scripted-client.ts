@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 
 /** A request that the client sent, and its abort signal. */
-export interface Asked {
+interface Asked {
   readonly operation: string;
   // biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation, and tests compare them as a whole
   readonly input: any;

@@ -10,7 +10,7 @@ import { type Act, listsOf, perform, type State } from './model.ts';
 import { comparable, requestOf, withoutDates } from './requests.ts';
 
 /** The extent of a search for counterexamples. */
-export interface Search {
+interface Search {
   readonly seed: number;
   /** The fast-check path of a sequence of this seed, as a counterexample reports it. */
   readonly path?: string;

@@ -15,7 +15,7 @@ import { type CapacityOptions, type Meter, meterCapacity } from './capacity.ts';
 import { transactionsInFlight } from './in-flight.ts';
 import type { localMailbox } from './mailbox.ts';
 
-export interface AwsEndpointOptions {
+interface AwsEndpointOptions {
   readonly engineUrl: string;
   readonly kms: (operation: string, input: Record<string, unknown>) => AwsResponse;
   readonly identify: (accessKey: string) => Identity | undefined;

@@ -7,7 +7,7 @@ import type { Item, Update } from './item-size.ts';
 type Input = Record<string, unknown>;
 type Key = Pick<Action, 'table' | 'pk' | 'sk'>;
 
-export interface ItemWrite extends Key {
+interface ItemWrite extends Key {
   /** The new item of a Put. */
   readonly item?: Item | undefined;
   /** The parameters of an Update. */

@@ -56,7 +56,7 @@ const MAX_PARTITION_BUCKETS = 1000;
 /** The period in which DynamoDB recognizes a ClientRequestToken. */
 const TOKEN_VALID_MS = 10 * 60 * 1000;
 
-export interface TokenBucket {
+interface TokenBucket {
   available(): number;
   /** May take more units than are available; the balance is then negative until it has been refilled. */
   take(units: number): void;

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
-export interface Engine {
+interface Engine {
   readonly url: string;
   stop(): Promise<void>;
 }

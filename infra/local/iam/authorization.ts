@@ -12,7 +12,7 @@ export interface Authorization {
   unused(): string[];
 }
 
-export interface StackIdentifiers {
+interface StackIdentifiers {
   readonly region: string;
   /** The ARN of the table's KMS key; DynamoDB calls KMS with the permissions of its own caller. */
   readonly tableKey: string | undefined;

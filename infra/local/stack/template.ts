@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
 
 /** A resource of a CloudFormation template. */
-export interface Resource {
+interface Resource {
   readonly Type: string;
   readonly Properties: Record<string, unknown>;
 }

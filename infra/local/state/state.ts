@@ -31,7 +31,7 @@ export interface State {
   close(): void;
 }
 
-export interface TableLocation {
+interface TableLocation {
   readonly endpoint: string;
   readonly region: string;
   readonly tableName: string;
