@@ -1,4 +1,4 @@
-import { auditEntry } from '../audit/audit-entry.ts';
+import { auditDays, auditEntry } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import type { Mailer } from '../mail/mail.ts';
@@ -44,10 +44,10 @@ export async function requestReset(
       const user = await findUserByEmail(table, address);
       return user && { user, mails: await findMailCount(table, user.id, 'reset') };
     };
-    const mail = await change(table, load, (loaded): Decision<{ user: User; key: string } | undefined> => {
-      const counted = loaded?.user.activated && mailCounted(loaded.user.id, 'reset', loaded.mails, Date.now());
+    const mail = await change(table, load, (loaded, now): Decision<{ user: User; key: string } | undefined> => {
+      const counted = loaded?.user.activated && mailCounted(loaded.user.id, 'reset', loaded.mails, now);
       if (!counted) return { writes: [], result: undefined };
-      const { key, write } = newResetKey(loaded.user);
+      const { key, write } = newResetKey(loaded.user, now);
       return { writes: [write, counted], result: { user: loaded.user, key } };
     });
     if (mail) await mailer.sendLink('reset', mail.user, mail.key);
@@ -100,17 +100,17 @@ export async function finishReset(
     ]);
     return { user, passwordHash, mails, proved };
   };
-  const notified = await change(table, load, (loaded) => {
+  const notified = await change(table, load, (loaded, now) => {
     if (!loaded) throw new Failure('unknown-key');
     const { user, passwordHash, mails, proved } = loaded;
-    const mail = mailCounted(user.id, 'passwordChanged', mails, Date.now());
+    const mail = mailCounted(user.id, 'passwordChanged', mails, now);
     const once = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const writes = [
       withCondition(passwordChange(user, passwordHash), versionIs(user)),
       remove(at, once),
       ...proved,
       ...(mail ? [mail] : []),
-      auditEntry(user, auditEventFor('password.reset', user)),
+      auditEntry(user, auditEventFor('password.reset', user), { now, auditDays: auditDays() }),
     ];
     return { writes, result: mail && user };
   });

@@ -16,8 +16,8 @@ export async function updateAccount(
   wanted: OwnAccountChange,
 ): Promise<void> {
   const load = async (callerUser: Promise<User>) => findMailsOfChange(table, await callerUser, wanted);
-  const { notified } = await caller.change(load, (mails, callerUser) => {
-    const decision = modify('account.updated', callerUser, wanted, { modifiedBy: callerUser.login, mails });
+  const { notified } = await caller.change(load, (mails, callerUser, now) => {
+    const decision = modify('account.updated', callerUser, wanted, { modifiedBy: callerUser.login, mails, now });
     // Clients save the form of the account whether anything in it was changed or not.
     return decision.event.fields.length === 0 ? { ...decision, writes: [] } : decision;
   });

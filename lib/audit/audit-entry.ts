@@ -53,13 +53,18 @@ export const OPERATOR: Actor = { id: 0, login: 'system' };
 /** A day in UTC always has 24 hours. */
 export const MILLISECONDS_PER_DAY = 86_400_000;
 
+/** For how many days entries are kept, as the stack sets it for functions; undefined for operators' scripts. */
+export const auditDays = (): number | undefined => Number(process.env.AUDIT_DAYS) || undefined;
+
 /**
  * The write that adds an entry in the transaction of its change. Entries are kept for AUDIT_DAYS; operators' scripts
  * run without that variable, so their entries are permanent.
  */
-export function auditEntry(actor: Actor, { action, target, targetName, fields }: AuditEvent): Write {
-  const now = Date.now();
-  const { AUDIT_DAYS: days } = process.env;
+export function auditEntry(
+  actor: Actor,
+  { action, target, targetName, fields }: AuditEvent,
+  { now, auditDays }: { now: number; auditDays: number | undefined },
+): Write {
   const entry: AuditEntry = {
     id: randomUUID(),
     time: new Date(now).toISOString(),
@@ -69,9 +74,9 @@ export function auditEntry(actor: Actor, { action, target, targetName, fields }:
     target,
     targetName,
     fields,
-    ...(days && { expires: Math.floor((now + Number(days) * MILLISECONDS_PER_DAY) / 1000) }),
+    ...(auditDays && { expires: Math.floor((now + auditDays * MILLISECONDS_PER_DAY) / 1000) }),
   };
-  const key = days ? auditKey(entry.time, entry.id) : permanentAuditKey(entry.time, entry.id);
+  const key = auditDays ? auditKey(entry.time, entry.id) : permanentAuditKey(entry.time, entry.id);
   return claim(key, { ...entry }, 'retry');
 }
 

@@ -1,4 +1,4 @@
-import { auditEntry } from '../audit/audit-entry.ts';
+import { auditDays, auditEntry } from '../audit/audit-entry.ts';
 import type { Caller } from '../contract/caller.ts';
 import type { Access, Role } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
@@ -119,7 +119,10 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
           // A change without writes has no audit entry.
           if (writes.length === 0) return { writes, result };
           return {
-            writes: [...withCallerCondition(writes, callerUser, caller, access), auditEntry(callerUser, event)],
+            writes: [
+              ...withCallerCondition(writes, callerUser, caller, access),
+              auditEntry(callerUser, event, { now, auditDays: auditDays() }),
+            ],
             result,
           };
         },

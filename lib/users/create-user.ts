@@ -30,9 +30,9 @@ export async function createUser(
     ]);
     return reserved;
   };
-  return caller.change(load, ([id, passwordHash], callerUser) => {
-    const user = newAccount({ ...pick(wanted, EDITABLE_USER_FIELDS), id, passwordHash }, callerUser.login);
-    const invitation = passwordHash === undefined && user.activated ? newResetKey(user) : undefined;
+  return caller.change(load, ([id, passwordHash], callerUser, now) => {
+    const user = newAccount({ ...pick(wanted, EDITABLE_USER_FIELDS), id, passwordHash }, callerUser.login, now);
+    const invitation = passwordHash === undefined && user.activated ? newResetKey(user, now) : undefined;
     const writes = [...creation(user), ...(invitation ? [invitation.write] : [])];
     return { writes, result: { user, key: invitation?.key }, event: auditEventFor('user.created', user) };
   });
@@ -42,15 +42,16 @@ export async function createUser(
 export function newAccount(
   fields: Pick<User, 'id' | 'login' | 'email' | 'activated' | 'langKey' | 'authorities'> & Partial<User>,
   createdBy: string,
+  now: number,
 ): User {
-  const now = new Date().toISOString();
+  const time = new Date(now).toISOString();
   return {
     ...fields,
     emailKeyRule: 'UTS46',
     createdBy,
-    createdDate: now,
+    createdDate: time,
     lastModifiedBy: createdBy,
-    lastModifiedDate: now,
+    lastModifiedDate: time,
     version: firstVersion(),
     accountStamp: newStamp(),
     resetStamp: newStamp(),

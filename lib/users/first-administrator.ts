@@ -1,4 +1,4 @@
-import { auditEntry, OPERATOR } from '../audit/audit-entry.ts';
+import { auditDays, auditEntry, OPERATOR } from '../audit/audit-entry.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { change } from '../table/change.ts';
@@ -32,15 +32,15 @@ export async function createFirstAdministrator(
     reserved ??= settleAll([table.nextId('USER'), passwords.hash(password)]);
     return reserved;
   };
-  return change(table, load, (loaded) => {
+  return change(table, load, (loaded, now) => {
     if (!loaded) return { writes: [], result: undefined };
     const [id, passwordHash] = loaded;
     const authorities = ['ROLE_ADMIN', 'ROLE_USER'] as const;
     const fields = { ...person, id, passwordHash, authorities, activated: true, langKey: 'en' };
-    const user = newAccount(fields, 'system');
+    const user = newAccount(fields, 'system', now);
     const writes = [
       ...creation(user).map((write) => (write.key === rosterKey ? withCondition(write, noAdministrators) : write)),
-      auditEntry(OPERATOR, auditEventFor('user.created', user)),
+      auditEntry(OPERATOR, auditEventFor('user.created', user), { now, auditDays: auditDays() }),
     ];
     return { writes, result: user };
   });

@@ -25,10 +25,10 @@ export async function updateUser(
     const target = await findUser(table, wanted.id);
     return { target, mails: target && (await findMailsOfChange(table, target, wanted)) };
   };
-  const { after, notified } = await caller.change(load, ({ target, mails }, callerUser) => {
+  const { after, notified } = await caller.change(load, ({ target, mails }, callerUser, now) => {
     if (!target) throw new Failure('unknown-id');
     requireVersion(target, precondition);
-    return { ...modify('user.updated', target, wanted, { modifiedBy: callerUser.login, mails }), target };
+    return { ...modify('user.updated', target, wanted, { modifiedBy: callerUser.login, mails, now }), target };
   });
   if (notified) await mailer.notify('emailChanged', notified);
   return after;
@@ -53,17 +53,17 @@ export function modify(
   action: 'user.updated' | 'account.updated',
   target: User,
   fields: Partial<Pick<User, EditableUserField>>,
-  { modifiedBy, mails }: { modifiedBy: string; mails: MailCount | undefined },
+  { modifiedBy, mails, now }: { modifiedBy: string; mails: MailCount | undefined; now: number },
 ): Decision<{ after: User; notified: User | undefined }> & { event: AuditEvent } {
   const after: User = {
     ...target,
     ...pick(fields, EDITABLE_USER_FIELDS),
     version: nextVersion(target.version),
     lastModifiedBy: modifiedBy,
-    lastModifiedDate: new Date().toISOString(),
+    lastModifiedDate: new Date(now).toISOString(),
   };
   const event = auditEventFor(action, target, changedFields(target, after, EDITABLE_USER_FIELDS));
-  const mail = movesTo(target, fields.email) ? mailCounted(target.id, 'emailChanged', mails, Date.now()) : undefined;
+  const mail = movesTo(target, fields.email) ? mailCounted(target.id, 'emailChanged', mails, now) : undefined;
   return {
     writes: [...modification(target, after), ...(mail ? [mail] : [])],
     result: { after, notified: mail && target },

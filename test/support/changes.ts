@@ -78,7 +78,7 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
       const id = await table.nextId('USER');
       const login = `account-${id}`;
       const person = { id, login, email: `${login}@example.com`, activated: true, langKey: 'en', passwordHash };
-      const user = newAccount({ ...person, authorities: ['ROLE_ADMIN', 'ROLE_USER'], ...fields }, 'test');
+      const user = newAccount({ ...person, authorities: ['ROLE_ADMIN', 'ROLE_USER'], ...fields }, 'test', Date.now());
       await untilCommitted(() => commit(table, creation(user)));
       return { user, token: tokens.of(user) };
     },
@@ -234,7 +234,7 @@ export const CHANGES: readonly Change[] = [
     repeated: 400,
     async prepare(stage) {
       const { user } = await stage.account();
-      const { key, write } = newResetKey(user);
+      const { key, write } = newResetKey(user, Date.now());
       await commit(stage.gatehouse.table, [write]);
       const body = { key, newPassword: 'word' };
       return {

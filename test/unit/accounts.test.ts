@@ -245,7 +245,7 @@ describe('requestReset', () => {
   );
 
   it('creates a different key for each request', () => {
-    const [one, other] = [newResetKey(ada), newResetKey(ada)];
+    const [one, other] = [newResetKey(ada, NOW), newResetKey(ada, NOW)];
 
     expect(one.key).not.toBe(other.key);
   });

@@ -179,7 +179,11 @@ describe('createUser', () => {
   it('records the creator in both audit fields', () => {
     const fields = { id: 5, login: 'x', email: 'x@y', activated: false, langKey: 'fr', authorities: [] };
 
-    expect(newAccount(fields, 'system')).toMatchObject({ ...fields, createdBy: 'system', lastModifiedBy: 'system' });
+    expect(newAccount(fields, 'system', Date.now())).toMatchObject({
+      ...fields,
+      createdBy: 'system',
+      lastModifiedBy: 'system',
+    });
   });
 });
 
