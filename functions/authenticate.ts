@@ -13,7 +13,7 @@ const passwords = openPasswords();
 const throttle = openLoginThrottle(table);
 const signer = openSigner(table);
 
-/** POST /api/authenticate: a token for who knows login and password of an activated account. */
+/** POST /api/authenticate: exchanges the login and password of an activated account for a token. */
 export const handler = endpoint(Authenticate, async ({ source, body }) => {
   const user = await logIn({ table, passwords, throttle }, source, body.username, body.password);
   const token = await issueToken(await signer(), user, body.rememberMe);

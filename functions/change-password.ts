@@ -12,7 +12,7 @@ const passwords = openPasswords();
 const throttle = openLoginThrottle(table);
 const mailer = openMailer();
 
-/** POST /api/account/change-password: changes the caller's own password. */
+/** POST /api/account/change-password: changes the caller's password. */
 export const handler = endpoint(ChangePassword, async ({ caller, source, body }) => {
   await changePassword({ table, passwords, throttle, mailer }, caller, source, body.currentPassword, body.newPassword);
   return okEmpty();

@@ -8,7 +8,7 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
-/** GET /api/utm-integrations/count: how many integrations a list has. */
+/** GET /api/utm-integrations/count: the number of integrations that match the query. */
 export const handler = endpoint(CountIntegrations, async ({ caller, query }) =>
   ok(await countEntities(table, 'INTEGRATION', query, integrationOf, readBudget(table, caller))),
 );

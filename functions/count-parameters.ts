@@ -6,7 +6,7 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
-/** GET /api/utm-integration-confs/count: how many parameters a list has. */
+/** GET /api/utm-integration-confs/count: the number of parameters that match the query. */
 export const handler = endpoint(CountParameters, async ({ caller, query }) =>
   ok(await countParameters(table, caller, query)),
 );

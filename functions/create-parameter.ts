@@ -7,7 +7,7 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
-/** POST /api/utm-integration-confs: attaches a parameter to an integration. */
+/** POST /api/utm-integration-confs: adds a parameter to an integration. */
 export const handler = endpoint(CreateParameter, async ({ caller, body }) => {
   const parameter = await createParameter(table, caller, body);
   const location = `/api/utm-integration-confs/${parameter.id}`;

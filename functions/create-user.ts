@@ -11,7 +11,7 @@ const table = openTable();
 const passwords = openPasswords();
 const mailer = openMailer();
 
-/** POST /api/users: creates an account, and invites its user when it has no password. */
+/** POST /api/users: creates an account and, if it has no password, mails an invitation. */
 export const handler = endpoint(CreateUser, async ({ caller, body }) => {
   const { user, key } = await createUser(table, passwords, caller, body);
   if (key) await invite(mailer, user, key);

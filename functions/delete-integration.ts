@@ -6,7 +6,7 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
-/** DELETE /api/utm-integrations/{id}: removes an integration with all its parameters. */
+/** DELETE /api/utm-integrations/{id}: deletes an integration and all its parameters. */
 export const handler = endpoint(DeleteIntegration, async ({ caller, path, precondition }) => {
   await deleteIntegration(table, caller, path.id, precondition);
   return okEmpty(alert(DeleteIntegration.entityName, 'deleted', path.id));

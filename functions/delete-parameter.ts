@@ -6,7 +6,7 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
-/** DELETE /api/utm-integration-confs/{id}: removes a parameter. */
+/** DELETE /api/utm-integration-confs/{id}: deletes a parameter. */
 export const handler = endpoint(DeleteParameter, async ({ caller, path, precondition }) => {
   await deleteParameter(table, caller, path.id, precondition);
   return okEmpty(alert(DeleteParameter.entityName, 'deleted', path.id));

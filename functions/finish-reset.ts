@@ -12,7 +12,7 @@ const passwords = openPasswords();
 const throttle = openLoginThrottle(table);
 const mailer = openMailer();
 
-/** POST /api/account/reset-password/finish: sets a password by a mailed key. */
+/** POST /api/account/reset-password/finish: sets a new password with a mailed reset key. */
 export const handler = endpoint(FinishReset, async ({ source, body }) => {
   await finishReset({ table, passwords, throttle, mailer }, source, body.key, body.newPassword);
   return okEmpty();

@@ -5,5 +5,5 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
-/** GET /api/health: whether the service can do its work. */
+/** GET /api/health: whether the service is operational. */
 export const handler = endpoint(GetHealth, async () => ok(await health(table)));

@@ -10,7 +10,7 @@ const table = openTable();
 const mailer = openMailer();
 const throttle = openLoginThrottle(table);
 
-/** POST /api/account/reset-password/init: mails a key to who has forgotten the password. */
+/** POST /api/account/reset-password/init: mails a password reset key. */
 export const handler = endpoint(RequestReset, async ({ source, body }) => {
   await requestReset({ table, mailer, throttle }, source, body.email);
   return okEmpty();

@@ -8,7 +8,7 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 const mailer = openMailer();
 
-/** POST /api/account: changes what callers may say of themselves. */
+/** POST /api/account: updates the fields that callers can edit in their own account. */
 export const handler = endpoint(UpdateAccount, async ({ caller, body }) => {
   await updateAccount({ table, mailer }, caller, body);
   return okEmpty();

@@ -7,7 +7,7 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
-/** PUT /api/utm-integrations: changes an integration, or turns it on and off. */
+/** PUT /api/utm-integrations: updates an integration, including switching it on or off. */
 export const handler = endpoint(UpdateIntegration, async ({ caller, body, precondition }) => {
   const integration = await updateIntegration(table, caller, body, precondition);
   return ok(integrationView(integration), {

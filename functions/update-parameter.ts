@@ -7,7 +7,7 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
-/** PUT /api/utm-integration-confs: changes a parameter, and flags its module as needing a restart. */
+/** PUT /api/utm-integration-confs: updates a parameter and flags its module for restart. */
 export const handler = endpoint(UpdateParameter, async ({ caller, body, precondition }) => {
   const parameter = await updateParameter(table, caller, body, precondition);
   return ok(parameterView(parameter), {

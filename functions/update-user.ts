@@ -9,7 +9,7 @@ import { UpdateUser } from '../lib/users/user-contracts.ts';
 const table = openTable();
 const mailer = openMailer();
 
-/** PUT /api/users: changes an account, unless that would leave no administrator. */
+/** PUT /api/users: updates an account; rejects a change that would leave no administrator. */
 export const handler = endpoint(UpdateUser, async ({ caller, body, precondition }) => {
   const user = await updateUser({ table, mailer }, caller, body, precondition);
   return ok(userView(user), {
