@@ -5,7 +5,7 @@ import { openTableScanner } from '../lib/table/table-scanner.ts';
 
 const table = openTableScanner(VERIFIED_ATTRIBUTES);
 
-/** Runs daily in environments that enable it. Throws when the table is not intact, so that the error raises the alarm. */
+/** Runs daily in environments that enable it. Throws when the table is not intact, which raises the alarm. */
 export async function handler(): Promise<void> {
   const { items, findings, undecided } = await verifyTable(table);
   // Log kinds and counts only: the text of a finding can contain a login or an e-mail address.

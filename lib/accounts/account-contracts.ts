@@ -5,7 +5,7 @@ import { email, ownAccountChange, userResponse } from '../users/user-schema.ts';
 
 const entityName = 'userManagement';
 
-/** POST /api/authenticate. Any text can be tried as a password: what could never be one is simply wrong. */
+/** POST /api/authenticate. Accepts any string as a password: one that breaks the password rules is simply wrong. */
 export const Authenticate = {
   access: 'public',
   entityName,
@@ -37,7 +37,7 @@ export const ChangePassword = {
   failures: ['wrong-password', 'too-many-attempts'],
 } satisfies Contract;
 
-/** POST /api/account/reset-password/init: the address as text, as clients send it, or as a field. */
+/** POST /api/account/reset-password/init. Clients send the address as plain text; a JSON field is accepted too. */
 export const RequestReset = {
   access: 'public',
   entityName,

@@ -10,9 +10,9 @@ import { auditEventFor, passwordChange } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 
 /**
- * Changes the caller's own password. The token that asked goes on as before; all others of this user can change nothing
- * any more. The user is told by mail. Fails with unauthorized when the account is gone, forbidden when it is deactivated, too-many-attempts as a
- * login does, and wrong-password.
+ * Changes the caller's password and notifies the user by mail. The caller's token keeps its rights; the user's other
+ * tokens become read-only. Fails with wrong-password, with unauthorized when the account has been deleted, with
+ * forbidden when it is deactivated, and with too-many-attempts under the same limits as a login.
  */
 export async function changePassword(
   {
@@ -23,18 +23,18 @@ export async function changePassword(
   }: { table: Table; passwords: Passwords; throttle: LoginThrottle; mailer: Mailer },
   caller: AuthorizedCaller,
   source: Source,
-  current: string,
-  wanted: string,
+  currentPassword: string,
+  newPassword: string,
 ): Promise<void> {
-  // A caller without access makes no attempt; nor does a further try of the change.
+  // Outside the retried change: unauthorized callers and retries do not count as login attempts.
   const user = await caller.findUser();
   const attempt = await throttle.recordAttempt(user.login, source);
-  if (!(await passwords.matches(current, user.passwordHash))) throw new Failure('wrong-password');
-  const passwordHash = await passwords.hash(wanted);
+  if (!(await passwords.matches(currentPassword, user.passwordHash))) throw new Failure('wrong-password');
+  const passwordHash = await passwords.hash(newPassword);
 
   const load = () => findMailCount(table, user.id, 'passwordChanged');
   const notified = await caller.change(load, (mails, callerUser, now) => {
-    // The same token has changed it since: the password that was verified is not the current one any more.
+    // A concurrent request with the same token changed the password after it was verified.
     if (callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
     const mail = mailCounted(callerUser.id, 'passwordChanged', mails, now);
     return {

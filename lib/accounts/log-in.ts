@@ -10,8 +10,9 @@ import { rehash, userOf } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 
 /**
- * The account that this login and password open. Fails with bad-credentials, for an unknown login, a wrong password and
- * a deactivated account alike, after the same work; before any of it with too-many-attempts.
+ * Returns the user that the login and password authenticate. Fails with bad-credentials for an unknown login, a wrong
+ * password or a deactivated account, after the same amount of work in each case, so that the timing does not reveal
+ * which logins exist. Fails with too-many-attempts before any of that work.
  */
 export async function logIn(
   { table, passwords, throttle }: { table: Table; passwords: Passwords; throttle: LoginThrottle },
@@ -28,7 +29,7 @@ export async function logIn(
   return user;
 }
 
-/** Two reads, whoever is asked for; nobody has the login `.` or the id 0. */
+/** Always makes two reads, so that timing does not reveal which logins exist. No user has the login `.` or the id 0. */
 async function lookUp(table: Table, login: string): Promise<User | undefined> {
   const guard = await table.get(loginGuardKey(isLogin(login) ? login : '.'));
   const item = await table.get(entityKey('USER', (guard?.id as number | undefined) ?? 0));
@@ -37,8 +38,8 @@ async function lookUp(table: Table, login: string): Promise<User | undefined> {
 }
 
 /**
- * Hashes anew by the parameters of today. When the password changes at the same moment, that change stands; when the
- * table is out of order, the next login does it.
+ * Rehashes the password with the current parameters. A concurrent password change takes precedence; if the table is
+ * unavailable, the next login rehashes it.
  */
 async function renewHash(table: Table, passwords: Passwords, user: User, password: string): Promise<void> {
   const passwordHash = await passwords.hash(password);

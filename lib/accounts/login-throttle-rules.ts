@@ -4,72 +4,73 @@ import type { Key } from '../table/keys.ts';
 import { type Condition, put, type Write, withCondition } from '../table/write.ts';
 
 /*
- * Guessing passwords takes time. A login has one count of failures for each network that its account has logged in from
- * lately, and one for everywhere else together: who guesses elsewhere keeps nobody out at home. A source has two over all
- * logins, against floods: of its failures, and of all its requests that make the service work hard.
+ * Limits on password guessing. Each login has one failure count per network from which its account has recently logged
+ * in, and one shared count for all other networks, so that an attacker elsewhere cannot lock the user out of a known
+ * network. Each source has two counts across all logins, against floods: failures, and all expensive requests.
  */
 
-/** So many failures of a login cost no time; after them the waits double up to the longest. Seconds. */
-const FREE = 10;
-const LONGEST_WAIT = 15 * 60;
-/** How long failures of a login are remembered after the last one; seconds. */
-const MEMORY = 24 * 60 * 60;
-/** How long a network is known after a login; seconds. */
-const KNOWN = 30 * 24 * 60 * 60;
-/** In which time the failures of a source are counted; seconds. */
-const WINDOW = 15 * 60;
-/** How much longer the table keeps them: longer than any request takes, which may give back what it has taken; seconds. */
-const MARGIN = 60;
+/** Failures of a login without a waiting period; after that, each failure doubles it, up to the maximum in seconds. */
+const FREE_FAILURES = 10;
+const MAX_WAIT_SECONDS = 15 * 60;
+/** How long the failures of a login count after the last one. */
+const FAILURE_MEMORY_SECONDS = 24 * 60 * 60;
+/** How long a network stays known after a login. */
+const KNOWN_NETWORK_SECONDS = 30 * 24 * 60 * 60;
+/** The length of a source's counting window. */
+const WINDOW_SECONDS = 15 * 60;
+/** How long a source's count outlives its window: longer than any request, which may still take back its failure. */
+const MARGIN_SECONDS = 60;
 
-/** The failures of a login. */
+/** The stored failure count of a login. */
 interface LoginFailures {
   readonly n: number;
-  /** When the last one was counted; milliseconds since 1970. */
+  /** When the last failure was counted; milliseconds since 1970. */
   readonly last: number;
-  /** Until when the network is known, or the failures are remembered; seconds since 1970. */
+  /** When the network stops being known, or the failures stop counting; seconds since 1970. */
   readonly expires: number;
 }
 
-/** The failures and requests of a source. */
+/** The stored counts of a source. */
 export interface SourceFailures {
   /** Failures. */
   readonly n: number;
-  /** Requests, successful ones included; absent in counts that an earlier release has begun. */
+  /** Requests, successful ones included. Absent in counts that an earlier release created. */
   readonly requests?: number;
-  /** When their window began; milliseconds since 1970. */
+  /** When the window began; milliseconds since 1970. */
   readonly since: number;
 }
 
-/** What a guess is judged by; undefined where nothing is stored. */
+/** The counts that decide on a login attempt; undefined where none is stored. */
 export interface Failures {
   readonly network: LoginFailures | undefined;
   readonly elsewhere: LoginFailures | undefined;
   readonly source: SourceFailures | undefined;
 }
 
-/** Where the counts are stored. */
+/** The keys under which the counts are stored. */
 export type FailureKeys = Readonly<Record<keyof Failures, Key>>;
 
-/** Seconds to wait after so many failures of a login. */
+/** The waiting period in seconds after this number of failures of a login. */
 export function waitAfter(failures: number): number {
-  return failures < FREE ? 0 : Math.min(2 ** (failures - FREE), LONGEST_WAIT);
+  return failures < FREE_FAILURES ? 0 : Math.min(2 ** (failures - FREE_FAILURES), MAX_WAIT_SECONDS);
 }
 
-/** How much one source may do within a window. */
+/** The limits of one source per window. */
 export interface SourceLimits {
   readonly failuresPerSource: number;
   readonly requestsPerSource: number;
 }
 
-/** When requests come: now, and the one in question. It may have waited in line since. Milliseconds since 1970. */
+/** The current time and the request's arrival, which differ if it was queued. Milliseconds since 1970. */
 interface Times {
   readonly now: number;
   readonly arrivedAt: number;
 }
 
 /**
- * Counts a guess as a failure before it is made, and tells whether its network is known. Fails with too-many-attempts
- * while there is a wait: whoever came before its end has not waited, even if the request was in line for so long.
+ * Counts a login attempt as a failure before the password is verified; the result says whether the network is known.
+ * Fails with too-many-attempts when the request arrived during a waiting period: time spent in a queue does not count
+ * as waiting.
  */
 export function recordAttempt(
   keys: FailureKeys,
@@ -78,27 +79,30 @@ export function recordAttempt(
 ): Decision<boolean> {
   const { network, elsewhere, source } = counts;
   const isKnown = network !== undefined && now < network.expires * 1000;
-  const own = isKnown ? network : elsewhere;
-  const failures = own && now < own.last + MEMORY * 1000 ? own.n : 0;
+  const applicable = isKnown ? network : elsewhere;
+  const failures = applicable && now < applicable.last + FAILURE_MEMORY_SECONDS * 1000 ? applicable.n : 0;
   const wait = waitAfter(failures);
-  const free = Math.max(own && wait > 0 ? own.last + wait * 1000 : 0, freeAt(source, limits));
-  if (arrivedAt < free) throw tooManyAttempts(free, now);
+  const retryAt = Math.max(applicable && wait > 0 ? applicable.last + wait * 1000 : 0, blockedUntil(source, limits));
+  if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
 
   const counted = { n: failures + 1, last: now };
   return {
     writes: [
       isKnown
-        ? withCondition(put(keys.network, { ...counted, expires: network.expires }), asRead(network))
-        : withCondition(put(keys.elsewhere, { ...counted, expires: seconds(now) + MEMORY }), asRead(elsewhere)),
+        ? withCondition(put(keys.network, { ...counted, expires: network.expires }), unchangedSinceRead(network))
+        : withCondition(
+            put(keys.elsewhere, { ...counted, expires: seconds(now) + FAILURE_MEMORY_SECONDS }),
+            unchangedSinceRead(elsewhere),
+          ),
     ],
     result: isKnown,
   };
 }
 
 /**
- * Counts one more request of a source, and in advance its failure if it is a guess. An update of its own: the many people
- * at one source must not wait for each other, as transactions on one item would. Fails with too-many-attempts when the
- * source has had its share of the window.
+ * Counts a request against its source and, for a login attempt, its failure in advance. A separate update rather than
+ * part of a transaction: transactions on one item conflict, and would make the users behind a shared address wait for
+ * each other. Fails with too-many-attempts when the source has reached a limit of its window.
  */
 export function recordRequest(
   key: Key,
@@ -106,19 +110,19 @@ export function recordRequest(
   failures: 0 | 1,
   { now, arrivedAt, ...limits }: Times & SourceLimits,
 ): Write {
-  const free = freeAt(source, limits);
-  if (arrivedAt < free) throw tooManyAttempts(free, now);
-  // Negated on purpose: a count without a time compares as neither, and begins a new window too.
-  if (!source || !(now < source.since + WINDOW * 1000)) {
+  const retryAt = blockedUntil(source, limits);
+  if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
+  // Negated deliberately: a count without `since` compares as NaN, and must also begin a new window.
+  if (!source || !(now < source.since + WINDOW_SECONDS * 1000)) {
     const { since, expires } = newWindow(now);
     const values = { ':failures': failures, ':one': 1, ':since': since, ':expires': expires };
     const names = { '#n': 'n', '#requests': 'requests', '#since': 'since', '#expires': 'expires' };
-    const begun =
+    const precondition =
       source?.since === undefined
         ? { condition: 'attribute_not_exists(#since)', values }
         : { condition: '#since = :before', values: { ...values, ':before': source.since } };
     const update = 'SET #n = :failures, #requests = :one, #since = :since, #expires = :expires';
-    return { act: 'Update', key, update, names, ...begun };
+    return { act: 'Update', key, update, names, ...precondition };
   }
   return {
     act: 'Update',
@@ -137,37 +141,40 @@ export function recordRequest(
   };
 }
 
-/** When a source that has had its share may go on; 0 when it may now. */
-function freeAt(source: SourceFailures | undefined, { failuresPerSource, requestsPerSource }: SourceLimits): number {
+/** When a source that has reached a limit may send requests again, in milliseconds since 1970; 0 if it may now. */
+function blockedUntil(
+  source: SourceFailures | undefined,
+  { failuresPerSource, requestsPerSource }: SourceLimits,
+): number {
   if (!source) return 0;
   const { n, requests = 0, since } = source;
-  return n >= failuresPerSource || requests >= requestsPerSource ? since + WINDOW * 1000 : 0;
+  return n >= failuresPerSource || requests >= requestsPerSource ? since + WINDOW_SECONDS * 1000 : 0;
 }
 
-const tooManyAttempts = (free: number, now: number): Failure =>
-  new Failure('too-many-attempts', { retryAfter: Math.max(1, Math.ceil((free - now) / 1000)) });
+const tooManyAttempts = (retryAt: number, now: number): Failure =>
+  new Failure('too-many-attempts', { retryAfter: Math.max(1, Math.ceil((retryAt - now) / 1000)) });
 
 /**
- * The guess was right: its own count begins anew, and its network is known from now on. Without conditions: a wrong guess
- * at the same login and moment is forgiven with it, or counted after it.
+ * Resets the login's failure count and marks the network as known, after a correct password. The writes are
+ * unconditional: a concurrent failed attempt on the same login is either cleared as well or counted afterwards.
  */
 export function clearFailures(keys: FailureKeys, isKnown: boolean, now: number): Write[] {
   const none = { n: 0, last: now };
   return [
-    put(keys.network, { ...none, expires: seconds(now) + KNOWN }),
-    ...(isKnown ? [] : [put(keys.elsewhere, { ...none, expires: seconds(now) + MEMORY })]),
+    put(keys.network, { ...none, expires: seconds(now) + KNOWN_NETWORK_SECONDS }),
+    ...(isKnown ? [] : [put(keys.elsewhere, { ...none, expires: seconds(now) + FAILURE_MEMORY_SECONDS })]),
   ];
 }
 
 /**
- * Whoever reads the mailbox of the account has set a new password: the failures are forgotten, and the network is known
- * from now on. So nobody who guesses elsewhere can keep the owner of the mailbox out.
+ * Clears the failures and marks the network as known after a reset with a mailed key, which proves control of the
+ * mailbox. An attacker elsewhere therefore cannot lock out the owner of the mailbox.
  */
 export const mailboxProven = (keys: FailureKeys, now: number): Write[] => clearFailures(keys, false, now);
 
 /**
- * Gives back the failure that was counted in advance for a right guess. Whoever has removed the count meanwhile gets a new
- * one, which expires too.
+ * Takes back the failure that was counted in advance, after a correct password. If the item has been removed meanwhile,
+ * the update recreates it with an expiry.
  */
 export function takeBackFailure(key: Key, now: number): Write {
   const { since, expires } = newWindow(now);
@@ -183,10 +190,10 @@ export function takeBackFailure(key: Key, now: number): Write {
 }
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
-const newWindow = (now: number) => ({ since: now, expires: seconds(now) + WINDOW + MARGIN });
+const newWindow = (now: number) => ({ since: now, expires: seconds(now) + WINDOW_SECONDS + MARGIN_SECONDS });
 
-/** No other guess was counted meanwhile. */
-function asRead(count: LoginFailures | undefined): Condition {
+/** The condition that no other login attempt has been counted since the read. */
+function unchangedSinceRead(count: LoginFailures | undefined): Condition {
   if (!count) return { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' };
   return {
     condition: '#n = :n AND #last = :last',

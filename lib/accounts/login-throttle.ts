@@ -23,37 +23,38 @@ import {
   takeBackFailure,
 } from './login-throttle-rules.ts';
 
-/** Not as long as an argon2 hash, of which the same key makes MACs too. */
+/** Must differ in length from an argon2 hash: the same KMS key computes MACs of those hashes. */
 const LABEL = Buffer.from('gatehouse: who guesses at which login');
 
-/** How often a request is counted anew: a window can end meanwhile, or a count be removed, and neither goes on for long. */
-const TRIES = 5;
+/** Attempts to count a request. One fails when the window ends or the item is removed concurrently. */
+const MAX_TRIES = 5;
 
 /** Bounds how fast passwords can be guessed. */
 export interface LoginThrottle {
   /**
-   * Counts a guess before it is made, so that no hash is computed of what is not counted. Fails with too-many-attempts
-   * while there is a wait, and with unavailable when it could not be counted.
+   * Counts a login attempt before the password is verified, so that no hash is computed for an uncounted attempt. Fails
+   * with too-many-attempts during a waiting period, and with unavailable when the attempt could not be counted.
    */
   recordAttempt(login: string, source: Source): Promise<Attempt>;
   /**
-   * Counts a request that is no guess against its source, before any work is done for it. Fails with too-many-attempts,
-   * and with unavailable when it could not be counted.
+   * Counts a request other than a login attempt against its source, before any work is done for it. Fails with
+   * too-many-attempts, and with unavailable when the request could not be counted.
    */
   countRequest(source: Source): Promise<void>;
-  /** The writes for a password that was set by a mailed key: they end every wait of this login in this network. */
+  /** The writes after a reset with a mailed key: they end all waiting periods for this login from this network. */
   mailboxProven(login: string, source: Source): Promise<Write[]>;
 }
 
-/** A guess that stays counted as a failure until it is forgiven. */
+/** A login attempt, counted as a failure until `clearFailures` is called. */
 interface Attempt {
-  /** The password was right. An outage leaves it counted. */
+  /** Call when the password was correct. During an outage the attempt remains counted as a failure. */
   clearFailures(): Promise<void>;
 }
 
 /**
- * Counts in the table, by the name that is tried whether an account has it or not, so that a count tells nothing about
- * which names there are. Names and addresses are hidden under the key of the passwords.
+ * Opens a throttle that stores its counts in the table. It counts by the submitted login whether or not an account has
+ * it, so that a count does not reveal which logins exist. Logins and addresses are stored as HMACs under a secret that
+ * is derived from the password pepper key.
  */
 export function openLoginThrottle(
   table: Table,
@@ -65,8 +66,8 @@ export function openLoginThrottle(
   kms = sharedKms(),
 ): LoginThrottle {
   let secret: Promise<Buffer> | undefined;
-  // So that no request of a flood causes a call to KMS, and none has to wait for handshakes.
-  startInColdStart(derived);
+  // During the cold start, so that requests in a flood neither call KMS nor wait for TLS handshakes.
+  startInColdStart(getSecret);
   openConnection('dynamodb');
 
   async function deriveSecret(): Promise<Buffer> {
@@ -75,7 +76,7 @@ export function openLoginThrottle(
     return Buffer.from(Mac as Uint8Array);
   }
 
-  function derived(): Promise<Buffer> {
+  function getSecret(): Promise<Buffer> {
     secret ??= deriveSecret().catch((error) => {
       secret = undefined;
       throw error;
@@ -83,18 +84,17 @@ export function openLoginThrottle(
     return secret;
   }
 
-  /** How names and addresses are hidden: by their HMAC. */
-  async function hiding(): Promise<(text: string) => string> {
-    const key = await derived();
+  async function keyedHash(): Promise<(text: string) => string> {
+    const key = await getSecret();
     return (text) => createHmac('sha256', key).update(text).digest('base64url');
   }
 
   async function keysOf(login: string, address: string): Promise<FailureKeys> {
-    const hidden = await hiding();
+    const hash = await keyedHash();
     return {
-      network: networkAttemptsKey(hidden(login), hidden(`${networkOf(address)} ${login}`)),
-      elsewhere: elsewhereAttemptsKey(hidden(login)),
-      source: sourceAttemptsKey(hidden(machineOf(address))),
+      network: networkAttemptsKey(hash(login), hash(`${networkOf(address)} ${login}`)),
+      elsewhere: elsewhereAttemptsKey(hash(login)),
+      source: sourceAttemptsKey(hash(machineOf(address))),
     };
   }
 
@@ -106,7 +106,7 @@ export function openLoginThrottle(
 
   const readCount = async (key: Key) => (await table.getAll([key]))[0] as SourceFailures | undefined;
 
-  /** Counts a request of a source by what was read of it, and again by what others have made of it meanwhile. */
+  /** Counts a request against its source, rereading the count after each concurrent change. */
   async function count(
     key: Key,
     source: SourceFailures | undefined,
@@ -114,7 +114,7 @@ export function openLoginThrottle(
     arrivedAt: number,
   ): Promise<void> {
     let known = source;
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       if (await table.update(recordRequest(key, known, failures, { now: Date.now(), arrivedAt, ...limits }))) return;
       known = await readCount(key);
     }
@@ -136,20 +136,20 @@ export function openLoginThrottle(
       await count(keys.source, source, 1, arrivedAt);
       return {
         async clearFailures() {
-          const cleared = change(
+          const countsCleared = change(
             table,
             async () => undefined,
             () => ({ writes: clearFailures(keys, isKnown, Date.now()), result: undefined }),
           );
-          const givenBack = table.update(takeBackFailure(keys.source, Date.now()));
-          await unlessUnavailable(settleAll([cleared, givenBack]));
+          const failureTakenBack = table.update(takeBackFailure(keys.source, Date.now()));
+          await unlessUnavailable(settleAll([countsCleared, failureTakenBack]));
         },
       };
     },
 
     async countRequest({ address, arrivedAt }) {
-      const hidden = await hiding();
-      const key = sourceAttemptsKey(hidden(machineOf(address)));
+      const hash = await keyedHash();
+      const key = sourceAttemptsKey(hash(machineOf(address)));
       await count(key, await readCount(key), 0, arrivedAt);
     },
 

@@ -19,16 +19,17 @@ import type { User } from '../users/user.ts';
 import { auditEventFor, findUser, passwordChange } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 
-/** How long every request for a key takes, whether the address is known or not; docs/adr/0006 has the margin. Milliseconds. */
-const DURATION = 2000;
-/** What the work for a known address leaves of it: a call that is given up may still be on its way. */
-const MARGIN = 200;
+/** The fixed duration of every reset request, whether or not the address is known; docs/adr/0006 derives the margin. */
+const DURATION_MS = 2000;
+/** The time left unused at the end of that duration: an aborted call may still be in flight. */
+const MARGIN_MS = 200;
 
 /**
- * Mails a key to the activated account with this address, if there is one and it has not had its share of such mails.
- * Takes the same time whatever happens: the work must be over before the answer, because nothing runs after it, and what
- * goes wrong is logged, because telling it would tell that the address is known. Fails with too-many-attempts when the
- * source sends too many requests, and with unavailable when they cannot be counted, whatever the address.
+ * Mails a reset key to the activated account with this address, if one exists and its mail limit is not reached. Always
+ * takes the same time, so that the timing does not reveal whether the address is known. The work finishes before the
+ * response because Lambda runs nothing after it. Errors are logged, not returned: they would reveal a known address.
+ * Fails with too-many-attempts when the source sends too many requests, and with unavailable when they cannot be
+ * counted; both are independent of the address.
  */
 export async function requestReset(
   { table, mailer, throttle }: { table: Table; mailer: Mailer; throttle: LoginThrottle },
@@ -36,9 +37,9 @@ export async function requestReset(
   address: string,
 ): Promise<void> {
   await throttle.countRequest(source);
-  const over = sleep(DURATION);
-  // Calls to AWS end RESERVE before the clock does: here that is just before the duration is over.
-  setDeadline(DURATION - MARGIN + RESERVE);
+  const durationElapsed = sleep(DURATION_MS);
+  // AWS calls end RESERVE before the deadline, which here is MARGIN_MS before the end of the duration.
+  setDeadline(DURATION_MS - MARGIN_MS + RESERVE);
   try {
     const load = async () => {
       const user = await findUserByEmail(table, address);
@@ -54,11 +55,11 @@ export async function requestReset(
   } catch (error) {
     logError('resetNotSent', error);
   }
-  await over;
+  await durationElapsed;
 }
 
 async function findUserByEmail(table: Table, address: string): Promise<User | undefined> {
-  // The former key first: it finds an account by exactly the address that it was created with.
+  // Try the former key first: it finds an account by the exact address with which it was created.
   for (const key of new Set([formerEmailKey(address), emailKey(address)])) {
     const guard = await table.get(emailGuardKey(key));
     const user = guard && (await findUser(table, guard.id as number));
@@ -68,11 +69,11 @@ async function findUserByEmail(table: Table, address: string): Promise<User | un
 }
 
 /**
- * Sets the password of the account that the key was mailed to; none of its tokens changes anything any more. The key has
- * proved who reads the mailbox: the network that the request comes from is known from now on, and failed logins are
- * forgotten. The user is told by mail.
- * Fails with unknown-key: used, expired, never given, or overtaken by a change of the password or the address; with
- * too-many-attempts when the source sends too many requests.
+ * Sets the password of the account to which the key was mailed, and notifies the user by mail. All tokens of the
+ * account become read-only. The key proves control of the mailbox, so the request's network becomes known and failed
+ * logins are cleared. Fails with unknown-key when the key was used, has expired, was never issued, was invalidated by a
+ * change of the password or address, or belongs to a deactivated account; with too-many-attempts when the source sends
+ * too many requests.
  */
 export async function finishReset(
   {
@@ -83,32 +84,32 @@ export async function finishReset(
   }: { table: Table; passwords: Passwords; throttle: LoginThrottle; mailer: Mailer },
   source: Source,
   key: string,
-  wanted: string,
+  newPassword: string,
 ): Promise<void> {
   await throttle.countRequest(source);
-  const at = resetKey(hashOf(key));
+  const storedKey = resetKey(hashOf(key));
   let hashing: Promise<string> | undefined;
   const load = async () => {
-    const reset = (await table.get(at)) as Reset | undefined;
+    const reset = (await table.get(storedKey)) as Reset | undefined;
     const user = reset && (await findUser(table, reset.userId));
-    if (!reset || !user || !isGood(reset, user)) return undefined;
-    hashing ??= passwords.hash(wanted);
-    const [passwordHash, mails, proved] = await settleAll([
+    if (!reset || !user || !isUsable(reset, user)) return undefined;
+    hashing ??= passwords.hash(newPassword);
+    const [passwordHash, mails, throttleWrites] = await settleAll([
       hashing,
       findMailCount(table, user.id, 'passwordChanged'),
       throttle.mailboxProven(user.login, source),
     ]);
-    return { user, passwordHash, mails, proved };
+    return { user, passwordHash, mails, throttleWrites };
   };
   const notified = await change(table, load, (loaded, now) => {
     if (!loaded) throw new Failure('unknown-key');
-    const { user, passwordHash, mails, proved } = loaded;
+    const { user, passwordHash, mails, throttleWrites } = loaded;
     const mail = mailCounted(user.id, 'passwordChanged', mails, now);
-    const once = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
+    const stillUnused = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const writes = [
       withCondition(passwordChange(user, passwordHash), versionIs(user)),
-      remove(at, once),
-      ...proved,
+      remove(storedKey, stillUnused),
+      ...throttleWrites,
       ...(mail ? [mail] : []),
       auditEntry(user, auditEventFor('password.reset', user), { now, auditDays: auditDays() }),
     ];
@@ -117,6 +118,6 @@ export async function finishReset(
   if (notified) await mailer.notify('passwordChanged', notified);
 }
 
-function isGood(reset: Reset, user: User): boolean {
+function isUsable(reset: Reset, user: User): boolean {
   return Date.now() / 1000 < reset.expires && user.activated && reset.resetStamp === user.resetStamp;
 }

@@ -6,9 +6,9 @@ import type { User } from '../users/user.ts';
 import type { OwnAccountChange } from '../users/user-schema.ts';
 
 /**
- * Changes what users may say of themselves. Of a new address the former one is told by mail. A request that changes
- * nothing leaves no version and no audit event. Fails with email-taken, unauthorized when the account is gone, forbidden
- * when it is deactivated.
+ * Updates the fields that users can edit in their own account; a change of address is notified to the former address. A
+ * request that changes nothing creates no version and no audit event. Fails with email-taken, with unauthorized when
+ * the account has been deleted, and with forbidden when it is deactivated.
  */
 export async function updateAccount(
   { table, mailer }: { table: Table; mailer: Mailer },
@@ -18,7 +18,7 @@ export async function updateAccount(
   const load = async (callerUser: Promise<User>) => findMailsOfChange(table, await callerUser, wanted);
   const { notified } = await caller.change(load, (mails, callerUser, now) => {
     const decision = modify('account.updated', callerUser, wanted, { modifiedBy: callerUser.login, mails, now });
-    // Clients save the form of the account whether anything in it was changed or not.
+    // Clients submit the account form even when nothing in it has changed.
     return decision.event.fields.length === 0 ? { ...decision, writes: [] } : decision;
   });
   if (notified) await mailer.notify('emailChanged', notified);

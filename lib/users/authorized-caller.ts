@@ -16,14 +16,14 @@ export interface AuthorizedCaller extends Caller {
   /** The caller's own user, once the table has confirmed the access. Fails with forbidden and unauthorized. */
   findUser(): Promise<User>;
   /**
-   * Load, decide, commit: the caller's right is among the conditions of the commit, so a stale token changes nothing. The
-   * audit event is part of the transaction.
+   * Load, decide, commit: the caller's right is among the conditions of the commit, so a stale token changes nothing.
+   * The audit event is part of the transaction.
    *
-   * `now` is the time of the decision, in milliseconds since 1970.
-   * `load` gets the caller's own user while it is still being read, and can read in parallel. The promise rejects for an
-   * unauthorized caller: await it before any side effect. A decision about another user's account names it as `target`,
-   * and takes precedence over the changes that this user makes. Fails with `forbidden`, with `unauthorized` for the own
-   * account of a deleted caller, and as `change` does.
+   * `now` is the time of the decision, in milliseconds since 1970. `load` gets the caller's own user while it is still
+   * being read, and can read in parallel. The promise rejects for an unauthorized caller: await it before any side
+   * effect. A decision about another user's account names it as `target`, and takes precedence over the changes that
+   * this user makes. Fails with `forbidden`, with `unauthorized` for the own account of a deleted caller, and as
+   * `change` does.
    */
   change<L, R>(
     load: (callerUser: Promise<User>) => Promise<L>,

@@ -4,7 +4,10 @@ import { type Precondition, requireVersion } from '../table/version.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
 import { auditEventFor, deletion, findUserByLogin } from './user-table.ts';
 
-/** Deletes an account for good. Fails with not-found, version-changed, last-administrator, forbidden. Its tokens can still read until they expire. */
+/**
+ * Deletes an account for good. Fails with not-found, version-changed, last-administrator, forbidden. Its tokens can
+ * still read until they expire.
+ */
 export async function deleteUser(
   table: Table,
   caller: AuthorizedCaller,

@@ -15,11 +15,13 @@ export function asciiDomain(domain: string): string | undefined {
 
 /**
  * The key under which an e-mail address is unique: equal for all spellings that some mail system, browser or Unicode
- * folding could take for the same mailbox. To merge too much only rejects a second account, to merge too little admits one.
+ * folding could take for the same mailbox. To merge too much only rejects a second account, to merge too little admits
+ * one.
  *
  * Invisible characters are dropped. Domains are compared by UTS 46, so that Unicode and punycode forms and all kinds of
  * dots are one. Lower, upper and lower again folds what has no single other case (ß, dotless i, the Kelvin sign); the
- * dotted capital I ends as i, which Turkish systems make of it. Never by a locale's rules: they differ between machines.
+ * dotted capital I ends as i, which Turkish systems make of it. Never by a locale's rules: they differ between
+ * machines.
  */
 export function emailKey(address: string): string {
   const visible = address.normalize('NFKC').replace(ALL_INVISIBLE, '');
@@ -36,8 +38,8 @@ export function formerEmailKey(address: string): string {
 }
 
 /**
- * Other keys under which the mailbox may have been claimed by the former rule: of the address as it is written, and with
- * the ASCII and the Unicode form of its domain. None for an address in ASCII without punycode.
+ * Other keys under which the mailbox may have been claimed by the former rule: of the address as it is written, and
+ * with the ASCII and the Unicode form of its domain. None for an address in ASCII without punycode.
  */
 export function formerEmailKeys(address: string): string[] {
   const at = address.lastIndexOf('@') + 1;

@@ -18,7 +18,10 @@ export interface Reset {
 /** The hash under which a key is stored. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** A new key by which this user can set a password once within 24 hours, and the write that stores it. `now` is in milliseconds since 1970. */
+/**
+ * A new key by which this user can set a password once within 24 hours, and the write that stores it. `now` is in
+ * milliseconds since 1970.
+ */
 export function newResetKey(user: User, now: number): { key: string; write: Write } {
   const key = randomBytes(32).toString('base64url');
   const reset: Reset = {

@@ -46,8 +46,8 @@ export async function findMailsOfChange(
 const movesTo = (target: User, email: string | undefined): boolean => email !== undefined && email !== target.email;
 
 /**
- * The decision to change a user's visible fields, on whose behalf and when. `notified` is the user with the address that
- * is to be told of a new one; undefined when there is none, or when it has been told often enough.
+ * The decision to change a user's visible fields, on whose behalf and when. `notified` is the user with the address
+ * that is to be told of a new one; undefined when there is none, or when it has been told often enough.
  */
 export function modify(
   action: 'user.updated' | 'account.updated',

@@ -85,7 +85,9 @@ const CHANGED_ATTRIBUTES = [
   'version',
 ] as const satisfies (keyof User)[];
 
-/** A user changes in what shows. Password and token rules are other attributes, so that neither change undoes the other. */
+/**
+ * A user changes in what shows. Password and token rules are other attributes, so that neither change undoes the other.
+ */
 export function modification(before: User, changed: User): Write[] {
   const readdressed = before.email !== changed.email;
   const after: User = { ...changed, ...(readdressed && { emailKeyRule: 'UTS46' }) };
@@ -108,8 +110,8 @@ export function modification(before: User, changed: User): Write[] {
 }
 
 /**
- * The password changes, unless another change of it came first. Tokens of before, but for the one with this id, lose the
- * right to change anything.
+ * The password changes, unless another change of it came first. Tokens of before, but for the one with this id, lose
+ * the right to change anything.
  */
 export function passwordChange(user: User, passwordHash: string, tokenExcepted?: string): Write {
   const passwordChanges = user.passwordChanges + 1;

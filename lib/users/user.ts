@@ -32,7 +32,9 @@ export interface User {
   readonly resetStamp?: string | undefined;
   /** A PHC string; nobody without one can log in. */
   readonly passwordHash?: string | undefined;
-  /** How often the password has changed. A token from before the last change changes nothing, but for one with this id. */
+  /**
+   * How often the password has changed. A token from before the last change changes nothing, but for one with this id.
+   */
   readonly passwordChanges: number;
   readonly tokenExcepted?: string | undefined;
 }

@@ -10,11 +10,11 @@ export const moreDomain: readonly Mutant[] = [
   ...planted(
     'lib/accounts/login-throttle-rules.ts',
     ['test/unit/attempts.test.ts'],
-    ['Math.ceil((free - now) / 1000)', 'Math.floor((free - now) / 1000)'],
+    ['Math.ceil((retryAt - now) / 1000)', 'Math.floor((retryAt - now) / 1000)'],
     ['AND (attribute_not_exists(#requests) OR #requests < :requestLimit)', 'AND #requests < :requestLimit'],
     [
       'put(keys.network, { ...counted, expires: network.expires })',
-      'put(keys.network, { ...counted, expires: seconds(now) + MEMORY })',
+      'put(keys.network, { ...counted, expires: seconds(now) + FAILURE_MEMORY_SECONDS })',
     ],
   ),
   ...planted(
@@ -25,7 +25,7 @@ export const moreDomain: readonly Mutant[] = [
   ...planted(
     'lib/accounts/login-throttle.ts',
     ['test/unit/guessing-secret.test.ts'],
-    ['const TRIES = 5;', 'const TRIES = 1;'],
+    ['const MAX_TRIES = 5;', 'const MAX_TRIES = 1;'],
     ['await unlessUnavailable(settleAll(', 'void unlessUnavailable(settleAll('],
     ['      await count(keys.source, source, 1, arrivedAt);', '      void count(keys.source, source, 1, arrivedAt);'],
     ['await count(key, await readCount(key), 0, arrivedAt);', 'void count(key, await readCount(key), 0, arrivedAt);'],
@@ -41,7 +41,7 @@ export const moreDomain: readonly Mutant[] = [
   ...planted(
     'lib/accounts/password-reset.ts',
     ['test/unit/accounts.test.ts'],
-    ['setDeadline(DURATION - MARGIN + RESERVE)', 'setDeadline(DURATION)'],
+    ['setDeadline(DURATION_MS - MARGIN_MS + RESERVE)', 'setDeadline(DURATION_MS)'],
     ['if (notified) await mailer.notify', 'if (notified) void mailer.notify'],
     ['if (mail) await mailer.sendLink', 'if (mail) void mailer.sendLink'],
   ),
