@@ -3,24 +3,26 @@ import type { Write } from '../table/write.ts';
 import type { User } from './user.ts';
 
 /*
- * The roster: the set of the ids of all activated holders of ROLE_ADMIN. At least one must always remain, which nobody
- * can see by reading: two who remove each other both still see two. So the condition stands on the roster itself, in
- * the transaction that takes one away.
+ * The roster is the set of ids of all activated users with ROLE_ADMIN; at least one must always remain. A prior read
+ * cannot guarantee this: two administrators who remove each other concurrently both still read two. The condition is
+ * therefore on the roster item, in the transaction that removes an administrator.
  */
 
-/** Whether a user administers: holds ROLE_ADMIN and is activated: a deactivated administrator is none. */
+/** Whether a user is an administrator, which requires both ROLE_ADMIN and activation. */
 export function administers(user: Pick<User, 'activated' | 'authorities'> | undefined): boolean {
   return user?.activated === true && user.authorities.includes('ROLE_ADMIN');
 }
 
-/** What a change of one user means for the roster; nothing, unless the user starts or stops to administer. */
+/** The roster write for a change of one user; empty unless the user becomes or ceases to be an administrator. */
 export function membership(before: User | undefined, after: User | undefined): Write[] {
   if (before && administers(before) && !administers(after)) return [leaveRoster(before.id)];
   if (after && administers(after) && !administers(before)) return [joinRoster(after.id)];
   return [];
 }
 
-/** Protects the last administrator, whether against deletion, demotion or deactivation. */
+/**
+ * Removes a deleted, demoted or deactivated administrator. Fails with last-administrator if no other remains.
+ */
 export function leaveRoster(id: number): Write {
   return {
     act: 'Update',
@@ -33,7 +35,7 @@ export function leaveRoster(id: number): Write {
   };
 }
 
-/** Puts an administrator on the roster. */
+/** Adds an administrator to the roster. */
 export function joinRoster(id: number): Write {
   return {
     act: 'Update',

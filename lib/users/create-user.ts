@@ -10,8 +10,8 @@ import type { NewUser } from './user-schema.ts';
 import { auditEventFor, creation } from './user-table.ts';
 
 /**
- * Creates an account; one without a password comes with a key by which its user can set the first one.
- * Fails with login-taken, email-taken, forbidden.
+ * Creates an account. For an activated account without a password, also returns the reset key with which its user sets
+ * the first one. Fails with login-taken, email-taken, forbidden.
  */
 export async function createUser(
   table: Table,
@@ -23,7 +23,7 @@ export async function createUser(
   let reserved: Promise<readonly [number, string | undefined]> | undefined;
   const load = async (callerUser: Promise<User>) => {
     await callerUser;
-    // Whoever is rejected uses up no id and makes us compute no hash, and a further try none either.
+    // Reserve the id and compute the hash only for authorized callers, and only once across retries.
     reserved ??= settleAll([
       table.nextId('USER'),
       password === undefined ? Promise.resolve(undefined) : passwords.hash(password),
@@ -38,7 +38,7 @@ export async function createUser(
   });
 }
 
-/** A new account's audit fields and first version. */
+/** Completes a new account with its audit fields, stamps and first version. `now` is in milliseconds since 1970. */
 export function newAccount(
   fields: Pick<User, 'id' | 'login' | 'email' | 'activated' | 'langKey' | 'authorities'> & Partial<User>,
   createdBy: string,

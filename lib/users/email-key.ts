@@ -1,27 +1,27 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import type { User } from './user.ts';
 
-/** Characters that nobody sees: format characters and everything else that Unicode lets a renderer ignore. */
+/** Invisible characters: format characters and all others that Unicode allows a renderer to ignore. */
 export const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 const ALL_INVISIBLE = new RegExp(INVISIBLE, 'gu');
 
-/** The ASCII form of a domain by UTS 46, without the dot of the root; undefined when it is none. */
+/** The ASCII form of a domain by UTS 46, without the trailing root dot; undefined for an invalid domain. */
 export function asciiDomain(domain: string): string | undefined {
-  // The URL parser behind it would stop at these and take what stands before them for the domain.
+  // The URL parser behind domainToASCII would stop at these and take the text before them as the domain.
   if (/[/?#\\:@]/.test(domain)) return undefined;
   const ascii = domainToASCII(domain).replace(/\.$/, '');
   return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(ascii) ? ascii : undefined;
 }
 
 /**
- * The key under which an e-mail address is unique: equal for all spellings that some mail system, browser or Unicode
- * folding could take for the same mailbox. To merge too much only rejects a second account, to merge too little admits
+ * The key under which an e-mail address is unique. It is equal for all spellings that a mail system, browser or Unicode
+ * folding could treat as the same mailbox. Merging too much only rejects a second account; merging too little admits
  * one.
  *
- * Invisible characters are dropped. Domains are compared by UTS 46, so that Unicode and punycode forms and all kinds of
- * dots are one. Lower, upper and lower again folds what has no single other case (ß, dotless i, the Kelvin sign); the
- * dotted capital I ends as i, which Turkish systems make of it. Never by a locale's rules: they differ between
- * machines.
+ * Invisible characters are dropped. Domains are compared by UTS 46, so that Unicode and punycode forms and all variants
+ * of the dot are equal. Lower, upper and lower case in turn fold characters without a one-to-one case mapping (ß,
+ * dotless i, the Kelvin sign); the dotted capital I becomes i, as on Turkish systems. Locale rules are not used because
+ * they differ between machines.
  */
 export function emailKey(address: string): string {
   const visible = address.normalize('NFKC').replace(ALL_INVISIBLE, '');
@@ -32,14 +32,14 @@ export function emailKey(address: string): string {
   return folded.replaceAll('i\u0307', 'i').normalize('NFKC');
 }
 
-/** The key by the rules before UTS 46. The guards of accounts from that time still have it. */
+/** The key by the rule that preceded UTS 46. Uniqueness guards of older accounts still use it. */
 export function formerEmailKey(address: string): string {
   return address.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC');
 }
 
 /**
- * Other keys under which the mailbox may have been claimed by the former rule: of the address as it is written, and
- * with the ASCII and the Unicode form of its domain. None for an address in ASCII without punycode.
+ * Other keys under which the former rule may have claimed the mailbox: those of the address as written, and with the
+ * ASCII and the Unicode form of its domain. Empty for an ASCII address without punycode.
  */
 export function formerEmailKeys(address: string): string[] {
   const at = address.lastIndexOf('@') + 1;
@@ -50,7 +50,7 @@ export function formerEmailKeys(address: string): string[] {
   return [...keys];
 }
 
-/** The key of the guard that an account holds. */
+/** The key of the uniqueness guard that an account holds. */
 export function heldEmailKey({ email, emailKeyRule }: Pick<User, 'email' | 'emailKeyRule'>): string {
   return emailKeyRule === 'UTS46' ? emailKey(email) : formerEmailKey(email);
 }

@@ -16,8 +16,8 @@ const noAdministrators: Condition = {
 };
 
 /**
- * Makes the account that administers a table in which nobody does yet; all others are made through the API. Undefined,
- * and nothing changed, when the table has an administrator. Fails with login-taken, email-taken.
+ * Creates the first administrator; all other accounts are created through the API. Returns undefined and changes
+ * nothing when the table already has an administrator. Fails with login-taken, email-taken.
  */
 export async function createFirstAdministrator(
   table: Table,
@@ -28,7 +28,7 @@ export async function createFirstAdministrator(
   const load = async () => {
     const roster = await table.get(rosterKey);
     if (roster?.ids) return undefined;
-    // Whoever is refused uses up no id, and a further try none either.
+    // Reserve an id only when it is needed, and only once across retries.
     reserved ??= settleAll([table.nextId('USER'), passwords.hash(password)]);
     return reserved;
   };

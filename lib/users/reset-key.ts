@@ -3,15 +3,15 @@ import { resetKey } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
 import type { User } from './user.ts';
 
-/** How long a key can be used, in seconds. */
-const LIFE = 24 * 60 * 60;
+/** How long a key is valid. */
+const LIFETIME_SECONDS = 24 * 60 * 60;
 
-/** A key as it is stored: hashed, and good for one password and one state of the address only. */
+/** A stored reset key; only its hash is stored. A change of the password or address invalidates it. */
 export interface Reset {
   readonly userId: number;
-  /** The user's at the time; undefined for an account that has not had one yet. */
+  /** The user's stamp when the key was issued; undefined for an account that had none. */
   readonly resetStamp: string | undefined;
-  /** Seconds since 1970; the table forgets it some time later. */
+  /** Seconds since 1970. DynamoDB deletes the item some time later (TTL). */
   readonly expires: number;
 }
 
@@ -19,15 +19,15 @@ export interface Reset {
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
- * A new key by which this user can set a password once within 24 hours, and the write that stores it. `now` is in
- * milliseconds since 1970.
+ * Returns a new single-use key, valid for 24 hours, with which the user can set a password, and the write that stores
+ * it. `now` is in milliseconds since 1970.
  */
 export function newResetKey(user: User, now: number): { key: string; write: Write } {
   const key = randomBytes(32).toString('base64url');
   const reset: Reset = {
     userId: user.id,
     resetStamp: user.resetStamp,
-    expires: Math.floor(now / 1000) + LIFE,
+    expires: Math.floor(now / 1000) + LIFETIME_SECONDS,
   };
   return { key, write: claim(resetKey(hashOf(key)), { ...reset }, 'retry') };
 }

@@ -12,7 +12,7 @@ import type { UserChange } from './user-schema.ts';
 import { auditEventFor, findUser, modification } from './user-table.ts';
 
 /**
- * Changes an account; what the change leaves out stays. Of a new address the former one is told by mail.
+ * Updates an account; omitted fields stay unchanged. A change of address is notified to the former address.
  * Fails with unknown-id, version-changed, login-taken, email-taken, last-administrator, forbidden.
  */
 export async function updateUser(
@@ -34,20 +34,21 @@ export async function updateUser(
   return after;
 }
 
-/** How many notices the user has got lately, if this change causes one. */
+/** Loads the user's recent count of change-of-address mails; undefined when the change causes none. */
 export async function findMailsOfChange(
   table: Table,
   target: User,
   { email }: { readonly email?: string | undefined },
 ): Promise<MailCount | undefined> {
-  return movesTo(target, email) ? findMailCount(table, target.id, 'emailChanged') : undefined;
+  return changesAddress(target, email) ? findMailCount(table, target.id, 'emailChanged') : undefined;
 }
 
-const movesTo = (target: User, email: string | undefined): boolean => email !== undefined && email !== target.email;
+const changesAddress = (target: User, email: string | undefined): boolean =>
+  email !== undefined && email !== target.email;
 
 /**
- * The decision to change a user's visible fields, on whose behalf and when. `notified` is the user with the address
- * that is to be told of a new one; undefined when there is none, or when it has been told often enough.
+ * Decides a change of a user's visible fields. `now` is in milliseconds since 1970. `notified` is the user with the
+ * former address, to be notified of a new one; undefined when the address stays or the mail limit is reached.
  */
 export function modify(
   action: 'user.updated' | 'account.updated',
@@ -63,7 +64,7 @@ export function modify(
     lastModifiedDate: new Date(now).toISOString(),
   };
   const event = auditEventFor(action, target, changedFields(target, after, EDITABLE_USER_FIELDS));
-  const mail = movesTo(target, fields.email) ? mailCounted(target.id, 'emailChanged', mails, now) : undefined;
+  const mail = changesAddress(target, fields.email) ? mailCounted(target.id, 'emailChanged', mails, now) : undefined;
   return {
     writes: [...modification(target, after), ...(mail ? [mail] : [])],
     result: { after, notified: mail && target },

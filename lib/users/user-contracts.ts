@@ -10,7 +10,6 @@ const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
 const administrators: Access = { anyRole: ADMIN, rolesFrom: 'table' };
 const entityName = 'userManagement';
 
-/** What a list of users can be sorted and filtered by. */
 const query = listQuery(filterableFields(USER_FIELDS));
 
 /** POST /api/users */

@@ -5,19 +5,19 @@ import { password } from '../passwords/password-schema.ts';
 import { asciiDomain, INVISIBLE } from './email-key.ts';
 import type { EditableUserField } from './user.ts';
 
-/** Logins that a path under /api/users means something else by. */
+/** Logins that would collide with other paths under /api/users. */
 export const RESERVED_LOGINS: readonly string[] = ['authorities'];
 
 const LOGIN = /^[A-Za-z0-9!$&*+=^_`{|}~.@-]{1,50}$/;
 
-/** Whether a user could have this login. `.` and `..` could not: clients resolve such paths away. */
+/** Whether this is a valid login. `.` and `..` are not: clients resolve them as path segments. */
 export function isLogin(value: string): boolean {
   return LOGIN.test(value) && value !== '.' && value !== '..' && !RESERVED_LOGINS.includes(value);
 }
 
 export const login = v.pipe(text(1, 50), v.check(isLogin, 'Pattern'));
 
-/** The `{login}` of a path. What cannot be a login becomes one that nobody has: 404 in its turn, after 403. */
+/** The `{login}` of a path. Maps an invalid login to `.`, which no user has, so that 403 takes precedence over 404. */
 export const loginInPath = v.object({
   login: v.pipe(
     v.string(),
@@ -25,15 +25,15 @@ export const loginInPath = v.object({
   ),
 });
 
-// Without the characters of mail syntax either: `a<b@c>` would be sent to somebody else than it is unique for.
+// Excludes characters of mail syntax: a message to `a<b@c>` would go to another address than the one that is unique.
 const ADDRESS = /^[^@\s,\p{Cc}<>()[\]\\;:"]+@[^@\s,\p{Cc}<>()[\]\\;:"]+$/u;
 
 const isAddress = (value: string): boolean =>
   ADDRESS.test(value) && !INVISIBLE.test(value) && asciiDomain(value.slice(value.indexOf('@') + 1)) !== undefined;
 
 /**
- * An e-mail address: one @, no space, comma, control or invisible character, and a domain that has an ASCII form by
- * UTS 46; as given and as its compatibility form.
+ * An e-mail address: one @, no space, comma, mail syntax, control or invisible character, and a domain that has an
+ * ASCII form by UTS 46. The rules apply to the address as given and to its compatibility form (NFKC).
  */
 export const email = v.pipe(
   text(0, 254),
@@ -48,7 +48,7 @@ const authorities = v.pipe(
   v.transform((roles) => [...new Set(roles)]),
 );
 
-/** A name or image that null clears; left out it stays as it is. */
+/** A text field that null clears and that stays unchanged when omitted. */
 const clearable = (longest: number) =>
   v.optional(
     v.pipe(
@@ -57,10 +57,10 @@ const clearable = (longest: number) =>
     ),
   );
 
-/** A schema for each of these fields and for no other: a field that is not listed in user.ts would be lost. */
+/** Requires a schema for exactly these fields: one that is not listed in user.ts would be dropped silently. */
 type Fields<K extends EditableUserField | 'id' | 'password'> = Record<K, v.GenericSchema<unknown, unknown>>;
 
-/** What users can set for themselves besides address and language. */
+/** The fields that users can set in their own account, besides address and language. */
 const person = {
   firstName: clearable(50),
   lastName: clearable(50),
@@ -75,7 +75,7 @@ export const newUser = v.object({
   activated: v.nullish(v.boolean('TypeMismatch'), true),
   langKey: v.nullish(langKey, 'en'),
   authorities: v.nullish(authorities, []),
-  // Clients send an empty password along when they mean none.
+  // Clients send an empty password to mean none.
   password: v.optional(
     v.pipe(
       v.unknown(),
@@ -104,7 +104,7 @@ export const ownAccountChange = v.object({
 } satisfies Fields<'email' | 'langKey' | keyof typeof person>);
 export type OwnAccountChange = v.InferOutput<typeof ownAccountChange>;
 
-/** A user in answers. */
+/** The schema of a user in responses. */
 export const userResponse = v.strictObject({
   id: v.number(),
   login: v.string(),

@@ -7,7 +7,7 @@ import { membership } from './administrators.ts';
 import { formerEmailKeys, heldEmailKey } from './email-key.ts';
 import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 
-/** The user in an item. */
+/** Converts a table item to a user. */
 export function userOf({ pk: _pk, sk: _sk, ...user }: Item): User {
   return user as unknown as User;
 }
@@ -18,7 +18,7 @@ export async function findUser(table: Table, id: number): Promise<User | undefin
   return item && userOf(item);
 }
 
-/** The user with exactly this login, or undefined. A rename between the two reads is followed once. */
+/** The user with exactly this login, or undefined. Retries once if the user is renamed between the two reads. */
 export async function findUserByLogin(table: Table, login: string): Promise<User | undefined> {
   for (let tries = 0; tries < 2; tries++) {
     const guard = await table.get(loginGuardKey(login));
@@ -29,7 +29,7 @@ export async function findUserByLogin(table: Table, login: string): Promise<User
   return undefined;
 }
 
-/** What is done to a user, for the audit trail. */
+/** The audit event for an action on a user. */
 export const auditEventFor = (
   action: AuditEvent['action'],
   user: User,
@@ -49,7 +49,9 @@ const owns = (user: User): Condition => ({
 });
 
 const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');
-/** Claims the address, unless it was claimed by the former rule; but by a guard that the same change releases. */
+/**
+ * Claims the address and checks that no guard by the former rule holds it, except one that the same change releases.
+ */
 const claimEmail = (user: User, released?: string): Write[] => [
   claim(emailGuardKey(heldEmailKey(user)), { id: user.id }, 'email-taken'),
   ...formerEmailKeys(user.email)
@@ -62,10 +64,10 @@ const releaseLogin = (user: User) => remove(loginGuardKey(user.login), owns(user
 const releaseEmail = (user: User) => remove(emailGuardKey(heldEmailKey(user)), owns(user));
 
 /*
- * The writes of a user's life, in the order in which broken rules are reported: login, e-mail, last administrator.
+ * The writes below are in the order in which violations are reported: login, e-mail, last administrator.
  */
 
-/** A user comes to be, with the guards of login and e-mail. */
+/** The writes that create a user with the uniqueness guards of its login and e-mail address. */
 export function creation(user: User): Write[] {
   return [
     claimLogin(user),
@@ -76,7 +78,6 @@ export function creation(user: User): Write[] {
   ];
 }
 
-/** What a change of a user writes. */
 const CHANGED_ATTRIBUTES = [
   ...EDITABLE_USER_FIELDS,
   'emailKeyRule',
@@ -86,39 +87,39 @@ const CHANGED_ATTRIBUTES = [
 ] as const satisfies (keyof User)[];
 
 /**
- * A user changes in what shows. Password and token rules are other attributes, so that neither change undoes the other.
+ * The writes of a visible change. Password and token attributes are left out, so that neither change undoes the other.
  */
 export function modification(before: User, changed: User): Write[] {
-  const readdressed = before.email !== changed.email;
-  const after: User = { ...changed, ...(readdressed && { emailKeyRule: 'UTS46' }) };
+  const addressChanged = before.email !== changed.email;
+  const after: User = { ...changed, ...(addressChanged && { emailKeyRule: 'UTS46' }) };
   const renamed = before.login !== after.login;
-  // A new spelling of the same address keeps its guard: two actions on one item are refused.
-  const moved = heldEmailKey(before) !== heldEmailKey(after);
+  // A new spelling of the same address keeps its guard: DynamoDB rejects two actions on one item in a transaction.
+  const guardChanged = heldEmailKey(before) !== heldEmailKey(after);
   return [
     ...(renamed ? [claimLogin(after)] : []),
-    ...(moved ? claimEmail(after, heldEmailKey(before)) : []),
+    ...(guardChanged ? claimEmail(after, heldEmailKey(before)) : []),
     ...membership(before, after),
     ...(renamed ? [releaseLogin(before)] : []),
-    ...(moved ? [releaseEmail(before)] : []),
+    ...(guardChanged ? [releaseEmail(before)] : []),
     set(
       entityKey('USER', before.id),
-      // Not before's stamp where the address stays: a password change may have replaced it meanwhile.
-      { ...pick(after, CHANGED_ATTRIBUTES), ...(readdressed && { resetStamp: newStamp() }) },
+      // When the address stays, leave the stamp alone: a concurrent password change may have replaced it.
+      { ...pick(after, CHANGED_ATTRIBUTES), ...(addressChanged && { resetStamp: newStamp() }) },
       versionIs(before),
     ),
   ];
 }
 
 /**
- * The password changes, unless another change of it came first. Tokens of before, but for the one with this id, lose
- * the right to change anything.
+ * The write of a new password, on condition that the password has not changed since the read. Earlier tokens become
+ * read-only, except the one with the id `tokenExcepted`.
  */
 export function passwordChange(user: User, passwordHash: string, tokenExcepted?: string): Write {
   const passwordChanges = user.passwordChanges + 1;
   return setPassword(user, { passwordHash, passwordChanges, tokenExcepted, resetStamp: newStamp() });
 }
 
-/** The same password is hashed anew, unless it has changed meanwhile. */
+/** The write of a new hash of the same password, on condition that the password has not changed since the read. */
 export function rehash(user: User, passwordHash: string): Write {
   return setPassword(user, { passwordHash });
 }
@@ -133,7 +134,7 @@ function setPassword(user: User, attributes: Record<string, unknown>): Write {
   });
 }
 
-/** A user goes for good; the id is never given again. */
+/** The writes that delete a user permanently; the id is never reused. */
 export function deletion(user: User): Write[] {
   return [
     ...membership(user, undefined),

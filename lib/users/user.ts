@@ -3,12 +3,12 @@ import type { Role } from '../contract/contract.ts';
 import { editableFields, type FieldUse, viewOf } from '../contract/entity-fields.ts';
 import type { Version } from '../table/version.ts';
 
-/** A user account as it is stored, without its keys. */
+/** A user account as stored, without the item's keys. */
 export interface User {
   readonly id: number;
   readonly login: string;
   readonly email: string;
-  /** By which rule the address is unique; absent where it was claimed before there was more than one. */
+  /** The rule by which the address is unique; absent for addresses claimed under the former rule. */
   readonly emailKeyRule?: 'UTS46' | undefined;
   readonly firstName?: string | undefined;
   readonly lastName?: string | undefined;
@@ -21,28 +21,29 @@ export interface User {
   readonly createdDate: string;
   readonly lastModifiedBy: string;
   readonly lastModifiedDate: string;
-  /** Moves with every visible change. */
+  /** Changes with every visible change of the user. */
   readonly version: Version;
   /**
-   * Names this account and no other: an id can be given again after the table was restored from a backup. Absent in
-   * accounts that were created before there were stamps, whose tokens have none either.
+   * Identifies this account uniquely: an id can be assigned again after the table is restored from a backup. Absent in
+   * accounts that predate stamps; their tokens have none either.
    */
   readonly accountStamp?: string | undefined;
-  /** Changes with every password and every address, and never recurs: a reset key is good for one of them. */
+  /** Replaced by a random value with every change of password or address, which invalidates earlier reset keys. */
   readonly resetStamp?: string | undefined;
-  /** A PHC string; nobody without one can log in. */
+  /** A PHC string. A user without one cannot log in. */
   readonly passwordHash?: string | undefined;
   /**
-   * How often the password has changed. A token from before the last change changes nothing, but for one with this id.
+   * The number of password changes. Tokens issued before the last one are read-only, except `tokenExcepted`.
    */
   readonly passwordChanges: number;
+  /** The id (jti) of the token that made the last password change and keeps its rights. */
   readonly tokenExcepted?: string | undefined;
 }
 
 /** A new account stamp or reset stamp: 96 random bits. */
 export const newStamp = (): string => randomBytes(12).toString('base64url');
 
-/** The fields that no client sees. */
+/** The fields that are never returned to clients. */
 type InternalField =
   | 'emailKeyRule'
   | 'version'
@@ -53,9 +54,9 @@ type InternalField =
   | 'tokenExcepted';
 
 /**
- * The fields that clients see, in the order in which they see them: the view, the stored attributes of a change, the
- * fields of its audit event and the filters of lists are derived from this list. A field of User that is neither here
- * nor internal does not compile.
+ * The fields that clients see, in response order. The view, the attributes that a change writes, the fields of its
+ * audit event and the list filters are derived from this list. A field of User that is neither here nor internal does
+ * not compile.
  */
 export const USER_FIELDS = {
   id: { filter: 'number' },
@@ -73,9 +74,9 @@ export const USER_FIELDS = {
   lastModifiedDate: { filter: 'date' },
 } as const satisfies Record<Exclude<keyof User, InternalField>, FieldUse>;
 
-/** The fields that administrators can set, and users in part for their own account. */
+/** The fields that administrators can set; users can set some of them in their own account. */
 export const EDITABLE_USER_FIELDS = editableFields(USER_FIELDS);
 export type EditableUserField = (typeof EDITABLE_USER_FIELDS)[number];
 
-/** What clients see of a user. */
+/** The representation of a user in responses. */
 export const userView = (user: User) => viewOf(user, USER_FIELDS);

@@ -256,7 +256,7 @@ export const edges: readonly Mutant[] = [
     ['return setPassword(user, { passwordHash });', 'return passwordChange(user, passwordHash);'],
   ]),
   ...plant('lib/users/reset-key.ts', 'test/unit/accounts.test.ts', [
-    ['const LIFE = 24 * 60 * 60', 'const LIFE = 7 * 24 * 60 * 60'],
+    ['const LIFETIME_SECONDS = 24 * 60 * 60', 'const LIFETIME_SECONDS = 7 * 24 * 60 * 60'],
   ]),
   ...plant('lib/accounts/password-reset.ts', 'test/unit/accounts.test.ts', [
     ['const DURATION_MS = 2000', 'const DURATION_MS = 1500'],
