@@ -9,18 +9,18 @@ import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts'
 import type { NewIntegration } from './integration-contracts.ts';
 import { auditEventForIntegration } from './integration-table.ts';
 
-/** Registers an integration. Fails with forbidden. */
+/** Creates an integration. Fails with forbidden. */
 export async function createIntegration(
   table: Table,
   caller: AuthorizedCaller,
   wanted: NewIntegration,
 ): Promise<Integration> {
-  let reserved: number | undefined;
-  // Whoever is rejected uses up no id, and a further try none either.
+  let reservedId: number | undefined;
+  // The caller is checked first, so a rejected caller consumes no id. Retries reuse the reservedId id.
   const load = async (callerUser: Promise<User>) => {
     await callerUser;
-    reserved ??= await table.nextId('INTEGRATION');
-    return reserved;
+    reservedId ??= await table.nextId('INTEGRATION');
+    return reservedId;
   };
   return caller.change(load, (id) => {
     const integration = newIntegration(id, wanted);

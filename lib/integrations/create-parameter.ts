@@ -13,7 +13,10 @@ import type { NewParameter } from './parameter-contracts.ts';
 import { auditEventForParameter, bytesOf, parameterBytesAfter, type StoredParameter } from './parameter-table.ts';
 import { openSeal, type Seal } from './sealed-value.ts';
 
-/** Attaches a parameter to an integration. Fails with unknown-id, too-many-parameters, parameters-too-large, parameter-ids-used-up, forbidden. */
+/**
+ * Adds a parameter to an integration. Fails with unknown-id, parameter-ids-used-up, too-many-parameters,
+ * parameters-too-large, forbidden.
+ */
 export async function createParameter(
   table: Table,
   caller: AuthorizedCaller,
@@ -21,18 +24,18 @@ export async function createParameter(
 ): Promise<OpenParameter> {
   const { integration: owner, confName, confValue } = wanted;
   const confDescription = wanted.confDescription ?? undefined;
-  let opened: Seal | undefined;
+  let cachedSeal: Seal | undefined;
   const load = async (callerUser: Promise<User>) => {
     const [integration] = await settleAll([findIntegration(table, owner.id), callerUser]);
-    // Whoever is rejected causes no call to KMS, and a further try none either.
-    if (integration) opened ??= await openSeal(owner.id);
-    return { integration, seal: opened };
+    // The caller is checked first, so a rejected caller causes no KMS call. Retries reuse the data key.
+    if (integration) cachedSeal ??= await openSeal(owner.id);
+    return { integration, seal: cachedSeal };
   };
   return caller.change(load, ({ integration, seal }) => {
     if (!integration || !seal) throw new Failure('unknown-id');
     const parameterCount = integration.parameterCount + 1;
     const parametersEver = integration.parametersEver + 1;
-    // First, because with no ids left it would not help to delete a parameter.
+    // Checked first: deleting a parameter does not free its id, so too-many-parameters would mislead the client.
     if (parametersEver >= PARAMETERS_PER_INTEGRATION_EVER) throw new Failure('parameter-ids-used-up');
     if (parameterCount > MOST_PARAMETERS) throw new Failure('too-many-parameters');
     const id = parameterId(integration.id, parametersEver);

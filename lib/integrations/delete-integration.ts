@@ -7,14 +7,14 @@ import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { auditEventForIntegration, findIntegration, revisionIs } from './integration-table.ts';
 import { parameterRemoved, parametersOf } from './parameter-table.ts';
 
-/** Deletes an integration with all its parameters, in one transaction. Fails with not-found, version-changed, forbidden. */
+/** Deletes an integration and its parameters in one transaction. Fails with not-found, version-changed, forbidden. */
 export async function deleteIntegration(
   table: Table,
   caller: AuthorizedCaller,
   id: number,
   precondition: Precondition,
 ): Promise<void> {
-  // One after the other: a parameter that comes after the first read changes the revision that the commit checks.
+  // Read in sequence: a parameter added after the first read changes the revision, which the commit checks.
   const load = async () => {
     const integration = await findIntegration(table, id);
     return integration && { integration, parameters: await parametersOf(table, id) };

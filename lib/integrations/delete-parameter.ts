@@ -8,7 +8,7 @@ import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import { auditEventForParameter, findParameter, parameterBytesAfter, parameterRemoved } from './parameter-table.ts';
 
-/** Removes a parameter from its integration. Fails with not-found, version-changed, forbidden. */
+/** Deletes a parameter. Fails with not-found, version-changed, forbidden. */
 export async function deleteParameter(
   table: Table,
   caller: AuthorizedCaller,

@@ -7,10 +7,10 @@ import { type EditableIntegrationField, INTEGRATION_FIELDS, INTEGRATION_TYPES } 
 
 const entityName = 'utmIntegration';
 
-/** Who may change integrations, and read and change their parameters. */
+/** The access required to change integrations and to read or change their parameters. */
 export const integrators: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
 
-/** A schema for each field of a request: one that is not listed in integration.ts would be lost. */
+/** Requires a schema for exactly the fields listed in integration.ts: any other field would be dropped silently. */
 type Fields = Record<EditableIntegrationField | 'id', v.GenericSchema<unknown, unknown>>;
 
 const common = {
@@ -72,7 +72,7 @@ export const DeleteIntegration = {
   failures: ['not-found', 'version-changed'],
 } satisfies Contract;
 
-/** POST /api/utm-integrations/{id}/module/restarted. A module object as it was read will do. */
+/** POST /api/utm-integrations/{id}/module/restarted. Clients can send back the module object that they read. */
 export const ReportRestart = {
   access: integrators,
   entityName,

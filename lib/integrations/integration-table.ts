@@ -5,18 +5,18 @@ import type { Item, Table } from '../table/table.ts';
 import { type Condition, set, type Write } from '../table/write.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts';
 
-/** The integration in an item. */
+/** Converts a table item to an integration. */
 export function integrationOf({ pk: _pk, sk: _sk, ...integration }: Item): Integration {
   return integration as unknown as Integration;
 }
 
-/** The integration with this id, or undefined. */
+/** Reads an integration by id. */
 export async function findIntegration(table: Table, id: number): Promise<Integration | undefined> {
   const item = await table.get(entityKey('INTEGRATION', id));
   return item && integrationOf(item);
 }
 
-/** What is done to an integration, for the audit trail. */
+/** The audit event for an action on an integration. */
 export const auditEventForIntegration = (
   action: AuditEvent['action'],
   { id, name }: Integration,
@@ -28,7 +28,7 @@ export const auditEventForIntegration = (
   fields,
 });
 
-/** Nothing about the integration or its parameters has changed since it was read. */
+/** Requires that neither the integration nor its parameters have changed since the integration was read. */
 export function revisionIs(integration: Integration): Condition {
   return {
     condition: '#revision = :revision',
@@ -38,7 +38,7 @@ export function revisionIs(integration: Integration): Condition {
   };
 }
 
-/** What a change of an integration, its module or its parameters writes. */
+/** Every attribute that a change to an integration, its module or its parameters can affect. */
 const CHANGED_ATTRIBUTES = [
   ...EDITABLE_INTEGRATION_FIELDS,
   'module',
@@ -48,7 +48,7 @@ const CHANGED_ATTRIBUTES = [
   'version',
 ] as const satisfies (keyof Integration)[];
 
-/** An integration becomes another; all attributes that any change can touch are written. */
+/** The write that replaces `before` with `after`, unless the revision has changed. */
 export function integrationChanged(before: Integration, after: Integration): Write {
   const attributes = pick(after, CHANGED_ATTRIBUTES);
   return set(entityKey('INTEGRATION', before.id), { ...attributes, revision: before.revision + 1 }, revisionIs(before));

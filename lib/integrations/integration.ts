@@ -1,11 +1,11 @@
 import { editableFields, type FieldUse, viewOf } from '../contract/entity-fields.ts';
 import type { Version } from '../table/version.ts';
 
-/** What kind of source or sink an integration is. */
+/** The kinds of source or sink that an integration can be. */
 export const INTEGRATION_TYPES = ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'] as const;
 type IntegrationType = (typeof INTEGRATION_TYPES)[number];
 
-/** An integration as it is stored, without its keys. */
+/** A stored integration, without its keys. */
 export interface Integration {
   readonly id: number;
   readonly name: string;
@@ -13,42 +13,42 @@ export interface Integration {
   readonly description?: string | undefined;
   readonly integrationType: IntegrationType;
   readonly active: boolean;
-  /** Absent until a parameter has changed. */
+  /** Absent until a parameter is updated for the first time. */
   readonly module?: Module | undefined;
-  /** How many parameters it has, and how many it has ever had: the next one's own number. */
   readonly parameterCount: number;
+  /** Includes deleted parameters. Parameter ids are numbered from it, so an id is never reused. */
   readonly parametersEver: number;
-  /** The bytes of all its parameters, see bytesOf; absent while none has any. */
+  /** The sum of bytesOf over its parameters; absent means 0. */
   readonly parameterBytes?: number | undefined;
-  /** Moves with every visible change. */
+  /** Changes with every change that clients can see. */
   readonly version: Version;
-  /** Counts all changes, those of its parameters included: whoever decides on an integration checks it. */
+  /** Counts all changes, including those to its parameters. Every write that depends on the integration checks it. */
   readonly revision: number;
 }
 
-/** What runs an integration. It must restart to see the parameters that changed since it last did. */
+/** The process that runs an integration. It loads changed parameters only when it restarts. */
 interface Module {
   readonly needsRestart: boolean;
-  /** How many parameter changes there have been. */
+  /** The number of parameter updates so far. */
   readonly changes: number;
 }
 
-/** The most parameters that one integration can have, so that it can be deleted with all of them in one transaction. */
+/** Per integration, so that it can be deleted with all its parameters in one transaction. */
 export const MOST_PARAMETERS = 90;
 
 /**
- * The most bytes that the names, values and descriptions of its parameters can have together. DynamoDB writes 1,000 units
- * a second under one partition key, and deleting that much in one transaction costs up to 620.
+ * The limit, per integration, on the total size of parameter names, values and descriptions. DynamoDB allows 1,000
+ * write units per second and partition key; deleting this many bytes in one transaction costs up to 620.
  */
 export const MOST_PARAMETER_BYTES = 192 * 1024;
 
-/** The fields that no client sees. */
+/** Fields that clients never see. */
 type InternalField = 'parameterCount' | 'parametersEver' | 'parameterBytes' | 'version' | 'revision';
 
 /**
- * The fields that clients see, in the order in which they see them: the view, the stored attributes of a change, the
- * fields of its audit event and the filters of lists are derived from this list. A field of Integration that is neither
- * here nor internal does not compile.
+ * The fields that clients see, in response order. The view, the attributes that a change writes, the fields of its
+ * audit event and the list filters are derived from this list. A field of Integration that is neither listed here nor
+ * internal is a compile error.
  */
 export const INTEGRATION_FIELDS = {
   id: { filter: 'number' },
@@ -64,13 +64,13 @@ export const INTEGRATION_FIELDS = {
 export const EDITABLE_INTEGRATION_FIELDS = editableFields(INTEGRATION_FIELDS);
 export type EditableIntegrationField = (typeof EDITABLE_INTEGRATION_FIELDS)[number];
 
-/** What authenticated clients see of an integration. */
+/** The response body for an integration. */
 export const integrationView = (integration: Integration) => ({
   ...viewOf(integration, INTEGRATION_FIELDS),
   module: moduleView(integration),
 });
 
-/** The module object in responses, or null. */
+/** The module object in responses; null until a parameter is updated for the first time. */
 export function moduleView({ module }: Integration): Module | null {
   return module ? { needsRestart: module.needsRestart, changes: module.changes } : null;
 }

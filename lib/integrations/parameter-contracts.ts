@@ -6,10 +6,10 @@ import { integrators, moduleResponse } from './integration-contracts.ts';
 
 const entityName = 'utmIntegrationConf';
 
-/** The largest value, in bytes of UTF-8. */
-const LARGEST_VALUE = 16_384;
-/** Every value on a page costs a decryption. */
-const LARGEST_PAGE = 100;
+/** In bytes of UTF-8. */
+const VALUE_BYTES_MAX = 16_384;
+/** Lower than for other lists because each value on a page costs a KMS decryption. */
+const PAGE_SIZE_MAX = 100;
 
 const common = {
   integration: v.object(
@@ -24,8 +24,8 @@ const common = {
   ),
   confName: name(255),
   confValue: v.pipe(
-    text(1, LARGEST_VALUE),
-    v.check((value) => Buffer.byteLength(value) <= LARGEST_VALUE, 'Size'),
+    text(1, VALUE_BYTES_MAX),
+    v.check((value) => Buffer.byteLength(value) <= VALUE_BYTES_MAX, 'Size'),
   ),
   confDescription: description,
 };
@@ -79,10 +79,10 @@ export const GetParameter = {
   failures: ['not-found'],
 } satisfies Contract;
 
-/** Values are secrets: nobody finds one by filters, or learns of it from an order. */
+/** Leaves out confValue: values are secrets, and filtering or sorting by them would leak them. */
 const query = listQuery(
   { id: 'number', confName: 'text', confDescription: 'text', integrationId: 'number' },
-  { largestPage: LARGEST_PAGE },
+  { largestPage: PAGE_SIZE_MAX },
 );
 
 /** GET /api/utm-integration-confs/count */

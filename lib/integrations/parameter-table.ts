@@ -6,44 +6,44 @@ import type { Version } from '../table/version.ts';
 import { remove, versionIs, type Write } from '../table/write.ts';
 import { type Integration, MOST_PARAMETER_BYTES } from './integration.ts';
 
-/** A configuration parameter as it is stored, without its keys. */
+/** A stored configuration parameter, without its keys. */
 export interface StoredParameter {
   readonly id: number;
   readonly confName: string;
-  /** Sealed: see sealed-value.ts. */
+  /** Encrypted; sealed-value.ts defines the format. */
   readonly confValue: Uint8Array;
   readonly confDescription?: string | undefined;
-  /** See bytesOf; absent in parameters from before this was counted, which count for nothing. */
+  /** From bytesOf. Absent in parameters stored before sizes were tracked; those count as 0. */
   readonly bytes?: number;
-  /** Moves with every visible change. */
+  /** Changes with every change that clients can see. */
   readonly version: Version;
 }
 
-/** A stored parameter and whose it is, which its id tells. */
+/** A stored parameter with its integration's id, which is derived from the parameter's id. */
 export interface Parameter extends StoredParameter {
   readonly integrationId: number;
 }
 
-/** The parameter in an item. */
+/** Converts a table item to a parameter. */
 export function parameterOf({ pk: _pk, sk: _sk, ...stored }: Item): Parameter {
   const parameter = stored as unknown as StoredParameter;
   return { ...parameter, integrationId: integrationIdOf(parameter.id) };
 }
 
-/** The parameter with this id, or undefined. */
+/** Reads a parameter by id. */
 export async function findParameter(table: Table, id: number): Promise<Parameter | undefined> {
   const item = await table.get(entityKey('CONF', id));
   return item && parameterOf(item);
 }
 
-/** What a parameter counts for against the limit of its integration: name, value and description in UTF-8. */
+/** The size of a parameter, in bytes of UTF-8, that counts towards MOST_PARAMETER_BYTES. */
 export function bytesOf(confName: string, confValue: string, confDescription = ''): number {
   return Buffer.byteLength(confName) + Buffer.byteLength(confValue) + Buffer.byteLength(confDescription);
 }
 
 /**
- * The bytes of all parameters of an integration when one of them comes, changes or goes. Fails with
- * parameters-too-large, unless they become fewer.
+ * The total size of an integration's parameters, in bytes, after one is created, updated or deleted. Fails with
+ * parameters-too-large when the total exceeds the limit, except when the change does not increase it.
  */
 export function parameterBytesAfter(
   { parameterBytes = 0 }: Integration,
@@ -55,19 +55,19 @@ export function parameterBytesAfter(
   return bytes;
 }
 
-/** All parameters of an integration. */
+/** Reads all parameters of an integration. */
 export async function parametersOf(table: Table, integrationId: number): Promise<Parameter[]> {
   return (await table.query('CONF', parametersRange(integrationId))).map(parameterOf);
 }
 
-/** What is done to a parameter, for the audit trail. */
+/** The audit event for an action on a parameter. */
 export const auditEventForParameter = (
   action: AuditEvent['action'],
   { id, confName }: StoredParameter,
   fields: readonly string[] = [],
 ): AuditEvent => ({ action, target: `parameter/${id}`, targetName: confName, fields });
 
-/** A parameter goes. */
+/** The write that deletes a parameter, unless its version has changed. */
 export function parameterRemoved(parameter: Parameter): Write {
   return remove(entityKey('CONF', parameter.id), versionIs(parameter));
 }

@@ -2,7 +2,7 @@ import type { Version } from '../table/version.ts';
 import type { Integration } from './integration.ts';
 import { moduleView } from './integration.ts';
 
-/** A parameter in the clear, with the integration that it belongs to. */
+/** A parameter with its decrypted value and its integration. */
 export interface OpenParameter {
   readonly id: number;
   readonly integration: Integration;
@@ -12,7 +12,7 @@ export interface OpenParameter {
   readonly version: Version;
 }
 
-/** What the holder of a role that integrates may see of a parameter: all of it. */
+/** The response body for a parameter. It includes the secret value, so only integrators may receive it. */
 export function parameterView({ id, integration, confName, confValue, confDescription }: OpenParameter) {
   return {
     id,

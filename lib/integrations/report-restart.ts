@@ -6,9 +6,9 @@ import type { Integration } from './integration.ts';
 import { auditEventForIntegration, findIntegration, integrationChanged } from './integration-table.ts';
 
 /**
- * A module says that it has restarted with the parameters of change n. It need not restart again, unless a parameter has
- * changed since: a report never hides a change that its module has not seen.
- * Fails with not-found, forbidden, invalid when there has been no such change yet.
+ * Records that a module has restarted with the parameters as of change number `changes`. The restart flag is cleared
+ * only if no parameter has changed since, so a report never hides a change that the module has not loaded.
+ * Fails with not-found, forbidden, and with invalid when `changes` is higher than the number of changes so far.
  */
 export function reportRestart(
   table: Table,

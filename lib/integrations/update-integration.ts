@@ -8,7 +8,7 @@ import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts'
 import type { IntegrationChange } from './integration-contracts.ts';
 import { auditEventForIntegration, findIntegration, integrationChanged } from './integration-table.ts';
 
-/** Changes an integration; a description left out stays. Fails with unknown-id, version-changed, forbidden. */
+/** Updates an integration; an omitted description is kept. Fails with unknown-id, version-changed, forbidden. */
 export function updateIntegration(
   table: Table,
   caller: AuthorizedCaller,

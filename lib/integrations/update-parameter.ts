@@ -21,9 +21,8 @@ import {
 import { openSeal, type Seal } from './sealed-value.ts';
 
 /**
- * Changes a parameter and flags the module of its integration as needing a restart, both or neither.
- * Fails with unknown-id, also when the parameter belongs to another integration, version-changed, parameters-too-large,
- * forbidden.
+ * Updates a parameter and flags its integration's module for a restart, in one transaction. Fails with unknown-id
+ * (also when the parameter belongs to another integration), version-changed, parameters-too-large, forbidden.
  */
 export async function updateParameter(
   table: Table,
@@ -32,16 +31,16 @@ export async function updateParameter(
   precondition: Precondition,
 ): Promise<OpenParameter> {
   const { id, integration: owner, confName, confValue } = wanted;
-  let opened: Seal | undefined;
+  let cachedSeal: Seal | undefined;
   const load = async (callerUser: Promise<User>) => {
     const [integration, parameter] = await settleAll([
       findIntegration(table, owner.id),
       findParameter(table, id),
       callerUser,
     ]);
-    // Whoever is rejected causes no call to KMS, and a further try none either.
-    if (integration && parameter) opened ??= await openSeal(owner.id);
-    return { integration, parameter, seal: opened };
+    // The caller is checked first, so a rejected caller causes no KMS call. Retries reuse the data key.
+    if (integration && parameter) cachedSeal ??= await openSeal(owner.id);
+    return { integration, parameter, seal: cachedSeal };
   };
   return caller.change(load, ({ integration, parameter, seal }) => {
     if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
@@ -72,7 +71,7 @@ export async function updateParameter(
     return {
       writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), changes, versionIs(parameter))],
       result: { id, integration: flagged, confName, confValue, confDescription, version: after.version },
-      // Whether the value is another one, nobody can tell who may not read it.
+      // Always listed: the audit trail must not reveal whether a secret value actually changed.
       event: auditEventForParameter('parameter.updated', parameter, [
         ...changedFields<StoredParameter>(parameter, after, ['confName', 'confDescription']),
         'confValue',
