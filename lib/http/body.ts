@@ -11,9 +11,9 @@ const TEXT_IN_UTF8 = /^text\/plain\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
 /**
- * Replaces the body of the event by the value that it stands for: JSON, or the text of the one field that a contract
- * accepts as text/plain. Fails with too-large, unsupported-media-type and malformed: JSON that cannot be read, is nested
- * too deeply or names a key twice, and bytes that are not UTF-8.
+ * Replaces the event's body with the parsed value: JSON, or the single field that the contract accepts as text/plain.
+ * Fails with too-large, unsupported-media-type, and with malformed for bytes that are not UTF-8 and for JSON that is
+ * invalid, nested too deeply or has duplicate keys.
  */
 export function parseBody({ textAs }: Contract): MiddlewareObj<APIGatewayProxyEventV2> {
   const parser = httpJsonBodyParser({ disableContentTypeCheck: true });
@@ -26,7 +26,7 @@ export function parseBody({ textAs }: Contract): MiddlewareObj<APIGatewayProxyEv
       const isText = textAs !== undefined && TEXT_IN_UTF8.test(type);
       const isReadable = (isText || JSON_IN_UTF8.test(type)) && headers['content-encoding'] === undefined;
       if (!isReadable) throw new Failure('unsupported-media-type');
-      // Decoding would replace bytes that are not UTF-8, and something else would be stored than was sent.
+      // Decoding would replace invalid bytes silently, and the stored value would differ from the one sent.
       if (isBase64Encoded && !isUtf8(bytes)) throw new Failure('malformed');
 
       const text = isBase64Encoded ? bytes.toString('utf8') : body;

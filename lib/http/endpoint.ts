@@ -19,49 +19,50 @@ import { problem } from './problem.ts';
 import { parseIfMatch, readParts } from './request.ts';
 import type { Response } from './response.ts';
 
-/** A request as a function sees it: checked, and with nothing in it that the contract does not name. */
+/** A validated request, which contains only what the contract declares. */
 export interface Request<C extends Contract> {
-  /** Who asks; nobody where the contract is open. */
+  /** Undefined when the contract's access is public. */
   readonly caller: C['access'] extends 'public' ? undefined : AuthorizedCaller;
   readonly path: PathOf<C>;
   readonly query: QueryOf<C>;
   readonly body: BodyOf<C>;
-  /** Where it comes from, as API Gateway saw it: headers like X-Forwarded-For say what anyone likes. */
+  /** As seen by API Gateway. Headers such as X-Forwarded-For are ignored because clients can forge them. */
   readonly source: Source;
-  /** The versions that If-Match names. */
+  /** The versions in If-Match. */
   readonly precondition: Precondition;
   /** The path, for links to other pages. */
   readonly url: Pick<URL, 'pathname'>;
 }
 
-/** The event of API Gateway, and who sent it once that is known. */
+/** The API Gateway event, with its caller once authenticated. */
 type Event = APIGatewayProxyEventV2 & { caller?: Caller };
 type Result = APIGatewayProxyStructuredResultV2;
 
 /**
- * The Lambda handler of a row of the API. It refuses in this order: who is not signed in, a request of the wrong form,
- * who lacks a role by the token; then come the rules that `act` asks. Unless the contract says `open`, a token is demanded.
+ * The Lambda handler of one row of routes.ts. It requires a token unless the contract's access is public. Requests are
+ * rejected in this order: unauthenticated callers, invalid requests, callers without a required role, requests that
+ * `handle` rejects.
  */
-export function endpoint<const C extends Contract>(contract: C, act: (request: Request<C>) => Promise<Response>) {
-  const steps = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(responding(contract));
-  if (contract.access !== 'public') steps.use(authenticating());
-  if (contract.body) steps.use(parseBody(contract));
-  return steps.handler(async (event: Event) => {
+export function endpoint<const C extends Contract>(contract: C, handle: (request: Request<C>) => Promise<Response>) {
+  const pipeline = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(respondAndLog(contract));
+  if (contract.access !== 'public') pipeline.use(authenticate());
+  if (contract.body) pipeline.use(parseBody(contract));
+  return pipeline.handler(async (event: Event) => {
     const { path, query, body } = readParts(contract, event);
     const url = { pathname: event.rawPath };
     const precondition = parseIfMatch(event.headers['if-match']);
     const { http, timeEpoch } = event.requestContext;
     const source: Source = { address: http.sourceIp, arrivedAt: timeEpoch };
-    const caller = authorized(contract, event);
+    const caller = authorizedCaller(contract, event);
     const request = { caller, source, path, query, body, precondition, url } as Request<C>;
-    // Together: the rule can read while the table confirms the access, and responds to nobody else.
-    const [, response] = await settleAll([Promise.resolve(caller?.requireAuthorized()), act(request)]);
+    // Run in parallel: `handle` reads while the table confirms the access. Without access, its response is discarded.
+    const [, response] = await settleAll([Promise.resolve(caller?.requireAuthorized()), handle(request)]);
     return respond(response);
   });
 }
 
-/** Makes an answer of whatever happens, with the headers that all have, and one line in the log. */
-function responding(contract: Contract): MiddlewareObj<Event, Result> {
+/** Turns every outcome, errors included, into a response and one log line. */
+function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
   let started = 0;
   return {
     async before({ context }) {
@@ -84,8 +85,8 @@ function responding(contract: Contract): MiddlewareObj<Event, Result> {
   };
 }
 
-/** Lets in who carries a token of ours. */
-function authenticating(): MiddlewareObj<Event, Result> {
+/** Verifies the caller's token. Fails with unauthorized. */
+function authenticate(): MiddlewareObj<Event, Result> {
   limitColdStart();
   const verifier = openVerifier(openTable());
   return {
@@ -95,15 +96,15 @@ function authenticating(): MiddlewareObj<Event, Result> {
   };
 }
 
-/** The caller with the access that the contract requires; nobody where it is public. Fails with forbidden. */
-function authorized({ access }: Contract, { caller }: Event): AuthorizedCaller | undefined {
+/** The caller, bound to the access that the contract requires; undefined for public access. Fails with forbidden. */
+function authorizedCaller({ access }: Contract, { caller }: Event): AuthorizedCaller | undefined {
   return caller && authorize(openTable(), caller, access);
 }
 
 function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (isOutage(error)) return new Failure('unavailable');
-  // What the body parser says of broken JSON.
+  // The body parser's status for invalid JSON.
   if ((error as { statusCode?: number } | null)?.statusCode === 422) return new Failure('malformed');
   return new Failure('unexpected');
 }

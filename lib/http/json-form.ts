@@ -1,28 +1,28 @@
-/** How deep a body may be nested; what clients send is three deep. */
-const DEEPEST = 32;
+/** Known clients send bodies that are three levels deep. */
+const DEPTH_MAX = 32;
 
-/** A string, or one of the characters that give a JSON text its structure. */
+/** A string or a structural character (RFC 8259, 2) other than the colon. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
 
 /**
- * Whether a JSON text is nested too deeply, or names a key twice in one object: such a text means one thing to one parser
- * and another to the next. It must have been parsed before: of what is no JSON this says nothing.
+ * Whether a JSON text is nested too deeply or has duplicate keys in one object, which parsers interpret differently.
+ * The text must already have been parsed successfully: for invalid JSON, the result is meaningless.
  */
 export function isTooDeepOrAmbiguous(json: string): boolean {
-  /** The objects and arrays around, from the outside in, each with the keys that it has had so far. */
-  const around: { keys: Set<string>; keyIsNext: boolean }[] = [];
+  /** The enclosing objects and arrays, outermost first, each with the keys read so far. */
+  const enclosing: { keys: Set<string>; keyIsNext: boolean }[] = [];
   for (const [token] of json.matchAll(TOKEN)) {
-    const inner = around.at(-1);
+    const inner = enclosing.at(-1);
     if (token === '{' || token === '[') {
-      around.push({ keys: new Set(), keyIsNext: token === '{' });
-      if (around.length > DEEPEST) return true;
+      enclosing.push({ keys: new Set(), keyIsNext: token === '{' });
+      if (enclosing.length > DEPTH_MAX) return true;
     } else if (token === '}' || token === ']') {
-      around.pop();
+      enclosing.pop();
     } else if (token === ',') {
-      // An array has no keys, and an object has one by now.
+      // Only an object has keys at this point, because a comma follows its first member.
       if (inner) inner.keyIsNext = inner.keys.size > 0;
     } else if (inner?.keyIsNext) {
-      // Escapes are another spelling of the same key.
+      // Unescaped first: the same key can be spelled with different escapes.
       const key: string = JSON.parse(token);
       if (inner.keys.has(key)) return true;
       inner.keys.add(key);

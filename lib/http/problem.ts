@@ -4,35 +4,35 @@ import type { Response } from './response.ts';
 
 interface Problem {
   readonly status: number;
-  /** What clients translate. */
+  /** The key that clients translate. */
   readonly message: string;
   readonly title: string;
   readonly detail?: string;
-  /** The last part of the type, which clients compare; problem-with-message unless said. */
+  /** The last segment of the type URI, which clients compare. The default is problem-with-message. */
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const SIGN_IN = { 'WWW-Authenticate': 'Bearer' };
-const COME_BACK = { 'Retry-After': '1' };
+const BEARER_CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
+const RETRY_SOON = { 'Retry-After': '1' };
 
 const TOO_LONG = { status: 400, message: 'error.http.400', title: 'The list is too long for this' };
 
-/** How each failure is answered. A new code does not compile until it has a row. */
+/** The response to each failure. A failure code without a row is a compile error. */
 const PROBLEMS = {
   unauthorized: {
     status: 401,
     message: 'error.http.401',
     title: 'Unauthorized',
     detail: 'Full authentication is required to access this resource',
-    headers: SIGN_IN,
+    headers: BEARER_CHALLENGE,
   },
   'bad-credentials': {
     status: 401,
     message: 'error.http.401',
     title: 'Unauthorized',
     detail: 'Bad credentials',
-    headers: SIGN_IN,
+    headers: BEARER_CHALLENGE,
   },
   forbidden: { status: 403, message: 'error.http.403', title: 'Forbidden', detail: 'Access is denied' },
   malformed: {
@@ -168,19 +168,19 @@ const PROBLEMS = {
     message: 'error.http.503',
     title: 'Service Unavailable',
     detail: 'It could not be done, or it is not known whether it was: try again',
-    headers: COME_BACK,
+    headers: RETRY_SOON,
   },
   unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },
 } satisfies Record<FailureCode, Problem>;
 
-/** What clients call the object whose field is wrong. */
+/** The names that clients use for the object with an invalid field. */
 const OBJECT_NAME: Record<EntityName, string> = {
   userManagement: 'user',
   utmIntegration: 'utmIntegration',
   utmIntegrationConf: 'utmIntegrationConf',
 };
 
-/** The answer (RFC 9457) to a request about an entity that failed. The id of a request finds in the log what is not told here. */
+/** The response to a failed request (RFC 9457). The details withheld here are in the log, under the request id. */
 export function problem(failure: Failure, entityName: EntityName, path: string, requestId?: string): Response {
   const { status, message, title, detail, type = 'problem-with-message', headers }: Problem = PROBLEMS[failure.code];
   const isAlert = status === 400 && failure.fieldErrors === undefined;
@@ -208,7 +208,7 @@ export function problem(failure: Failure, entityName: EntityName, path: string, 
   };
 }
 
-/** How a failure shows on the wire, for who checks answers against contracts. */
+/** The status and message of a failure's response, for checking responses against contracts. */
 export function shownAs(code: FailureCode): { status: number; message: string } {
   const { status, message } = PROBLEMS[code];
   return { status, message };

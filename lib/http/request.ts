@@ -4,19 +4,22 @@ import type { Contract } from '../contract/contract.ts';
 import { Failure, type FieldError } from '../contract/failure.ts';
 import type { Precondition } from '../table/version.ts';
 
-/** The parts of a request, each by its own schema and never poured into one object. Fails with invalid, malformed and the two id rules. */
+/**
+ * Validates each part of a request against its own schema. The parts are never merged, so a body cannot override the
+ * path. Fails with invalid, malformed, no-id, id-not-wanted.
+ */
 export function readParts(contract: Contract, event: APIGatewayProxyEventV2) {
-  // parseBody has replaced the text by what it stands for.
+  // parseBody has already replaced the text with the parsed value.
   const body: unknown = event.body;
   if (contract.body && !isObject(body)) throw new Failure('malformed');
   return {
     path: contract.path && v.parse(contract.path, event.pathParameters ?? {}),
-    query: contract.query && read(contract.query, valuesOf(event.rawQueryString)),
-    body: contract.body && read(contract.body, body),
+    query: contract.query && readPart(contract.query, valuesOf(event.rawQueryString)),
+    body: contract.body && readPart(contract.body, body),
   };
 }
 
-/** If-Match (RFC 9110, 13.1.1): undefined for `*`, which every version matches; weak tags match none. */
+/** If-Match (RFC 9110, 13.1.1). Undefined if absent or `*`, which any version matches; weak tags never match. */
 export function parseIfMatch(ifMatch: string | undefined): Precondition {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;
   return [...ifMatch.matchAll(/(W\/)?"([\x21\x23-\x7e]*)"/g)]
@@ -26,7 +29,7 @@ export function parseIfMatch(ifMatch: string | undefined): Precondition {
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Every parameter with all of its values. */
+/** Keeps repeated parameters. The object has no prototype, so a parameter called `__proto__` is harmless. */
 function valuesOf(rawQueryString: string): Record<string, string[]> {
   const values: Record<string, string[]> = Object.create(null);
   for (const [name, value] of new URLSearchParams(rawQueryString)) {
@@ -38,7 +41,7 @@ function valuesOf(rawQueryString: string): Record<string, string[]> {
 const CODES = ['NotNull', 'NotBlank', 'Size', 'Pattern', 'Email', 'TypeMismatch'];
 const ID_RULES = ['no-id', 'id-not-wanted'] as const;
 
-function read(schema: v.GenericSchema<unknown, unknown>, value: unknown): unknown {
+function readPart(schema: v.GenericSchema<unknown, unknown>, value: unknown): unknown {
   const { success, output, issues } = v.safeParse(schema, value, { abortPipeEarly: true });
   if (success) return output;
 

@@ -4,48 +4,48 @@ import type { ListQuery, Parameter } from '../contract/list-query.ts';
 import type { Page } from '../table/list.ts';
 import type { Version } from '../table/version.ts';
 
-/** What a function answers; the endpoint adds the headers that every answer has. */
+/** A handler's response. `endpoint` adds the headers that all responses share. */
 export interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** A successful answer with a body. */
+/** 200 with a body. */
 export function ok(body: unknown, headers: Record<string, string> = {}): Response {
   return { status: 200, headers, body };
 }
 
-/** A successful answer without a body. */
+/** 200 without a body. */
 export function okEmpty(headers: Record<string, string> = {}): Response {
   return { status: 200, headers };
 }
 
-/** The answer to a creation, and where the new thing is to be found. */
+/** 201 with the location of the created resource. */
 export function created(body: unknown, location: string, headers: Record<string, string> = {}): Response {
   return { status: 201, headers: { ...headers, Location: location }, body };
 }
 
-/** The headers from which clients make a message: what happened to which one. */
+/** The headers from which clients compose a notification: the event and the name or id of the entity. */
 export function alert(entityName: EntityName, event: 'created' | 'updated' | 'deleted', which: string | number) {
   const key = entityName === 'userManagement' ? entityName : `gatehouseApp.${entityName}`;
   return { 'X-gatehouseApp-alert': `${key}.${event}`, 'X-gatehouseApp-params': encodeURIComponent(which) };
 }
 
-/** The header by which a client can say later which version it has seen. */
+/** The ETag header, which a client sends back in If-Match. */
 export function etag({ version }: { readonly version: Version }) {
   return { ETag: `"${version}"` };
 }
 
-/** A page stays well below the 6 MB that a function can answer. */
+/** Well below Lambda's response limit of 6 MB. */
 const RESPONSE_BYTES_MAX = 5 * 1024 * 1024;
 
-/** Bytes. Node's `fetch` refuses a response with more than 16 KB of headers, and proxies often allow 8 KB for one header. */
+/** Node's `fetch` rejects responses with more than 16 KB of headers; proxies often allow 8 KB per header. */
 const LINK_BYTES_MAX = 8000;
 
 /**
- * A page of a list: a bare array, with the total and the links to the other pages in headers. Fails with page-too-large,
- * and with invalid when the sort and the filters are too long for a link to the next page.
+ * A page of a list: a plain array, with the total and the links to other pages in headers. Fails with page-too-large,
+ * and with invalid when the sort and filters are too long for a link to the next page.
  */
 export function pageResponse<E>(
   { entities, total, more, cursor }: Page<E>,
@@ -53,7 +53,7 @@ export function pageResponse<E>(
   { query, url }: { query: ListQuery; url: Pick<URL, 'pathname'> },
 ): Response {
   const body = entities.map(view);
-  // The body travels as a string within the function's answer, where each of its quotes is escaped once more.
+  // Lambda returns the body as a JSON string, so its quotes are escaped a second time.
   if (Buffer.byteLength(JSON.stringify(JSON.stringify(body))) > RESPONSE_BYTES_MAX) throw new Failure('page-too-large');
   const link = linkHeader(query, { total, more, cursor }, url.pathname);
   return {
@@ -63,10 +63,10 @@ export function pageResponse<E>(
   };
 }
 
-/** The links that fit. They are left out from the end of the list: a client can do without `first`, but not without `next`. */
+/** Drops links from the end until the header fits: a client can do without `first`, but not without `next`. */
 function linkHeader(query: ListQuery, page: Omit<Page<unknown>, 'entities'>, pathname: string): string {
   const links = linksTo(query, page, pathname);
-  // Percent-encoded: each character is one byte.
+  // Links are percent-encoded, so each character is one byte.
   while (links.join(',').length > LINK_BYTES_MAX) {
     if (page.more && links.length === 1) {
       throw new Failure('invalid', { fieldErrors: [{ field: longestParameter(query), message: 'Size' }] });
@@ -76,7 +76,7 @@ function linkHeader(query: ListQuery, page: Omit<Page<unknown>, 'entities'>, pat
   return links.join(',');
 }
 
-/** RFC 8288, in the order that clients know. The commas of a sort are encoded: clients split the header at commas. */
+/** RFC 8288 links, in the order that clients expect. Commas in `sort` are encoded: clients split the header at commas. */
 function linksTo(
   { page, size, parameters }: ListQuery,
   { total, more, cursor }: Omit<Page<unknown>, 'entities'>,

@@ -16,7 +16,7 @@ import { integrationIdOf } from '../table/keys.ts';
  *   rest       ciphertext
  *
  * The parameter's id is additional authenticated data and the integration's id is in the KMS encryption context, so a
- * value decrypts only in its own item. The table name is left out so that a table restored from a backup stays readable.
+ * value decrypts only in its own item. The table name is left out so that a table restored from a backup is readable.
  */
 const FORMAT = 1;
 const NONCE_BYTES = 12;

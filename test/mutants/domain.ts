@@ -298,8 +298,8 @@ export const domain: readonly Mutant[] = [
   ...planted(
     'lib/http/problem.ts',
     PROBLEM,
-    ["COME_BACK = { 'Retry-After': '1' }", "COME_BACK = { 'Retry-After': '10' }"],
-    ["detail: 'Bad credentials',\n    headers: SIGN_IN,", "detail: 'Bad credentials',"],
+    ["RETRY_SOON = { 'Retry-After': '1' }", "RETRY_SOON = { 'Retry-After': '10' }"],
+    ["detail: 'Bad credentials',\n    headers: BEARER_CHALLENGE,", "detail: 'Bad credentials',"],
     ["type: 'login-already-used',", ''],
     ["'unknown-id': { status: 404", "'unknown-id': { status: 400"],
     ['An integration can have 90 parameters', 'An integration can have 100 parameters'],

@@ -333,7 +333,7 @@ export const edges: readonly Mutant[] = [
     ['input === undefined || input === null', 'input === undefined'],
   ]),
   ...plant('lib/http/json-form.ts', 'test/unit/json-form.test.ts', [
-    ['around.length > DEEPEST', 'around.length >= DEEPEST'],
+    ['enclosing.length > DEPTH_MAX', 'enclosing.length >= DEPTH_MAX'],
     ['JSON.parse(token)', 'token'],
     ['inner.keys.size > 0', 'true'],
   ]),
