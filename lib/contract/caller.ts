@@ -1,13 +1,13 @@
 import type { Role } from './contract.ts';
 
-/** Who makes a request, by its token. The table may say otherwise meanwhile. */
+/** The caller of a request, as stated in its token. The table may have changed since the token was issued. */
 export interface Caller {
   readonly id: number;
   readonly roles: readonly Role[];
-  /** The stamp of the account that the token was issued to; undefined for an account without one. */
+  /** The stamp of the account that the token was issued for; undefined for an account without a stamp. */
   readonly accountStamp: string | undefined;
-  /** The token's own id. */
+  /** The token's id (RFC 7519, 4.1.7). */
   readonly jti: string;
-  /** How often the password had changed when the token was issued. */
+  /** The number of password changes at the time the token was issued. */
   readonly passwordChanges: number;
 }

@@ -5,12 +5,12 @@ import type { FailureCode } from './failure.ts';
 export const ROLES = ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What a request is about, by the name that clients translate. */
+/** The resource type of an endpoint, by the name that clients translate. */
 export type EntityName = 'userManagement' | 'utmIntegration' | 'utmIntegrationConf';
 
 /**
- * Who may make a request: anyone, anyone signed in, or the holders of one of these roles. The token tells the roles of
- * a reader; where it matters at once (every change, and reading secrets) the table does.
+ * What an endpoint requires of the caller: nothing, a valid token, or one of the given roles. For most reads the token
+ * states the roles. For changes and for reading secrets the table does, so that a revoked role takes effect at once.
  */
 export type Access =
   | 'public'
@@ -19,18 +19,18 @@ export type Access =
 
 type Schema = v.GenericSchema<unknown, unknown>;
 
-/** What one endpoint asks for and answers: the same value stands in `routes.ts` and in the function that serves it. */
+/** The requests that an endpoint accepts and its responses. `routes.ts` and the handler share one value. */
 export interface Contract {
   readonly access: Access;
   readonly entityName: EntityName;
   readonly path?: Schema;
   readonly query?: Schema;
   readonly body?: Schema;
-  /** The field that a body of text/plain is, where one is allowed. */
+  /** The field that a text/plain body fills. Without it, text/plain is rejected. */
   readonly textAs?: string;
-  /** The body of a successful answer; nothing where there is none. */
+  /** The body of a successful response; undefined when it has none. */
   readonly response?: Schema;
-  /** What it can refuse beyond a bad request and missing rights. */
+  /** Failures other than those of request validation and authorization, which any endpoint can have. */
   readonly failures?: readonly FailureCode[];
 }
 

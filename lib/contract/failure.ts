@@ -1,4 +1,4 @@
-/** Everything that can be refused, by the name that the rule which refuses gives it. `lib/http/problem.ts` says how each is answered. */
+/** Every reason for rejecting a request. `lib/http/problem.ts` maps each code to its response. */
 export type FailureCode =
   | 'unauthorized'
   | 'bad-credentials'
@@ -27,10 +27,10 @@ export type FailureCode =
   | 'unavailable'
   | 'unexpected';
 
-/** A list that would read too much, by what helps. */
+/** Failures of a list that would read too much. Each code suggests a different remedy to the client. */
 export type TooLong = 'page-too-deep' | 'list-too-long' | 'parameter-list-too-long' | 'audit-list-too-long';
 
-/** One field that breaks a constraint, in the words that clients translate. */
+/** A field that violates a constraint, with the code that clients translate. */
 export interface FieldError {
   field: string;
   /** NotNull, NotBlank, Size, Pattern, Email or TypeMismatch. */
@@ -42,11 +42,11 @@ interface Details {
   readonly retryAfter?: number;
 }
 
-/** Thrown once, where a rule refuses; answered once, at the edge. */
+/** Thrown by the rule that rejects a request; turned into a response only by `endpoint`. */
 export class Failure extends Error {
   readonly code: FailureCode;
   readonly fieldErrors: readonly FieldError[] | undefined;
-  /** When another try makes sense, in whole seconds; as long as the code's usual wait where it is not said. */
+  /** In whole seconds. Without it, the response has the Retry-After of the code, if any. */
   readonly retryAfter: number | undefined;
 
   constructor(code: FailureCode, { fieldErrors, retryAfter }: Details = {}) {

@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 
 /*
- * The fields that several resources share. The message of a constraint is the code that clients translate; what is
- * missing or null where a value must stand is reported as NotNull by `lib/http/request.ts`.
+ * Fields that several resources share. The message of a constraint is the code that clients translate. For required
+ * values that are missing or null, `lib/http/request.ts` reports NotNull instead.
  */
 
 const UNPAIRED_SURROGATE = 'Pattern';
 
-/** Text that survives storage: a lone surrogate would come back as another character. Lengths are UTF-16 code units. */
+/** Text, with lengths in UTF-16 code units. Rejects lone surrogates, which storage would replace. */
 export function text(shortest: number, longest: number) {
   return v.pipe(
     v.string('TypeMismatch'),
@@ -17,7 +17,7 @@ export function text(shortest: number, longest: number) {
   );
 }
 
-/** Text that says something: not empty, not only blanks. */
+/** Text that is not empty and not only whitespace. */
 export function name(longest: number) {
   return v.pipe(
     text(1, longest),
@@ -25,12 +25,12 @@ export function name(longest: number) {
   );
 }
 
-/** A line of text without control characters, which may be empty. */
+/** A line of text without control characters. It may be empty. */
 export function line(longest: number) {
   return v.pipe(text(0, longest), v.regex(/^\P{Cc}*$/u, 'Pattern'));
 }
 
-/** A description: left out it stays as it is, null or empty clears it. */
+/** A description. On update, omitting it keeps the stored value; null or an empty string clears it. */
 export const description = v.optional(
   v.pipe(
     v.nullable(text(0, 1000)),
@@ -40,36 +40,36 @@ export const description = v.optional(
 
 const CANONICAL_ID = /^[1-9]\d{0,15}$/;
 
-/** An id as a path carries it; undefined when it can be none. */
+/** Parses an id from a path; undefined when the text is not a canonical id. */
 export function idFromText(value: string): number | undefined {
   return CANONICAL_ID.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : undefined;
 }
 
-/** An id as clients send it in a body: a safe integer from 1 or its canonical decimal string; "" and null mean none. */
+/** An id in a body: a safe integer from 1, or its canonical decimal string. "" and null mean no id. */
 export const bodyId = v.optional(
   v.pipe(
     v.nullable(v.union([v.number(), v.string()], 'TypeMismatch')),
     v.check((value) => value === null || value === '' || idFromText(String(value)) !== undefined, 'TypeMismatch'),
     v.transform((value) => (value === null || value === '' ? undefined : Number(value))),
   ),
-  // A default, or valibot would pass over a missing key without asking the rest of the pipe.
+  // Without a default, valibot skips the rest of the pipe when the key is missing.
   null,
 );
 
-/** The id that an update must name. */
+/** The id that the body of an update must contain. Fails with no-id. */
 export const updatedId = v.pipe(
   bodyId,
   v.check((id) => id !== undefined, 'no-id'),
   v.transform((id) => id as number),
 );
 
-/** The id that a create must not name. */
+/** The id that the body of a creation must not contain. Fails with id-not-wanted. */
 export const noId = v.pipe(
   bodyId,
   v.check((id) => id === undefined, 'id-not-wanted'),
 );
 
-/** The `{id}` of a path. What cannot be an id becomes 0, which nothing has: 404 in its turn, after 403. */
+/** The `{id}` of a path. Invalid ids become 0, which is never assigned, so that 403 takes precedence over 404. */
 export const idInPath = v.object({
   id: v.pipe(
     v.string(),

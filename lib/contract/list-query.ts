@@ -1,33 +1,33 @@
 import * as v from 'valibot';
 
-/** What a field holds, and so how it is filtered. */
+/** The kind of value in a field, which determines its filter operators. */
 export type FieldKind = 'number' | 'text' | 'boolean' | 'date' | { readonly oneOf: readonly string[] };
 
-/** One field to sort by. */
+/** A field to sort by, and its direction. */
 export interface Order {
   readonly field: string;
   readonly descending: boolean;
 }
 
-/** One condition on a field: `login.contains=adm`. Operands are what the field holds; dates are ISO 8601 in UTC. */
+/** A condition on a field, such as `login.contains=adm`. Operands have the field's type; dates are ISO 8601 in UTC. */
 export interface Filter {
   readonly field: string;
   readonly operator: Operator;
   readonly operands: readonly (string | number | boolean)[];
 }
 
-/** One parameter of a query string, decoded. */
+/** A decoded query string parameter. */
 export type Parameter = readonly [name: string, value: string];
 
-/** Which part of a list is wanted, in which order, of what. */
+/** The page, order and filters that a client requests for a list. */
 export interface ListQuery {
   readonly page: number;
   readonly size: number;
   readonly sort: readonly Order[];
   readonly filters: readonly Filter[];
-  /** The parameters that made `sort` and `filters`, as the client sent them: the links to other pages repeat these alone. */
+  /** The parameters behind `sort` and `filters`, as the client sent them. Links to other pages repeat only these. */
   readonly parameters: readonly Parameter[];
-  /** In the order of ids: what comes after this one. */
+  /** The id after which the page starts, in id order; decoded from `cursor`. */
   readonly after: number | undefined;
 }
 
@@ -37,19 +37,20 @@ const TEXTUAL = ['contains', 'doesNotContain'] as const;
 type Operator = (typeof ANY)[number] | (typeof ORDERED)[number] | (typeof TEXTUAL)[number];
 
 const DEFAULT_SIZE = 20;
-const LARGEST_PAGE = 2000;
+const PAGE_SIZE_MAX = 2000;
 
 type Values = Record<string, string[]>;
 
 /**
- * The query of a list, each parameter as all of its values: `page` from 0 and `size`, where nonsense becomes the default,
- * `cursor`, any number of `sort=field,asc|desc` and `field.operator=value`. What it does not know is nobody's business;
- * a field that cannot be sorted by and a value that cannot be read are refused.
+ * The query schema of a list; its input has all values of each parameter. It accepts `page` (from 0) and `size`, where
+ * invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc` and
+ * `field.operator=value`. Unknown parameters are ignored. Fields that cannot be sorted by, unreadable operands and
+ * invalid cursors are rejected.
  */
 export function listQuery(
   fields: Readonly<Record<string, FieldKind>>,
   {
-    largestPage = LARGEST_PAGE,
+    largestPage = PAGE_SIZE_MAX,
     sortable = Object.keys(fields),
   }: { largestPage?: number; sortable?: readonly string[] } = {},
 ) {
@@ -61,8 +62,8 @@ export function listQuery(
         .filter((text) => orders(text).length > 0)
         .map((text) => ['sort', text]);
       const query: ListQuery = {
-        page: count(values.page, 0, 0),
-        size: Math.min(count(values.size, 1, DEFAULT_SIZE), largestPage),
+        page: integerOr(values.page, 0, 0),
+        size: Math.min(integerOr(values.size, 1, DEFAULT_SIZE), largestPage),
         sort: (values.sort ?? []).flatMap(orders),
         filters: Object.entries(values).flatMap(([parameter, texts]) => {
           const filter = filterOf(fields, parameter, texts);
@@ -88,11 +89,11 @@ export function listQuery(
   );
 }
 
-function count([text = '']: readonly string[] = [], least: number, otherwise: number): number {
-  return /^\d{1,15}$/.test(text) && Number(text) >= least ? Number(text) : otherwise;
+function integerOr([text = '']: readonly string[] = [], minimum: number, fallback: number): number {
+  return /^\d{1,15}$/.test(text) && Number(text) >= minimum ? Number(text) : fallback;
 }
 
-/** `login,desc` or `lastName,firstName,asc`: the direction counts for all fields before it, and ascending is the default. */
+/** `login,desc` or `lastName,firstName,asc`: the direction applies to all fields before it, ascending by default. */
 function orders(text: string): Order[] {
   const words = text
     .split(',')
@@ -131,18 +132,18 @@ function operandOf(kind: FieldKind, text: string): string | number | boolean | u
 
 const DATE = /^(\d{4}-\d{2}-\d{2})(?:(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
 
-/** An ISO 8601 date, with a time or without, in UTC unless it says otherwise; undefined when the calendar has no such day. */
+/** Parses an ISO 8601 date with an optional time, in UTC by default; undefined when the day does not exist. */
 function instantOf(text: string): string | undefined {
   const [, day, time = 'T00:00', zone = 'Z'] = DATE.exec(text) ?? [];
   const midnight = new Date(`${day}T00:00:00Z`);
   const instant = new Date(`${day}${time}${zone}`);
   if (Number.isNaN(midnight.getTime()) || Number.isNaN(instant.getTime())) return undefined;
   const written = instant.toISOString();
-  // Years beyond 9999 are written in another form, which sorts elsewhere.
+  // Years beyond 9999 are written with a sign, which breaks the comparison of dates as strings.
   return midnight.toISOString().startsWith(day ?? '') && /^\d{4}-/.test(written) ? written : undefined;
 }
 
-/** Whether an entity fulfils a filter. What has no value is not equal to anything, and not less or greater either. */
+/** Whether an entity matches a filter. A missing value is not equal to, less than or greater than any operand. */
 export function fulfils(entity: Readonly<Record<string, unknown>>, { field, operator, operands }: Filter): boolean {
   const value = entity[field] as string | number | boolean | undefined;
   const every = (holds: (operand: string | number | boolean) => boolean) => operands.every(holds);
@@ -173,13 +174,13 @@ export function fulfils(entity: Readonly<Record<string, unknown>>, { field, oper
   }
 }
 
-/** A cursor is opaque to clients: an id, and nothing they should count with. */
+/** Encodes an id as a cursor, which is opaque so that clients do not compute with it. */
 export function cursorAfter(id: number): string {
   return Buffer.from(`after ${id}`).toString('base64url');
 }
 
 function cursorId(cursor: string | undefined): number | undefined {
   const [, id] = /^after (\d{1,16})$/.exec(Buffer.from(cursor ?? '', 'base64url').toString('latin1')) ?? [];
-  // The largest id of all has nothing after it, and no number either.
+  // No id follows the largest safe integer, and the next number could not be represented exactly.
   return id !== undefined && Number(id) < Number.MAX_SAFE_INTEGER ? Number(id) : undefined;
 }

@@ -1,24 +1,24 @@
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface Source {
-  /** The other end of the connection; the client's own as long as no proxy stands in front. */
+  /** The peer of the connection: the client itself, unless a proxy is in between. */
   readonly address: string;
-  /** When it came, in milliseconds since 1970: it may have waited in line since. */
+  /** In milliseconds since 1970. Earlier than the start of the handler if the request was queued. */
   readonly arrivedAt: number;
 }
 
 const IPV4 = /^(?:::ffff:)?((\d+\.\d+\.\d+)\.\d+)$/i;
 
-/** What one customer of a provider can have many addresses of: the /24 of an IPv4 address, the /64 of an IPv6 one. */
+/** The /24 of an IPv4 address or the /64 of an IPv6 address: a provider's customer can hold many addresses in one. */
 export function networkOf(address: string): string {
   return IPV4.exec(address)?.[2] ?? first64Bits(address);
 }
 
-/** What one machine has: an IPv4 address, or the /64 of an IPv6 one. */
+/** The IPv4 address or the /64 of the IPv6 address, which typically belong to a single machine. */
 export function machineOf(address: string): string {
   return IPV4.exec(address)?.[1] ?? first64Bits(address);
 }
 
-/** Spelled the same way whichever way the address is. */
+/** Normalized, because one IPv6 address can be written in several ways. */
 function first64Bits(address: string): string {
   const [left, right] = address.split('::').map((side) => side.split(':'));
   const missing = right && left ? 8 - left.length - right.length : 0;

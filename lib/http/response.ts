@@ -76,7 +76,7 @@ function linkHeader(query: ListQuery, page: Omit<Page<unknown>, 'entities'>, pat
   return links.join(',');
 }
 
-/** RFC 8288 links, in the order that clients expect. Commas in `sort` are encoded: clients split the header at commas. */
+/** RFC 8288, in the order that clients expect. Commas in `sort` are encoded: clients split the header at commas. */
 function linksTo(
   { page, size, parameters }: ListQuery,
   { total, more, cursor }: Omit<Page<unknown>, 'entities'>,
