@@ -71,7 +71,7 @@ export async function updateParameter(
     return {
       writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), changes, versionIs(parameter))],
       result: { id, integration: flagged, confName, confValue, confDescription, version: after.version },
-      // Always listed: the audit trail must not reveal whether a secret value actually changed.
+      // Always listed: without permission to decrypt, this function cannot tell whether the value has changed.
       event: auditEventForParameter('parameter.updated', parameter, [
         ...changedFields<StoredParameter>(parameter, after, ['confName', 'confDescription']),
         'confValue',
