@@ -560,7 +560,7 @@ if (LONG) {
         [
           {
             file: 'lib/accounts/login-throttle-rules.ts',
-            from: 'asRead(elsewhere)',
+            from: 'unchangedSinceRead(elsewhere)',
             to: "{ condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' }",
           },
         ],

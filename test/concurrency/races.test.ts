@@ -144,7 +144,7 @@ if (LONG) {
         {
           file: 'lib/users/create-user.ts',
           from: 'import type { Passwords }',
-          to: "import { Failure } from '../../contract/failure.ts';\nimport type { Passwords }",
+          to: "import { Failure } from '../contract/failure.ts';\nimport type { Passwords }",
         },
         {
           file: 'lib/users/create-user.ts',
