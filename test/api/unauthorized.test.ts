@@ -11,14 +11,18 @@ import { useGatehouse } from '../support/gatehouse.ts';
 import { itemsOf } from '../support/items.ts';
 
 /*
- * Every endpoint, driven by every kind of caller who must not get in. The requests are valid in form, so that nothing but
+ * Every endpoint, driven by every kind of caller who must not get in. The requests are valid in form, so that nothing
+ * but
  * the authorization can reject them, and a rejected request must leave every item of the table as it was.
  *
- * Covered: no token; each role that does not suffice; a token whose user was demoted, deactivated, deleted, replaced under
- * the same id (after a restore), or given another password since. The table of rows stands here a second time on purpose:
+ * Covered: no token; each role that does not suffice; a token whose user was demoted, deactivated, deleted, replaced
+ * under
+ * the same id (after a restore), or given another password since. The table of rows stands here a second time on
+ * purpose:
  * an endpoint that is opened by mistake in its contract fails.
  *
- * Not covered: malformed, foreign and expired tokens (token-refusal.test.ts); a right that is lost between load and commit
+ * Not covered: malformed, foreign and expired tokens (token-refusal.test.ts); a right that is lost between load and
+ * commit
  * (stale-tokens.test.ts); the public endpoints, which let everybody in.
  */
 

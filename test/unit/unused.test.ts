@@ -3,7 +3,8 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
 /*
- * What nothing imports is deleted. knip would tell, too, but its parser has a package for each platform, and not all of them
+ * What nothing imports is deleted. knip would tell, too, but its parser has a package for each platform, and not all
+ * of them
  * could be locked, so that `npm ci` would refuse the lock file.
  */
 
@@ -11,7 +12,10 @@ const ROOT = join(import.meta.dirname, '../..');
 const FILES = globSync(['routes.ts', 'lib/**/*.ts', 'infra/**/*.ts', 'test/**/*.ts', 'functions/*.ts'], { cwd: ROOT });
 const SOURCES = new Map(FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
 
-/** Run or loaded by their paths: handlers, scripts, the worker of a function, the substitute for a module, the tests. */
+/**
+ * Run or loaded by their paths: handlers, scripts, the worker of a function, the substitute for a module, the
+ * tests.
+ */
 const ENTRIES =
   /^functions\/|^infra\/(app|adopt|first-admin|verify|environment-credentials)\.ts$|^infra\/local\/start\.ts$|^test\/(soak|mutants\/run|support\/synthesize-once)\.ts$|\.test\.ts$/;
 
