@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { adoptTable, NotGatehouseTable, SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
+import { adoptTable, SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
 import { openTable } from '../lib/table/table.ts';
-import { openTableScanner, patientClient } from '../lib/table/table-scanner.ts';
+import { NotGatehouseTable, openTableScanner, patientClient } from '../lib/table/table-scanner.ts';
 import { openLocalTable, type TableConnection } from './local/aws/local-table.ts';
 
 /* `npm run adopt`: prepares a table restored from a backup for service. docs/operating.md has the procedure. */

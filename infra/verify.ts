@@ -2,10 +2,9 @@ import { parseArgs } from 'node:util';
 import { Failure } from '../lib/contract/failure.ts';
 import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
 import { repairTable } from '../lib/integrity/repair-table.ts';
-import { NotGatehouseTable } from '../lib/integrity/survey.ts';
 import { type Verification, verifyTable } from '../lib/integrity/verify-table.ts';
 import { openTable } from '../lib/table/table.ts';
-import { openTableScanner, patientClient } from '../lib/table/table-scanner.ts';
+import { NotGatehouseTable, openTableScanner, patientClient } from '../lib/table/table-scanner.ts';
 import { openLocalTable, type TableConnection } from './local/aws/local-table.ts';
 
 /* `npm run verify`: checks every rule that spans several items; --repair fixes the items that others determine. */

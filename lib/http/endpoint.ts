@@ -9,7 +9,7 @@ import { isOutage } from '../runtime/aws.ts';
 import { coldStartEnded, limitColdStart } from '../runtime/cold-start.ts';
 import { setDeadline } from '../runtime/deadline.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { openTable } from '../table/table.ts';
+import { openTable, type Table } from '../table/table.ts';
 import type { Precondition } from '../table/version.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
@@ -45,7 +45,8 @@ type Result = APIGatewayProxyStructuredResultV2;
  */
 export function endpoint<const C extends Contract>(contract: C, handle: (request: Request<C>) => Promise<Response>) {
   const pipeline = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(respondAndLog(contract));
-  if (contract.access !== 'public') pipeline.use(authenticate());
+  const table = contract.access === 'public' ? undefined : openTable();
+  if (table) pipeline.use(authenticate(table));
   if (contract.body) pipeline.use(parseBody(contract));
   return pipeline.handler(async (event: Event) => {
     const { path, query, body } = readParts(contract, event);
@@ -53,7 +54,7 @@ export function endpoint<const C extends Contract>(contract: C, handle: (request
     const precondition = parseIfMatch(event.headers['if-match']);
     const { http, timeEpoch } = event.requestContext;
     const source: Source = { address: http.sourceIp, arrivedAt: timeEpoch };
-    const caller = authorizedCaller(contract, event);
+    const caller = table && event.caller && authorize(table, event.caller, contract.access);
     const request = { caller, source, path, query, body, precondition, url } as Request<C>;
     // Run in parallel: `handle` reads while the table confirms the access. Without access, its response is discarded.
     const [, response] = await settleAll([Promise.resolve(caller?.requireAuthorized()), handle(request)]);
@@ -86,19 +87,14 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
 }
 
 /** Verifies the caller's token. Fails with unauthorized. */
-function authenticate(): MiddlewareObj<Event, Result> {
+function authenticate(table: Table): MiddlewareObj<Event, Result> {
   limitColdStart();
-  const verifier = openVerifier(openTable());
+  const verifier = openVerifier(table);
   return {
     async before({ event }) {
       event.caller = await verifier.verify(event.headers.authorization);
     },
   };
-}
-
-/** The caller, bound to the access that the contract requires; undefined for public access. Fails with forbidden. */
-function authorizedCaller({ access }: Contract, { caller }: Event): AuthorizedCaller | undefined {
-  return caller && authorize(openTable(), caller, access);
 }
 
 function failureOf(error: unknown): Failure {

@@ -1,7 +1,7 @@
 import type { Integration } from '../integrations/integration.ts';
 import { integrationIdOf, type Key, type Kind, PARAMETERS_PER_INTEGRATION_EVER } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
-import type { TableScanner } from '../table/table-scanner.ts';
+import { NotGatehouseTable, type TableScanner } from '../table/table-scanner.ts';
 import type { User } from '../users/user.ts';
 import { collectionOf, findDefect } from './item-kinds.ts';
 
@@ -67,9 +67,6 @@ export async function survey(table: TableScanner, onProgress: (items: number) =>
   }
   return seen;
 }
-
-/** The table has no string keys `pk` and `sk`. */
-export class NotGatehouseTable extends Error {}
 
 function note(seen: Survey, item: Item): void {
   seen.items++;

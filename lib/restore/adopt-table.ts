@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { change, commit } from '../table/change.ts';
 import { notBeforeKey, rosterKey, sequenceKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import type { TableScanner } from '../table/table-scanner.ts';
+import { NotGatehouseTable, type TableScanner } from '../table/table-scanner.ts';
 import { put, remove, set } from '../table/write.ts';
 
 /**
@@ -44,9 +44,6 @@ export async function adoptTable(table: Table, scanner: TableScanner, skippedIds
   await wait(Math.max(0, seconds * 1000 - Date.now()));
   return { sequences, resetKeys, notBefore: new Date(seconds * 1000) };
 }
-
-/** The table has no roster of administrators: it is empty or belongs to another application. */
-export class NotGatehouseTable extends Error {}
 
 async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skippedIds: number) {
   const key = sequenceKey(kind);

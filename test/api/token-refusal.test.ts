@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { decode, encode, es256, makeKey, type Part } from '../support/mint.ts';
+import { PUBLIC_ROUTES } from '../support/public-routes.ts';
 
 describe('authentication', () => {
   const gatehouse = useGatehouse();
@@ -104,14 +105,6 @@ describe('authentication', () => {
     expect(body).toMatchObject({ status: 401, path: '/api/account', message: 'error.http.401' });
   });
 
-  const PUBLIC_ROUTES = [
-    'POST /api/authenticate',
-    'GET /.well-known/jwks.json',
-    'GET /api/health',
-    'GET /management/info',
-    'POST /api/account/reset-password/init',
-    'POST /api/account/reset-password/finish',
-  ];
   const protectedRoutes = routes
     .filter(({ route }) => !PUBLIC_ROUTES.includes(route))
     .map(({ route }) => route.split(' ') as [string, string]);

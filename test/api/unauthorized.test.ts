@@ -9,6 +9,7 @@ import { type Route, routes } from '../../routes.ts';
 import { openStage, type Stage } from '../support/changes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { itemsOf } from '../support/items.ts';
+import { PUBLIC_ROUTES } from '../support/public-routes.ts';
 
 /*
  * Every endpoint, driven by every kind of caller who must not get in. The requests are valid in form, so that nothing
@@ -69,14 +70,6 @@ const ROWS: Partial<Record<Route['route'], Row>> = {
   'DELETE /api/utm-integration-confs/{id}': INTEGRATOR,
   'GET /api/audits': ADMIN,
 };
-const PUBLIC = [
-  'POST /api/authenticate',
-  'GET /.well-known/jwks.json',
-  'GET /api/health',
-  'GET /management/info',
-  'POST /api/account/reset-password/init',
-  'POST /api/account/reset-password/finish',
-];
 
 /** What has happened to a user since the token was issued, as the writes of the rules that do it. */
 const LOSSES = {
@@ -121,7 +114,7 @@ function rejectionOf(route: string, { rolesFrom }: Row, loss: Loss): 401 | 403 |
 }
 
 it('every endpoint has a row here', () => {
-  expect([...Object.keys(ROWS), ...PUBLIC].sort()).toEqual(routes.map(({ route }) => route).sort());
+  expect([...Object.keys(ROWS), ...PUBLIC_ROUTES].sort()).toEqual(routes.map(({ route }) => route).sort());
 });
 
 describe.each(Object.entries(ROWS) as [string, Row][])('%s', (route, row) => {

@@ -314,7 +314,7 @@ export const edges: readonly Mutant[] = [
     ["  'X-Content-Type-Options': 'nosniff',\n", ''],
     ['if (isDefect) logDefect(event, error);', ''],
     ['  limitColdStart();\n', ''],
-    ["if (contract.access !== 'public')", "if (contract.access === 'authenticated')"],
+    ["contract.access === 'public' ? undefined", "contract.access !== 'authenticated' ? undefined"],
   ]),
   ...plant('lib/http/body.ts', 'test/unit/endpoint.test.ts', [
     ['if (isTooDeepOrAmbiguous(text))', 'if (false)'],

@@ -5,7 +5,7 @@ import type { Mutant } from './mutant.ts';
 const planted = (file: string, killedBy: readonly string[], ...changes: readonly [from: string, to: string][]) =>
   changes.map(([from, to]): Mutant => ({ file, from, to, killedBy }));
 
-/** More mutants of the domain and its edges: above all promises that nothing waits for, limits, and outages that change what is done. */
+/** More mutants of the domain and its edges: mostly promises that nothing awaits, limits, and the handling of outages. */
 export const moreDomain: readonly Mutant[] = [
   ...planted(
     'lib/accounts/login-throttle-rules.ts',

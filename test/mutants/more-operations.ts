@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the text of the source is quoted
 import { type Mutant, plant } from './mutant.ts';
 
-/** The functions and their rows, the stack and its settings, the verification of a table, and the operator's commands. */
+/** The functions and their rows, the stack and its settings, table verification, and the operator's commands. */
 export const moreOperations: readonly Mutant[] = [
   ...plant('functions/authenticate.ts', 'test/api/success-headers.test.ts', [
     ['Authorization: `Bearer ${token}`', 'Authorization: token'],

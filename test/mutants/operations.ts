@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: template literals of the source stand in strings
 import type { Mutant } from './mutant.ts';
 
-/* Deployment and operation: the stack, its settings and rights, the log, verification and repair, the operator's commands. */
+/* Deployment and operation: the stack, its settings and permissions, the log, verification, repair, and the commands. */
 
 const FACTS = ['test/stack/facts.test.ts'];
 const SETTINGS = ['test/unit/settings.test.ts'];

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Finding, FindingKind } from '../../lib/integrity/finding.ts';
-import { NotGatehouseTable, survey } from '../../lib/integrity/survey.ts';
+import { survey } from '../../lib/integrity/survey.ts';
 import { countByKind, verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
+import { NotGatehouseTable } from '../../lib/table/table-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { precedenceWait, takePrecedence } from '../../lib/authorization/precedence.ts';
-import { adoptTable, NotGatehouseTable, SKIPPED_IDS } from '../../lib/restore/adopt-table.ts';
+import { adoptTable, SKIPPED_IDS } from '../../lib/restore/adopt-table.ts';
 import { entityKey, precedenceKey, rosterKey, sequenceKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
+import { NotGatehouseTable } from '../../lib/table/table-scanner.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
 import { cancelledBy, recordedTable } from '../support/recorded-table.ts';
 
