@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { adoptTable, SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
 import { openTable } from '../lib/table/table.ts';
-import { NotGatehouseTable, openTableScanner, patientClient } from '../lib/table/table-scanner.ts';
+import { NotGatehouseTable, openTableScanner, scannerClient } from '../lib/table/table-scanner.ts';
 import { openLocalTable, type TableConnection } from './local/aws/local-table.ts';
 
 /* `npm run adopt`: prepares a table restored from a backup for service. docs/operating.md has the procedure. */
@@ -45,7 +45,7 @@ process.exit(0);
 
 async function open(): Promise<TableConnection> {
   if (name === undefined) return openLocalTable(process.env.STATE_DIR ?? '.local');
-  const client = patientClient();
+  const client = scannerClient();
   return { tableName: name, client, close: async () => client.destroy() };
 }
 

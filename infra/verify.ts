@@ -4,7 +4,7 @@ import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
 import { repairTable } from '../lib/integrity/repair-table.ts';
 import { type Verification, verifyTable } from '../lib/integrity/verify-table.ts';
 import { openTable } from '../lib/table/table.ts';
-import { NotGatehouseTable, openTableScanner, patientClient } from '../lib/table/table-scanner.ts';
+import { NotGatehouseTable, openTableScanner, scannerClient } from '../lib/table/table-scanner.ts';
 import { openLocalTable, type TableConnection } from './local/aws/local-table.ts';
 
 /* `npm run verify`: checks every rule that spans several items; --repair fixes the items that others determine. */
@@ -65,9 +65,9 @@ function progress(): (items: number) => void {
 }
 
 function report({ items, users, integrations, parameters, findings, undecided }: Verification): void {
-  for (const { kind, says, remedy } of findings) {
+  for (const { kind, message: says, remedy } of findings) {
     print(`${kind}: ${says}`);
-    print('writes' in remedy ? `  --repair ${remedy.does}` : `  cannot be repaired: ${remedy.advice}`);
+    print('writes' in remedy ? `  --repair ${remedy.description}` : `  cannot be repaired: ${remedy.advice}`);
   }
   for (const sentence of undecided) print(`Undecided: ${sentence}. Verify again at a quieter time.`);
   print(
@@ -78,7 +78,7 @@ function report({ items, users, integrations, parameters, findings, undecided }:
 
 async function open(): Promise<TableConnection> {
   if (name === undefined) return openLocalTable(process.env.STATE_DIR ?? '.local');
-  const client = patientClient();
+  const client = scannerClient();
   return { tableName: name, client, close: async () => client.destroy() };
 }
 

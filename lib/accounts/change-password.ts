@@ -1,7 +1,7 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import type { Mailer } from '../mail/mail.ts';
-import { findMailCount, mailCounted } from '../mail/mail-limit.ts';
+import { countMail, findMailCount } from '../mail/mail-limit.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
@@ -36,7 +36,7 @@ export async function changePassword(
   const notified = await caller.change(load, (mails, callerUser, now) => {
     // A concurrent request with the same token changed the password after it was verified.
     if (callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
-    const mail = mailCounted(callerUser.id, 'passwordChanged', mails, now);
+    const mail = countMail(callerUser.id, 'passwordChanged', mails, now);
     return {
       writes: [passwordChange(callerUser, passwordHash, caller.jti), ...(mail ? [mail] : [])],
       result: mail && callerUser,

@@ -1,7 +1,7 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { commit, unlessUnavailable } from '../table/change.ts';
+import { commit, ignoreUnavailable } from '../table/change.ts';
 import { entityKey, loginGuardKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import type { User } from '../users/user.ts';
@@ -43,5 +43,5 @@ async function lookUp(table: Table, login: string): Promise<User | undefined> {
  */
 async function renewHash(table: Table, passwords: Passwords, user: User, password: string): Promise<void> {
   const passwordHash = await passwords.hash(password);
-  await unlessUnavailable(commit(table, [rehash(user, passwordHash)]));
+  await ignoreUnavailable(commit(table, [rehash(user, passwordHash)]));
 }

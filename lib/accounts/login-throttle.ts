@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto';
 import { GenerateMacCommand } from '@aws-sdk/client-kms';
 import { Failure } from '../contract/failure.ts';
 import { machineOf, networkOf, type Source } from '../contract/source.ts';
-import { inTime, openConnection } from '../runtime/aws.ts';
+import { abortBeforeDeadline, openConnection } from '../runtime/aws.ts';
 import { startInColdStart } from '../runtime/cold-start.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { change, unlessUnavailable } from '../table/change.ts';
+import { change, ignoreUnavailable } from '../table/change.ts';
 import { elsewhereAttemptsKey, type Key, networkAttemptsKey, sourceAttemptsKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
@@ -72,7 +72,7 @@ export function openLoginThrottle(
 
   async function deriveSecret(): Promise<Buffer> {
     const command = new GenerateMacCommand({ KeyId: pepperKey, Message: LABEL, MacAlgorithm: 'HMAC_SHA_256' });
-    const { Mac } = await kms.send(command, inTime());
+    const { Mac } = await kms.send(command, abortBeforeDeadline());
     return Buffer.from(Mac as Uint8Array);
   }
 
@@ -142,7 +142,7 @@ export function openLoginThrottle(
             () => ({ writes: clearFailures(keys, isKnown, Date.now()), result: undefined }),
           );
           const failureTakenBack = table.update(takeBackFailure(keys.source, Date.now()));
-          await unlessUnavailable(settleAll([countsCleared, failureTakenBack]));
+          await ignoreUnavailable(settleAll([countsCleared, failureTakenBack]));
         },
       };
     },

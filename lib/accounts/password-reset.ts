@@ -2,9 +2,9 @@ import { auditDays, auditEntry } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import type { Mailer } from '../mail/mail.ts';
-import { findMailCount, mailCounted } from '../mail/mail-limit.ts';
+import { countMail, findMailCount } from '../mail/mail-limit.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { RESERVE } from '../runtime/aws.ts';
+import { CALL_RESERVE_MS } from '../runtime/aws.ts';
 import { setDeadline } from '../runtime/deadline.ts';
 import { logError } from '../runtime/log.ts';
 import { settleAll } from '../runtime/settle-all.ts';
@@ -38,15 +38,15 @@ export async function requestReset(
 ): Promise<void> {
   await throttle.countRequest(source);
   const durationElapsed = sleep(DURATION_MS);
-  // AWS calls end RESERVE before the deadline, which here is MARGIN_MS before the end of the duration.
-  setDeadline(DURATION_MS - MARGIN_MS + RESERVE);
+  // AWS calls end CALL_RESERVE_MS before the deadline, which here is MARGIN_MS before the end of the duration.
+  setDeadline(DURATION_MS - MARGIN_MS + CALL_RESERVE_MS);
   try {
     const load = async () => {
       const user = await findUserByEmail(table, address);
       return user && { user, mails: await findMailCount(table, user.id, 'reset') };
     };
     const mail = await change(table, load, (loaded, now): Decision<{ user: User; key: string } | undefined> => {
-      const counted = loaded?.user.activated && mailCounted(loaded.user.id, 'reset', loaded.mails, now);
+      const counted = loaded?.user.activated && countMail(loaded.user.id, 'reset', loaded.mails, now);
       if (!counted) return { writes: [], result: undefined };
       const { key, write } = newResetKey(loaded.user, now);
       return { writes: [write, counted], result: { user: loaded.user, key } };
@@ -104,7 +104,7 @@ export async function finishReset(
   const notified = await change(table, load, (loaded, now) => {
     if (!loaded) throw new Failure('unknown-key');
     const { user, passwordHash, mails, throttleWrites } = loaded;
-    const mail = mailCounted(user.id, 'passwordChanged', mails, now);
+    const mail = countMail(user.id, 'passwordChanged', mails, now);
     const stillUnused = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const writes = [
       withCondition(passwordChange(user, passwordHash), versionIs(user)),

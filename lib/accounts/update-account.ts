@@ -13,11 +13,11 @@ import type { OwnAccountChange } from '../users/user-schema.ts';
 export async function updateAccount(
   { table, mailer }: { table: Table; mailer: Mailer },
   caller: AuthorizedCaller,
-  wanted: OwnAccountChange,
+  changes: OwnAccountChange,
 ): Promise<void> {
-  const load = async (callerUser: Promise<User>) => findMailsOfChange(table, await callerUser, wanted);
+  const load = async (callerUser: Promise<User>) => findMailsOfChange(table, await callerUser, changes);
   const { notified } = await caller.change(load, (mails, callerUser, now) => {
-    const decision = modify('account.updated', callerUser, wanted, { modifiedBy: callerUser.login, mails, now });
+    const decision = modify('account.updated', callerUser, changes, { modifiedBy: callerUser.login, mails, now });
     // Clients submit the account form even when nothing in it has changed.
     return decision.event.fields.length === 0 ? { ...decision, writes: [] } : decision;
   });

@@ -3,8 +3,8 @@ import { type Filter, fulfils, type ListQuery } from '../contract/list-query.ts'
 import { requireEnv } from '../runtime/env.ts';
 import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
-import { type Payer, readBudget, type Spend } from '../table/read-budget.ts';
-import { type Item, LONGEST_READ, type Table } from '../table/table.ts';
+import { type ChargedCaller, readBudget, type SpendUnits } from '../table/read-budget.ts';
+import { type Item, MAX_LIST_ITEMS, type Table } from '../table/table.ts';
 import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
 
 const TOO_LONG = 'audit-list-too-long';
@@ -19,11 +19,11 @@ const CHUNK_SIZE = 1000;
  * would read the whole trail. Fails with forbidden, with read-budget-spent, with audit-list-too-long if the page needs
  * more than 10,000 entries to be read, and with unavailable.
  */
-export function readAudits(table: Table, caller: Payer, query: ListQuery): Promise<Page<AuditEntry>> {
+export function readAudits(table: Table, caller: ChargedCaller, query: ListQuery): Promise<Page<AuditEntry>> {
   return pageOf(table, query, readBudget(table, caller));
 }
 
-async function pageOf(table: Table, query: ListQuery, spend: Spend): Promise<Page<AuditEntry>> {
+async function pageOf(table: Table, query: ListQuery, spend: SpendUnits): Promise<Page<AuditEntry>> {
   const { page, size, filters } = query;
   const [start, end] = [page * size, (page + 1) * size];
   const found: AuditEntry[] = [];
@@ -31,7 +31,7 @@ async function pageOf(table: Table, query: ListQuery, spend: Spend): Promise<Pag
   const now = Date.now() / 1000;
   for await (const items of chunks(table, query, filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + 1))) {
     read += items.length;
-    if (read > LONGEST_READ) throw new Failure(TOO_LONG);
+    if (read > MAX_LIST_ITEMS) throw new Failure(TOO_LONG);
     // Charged after each chunk, because only then its size is known.
     await spend(items.length * UNITS_PER_ENTRY);
     const entries = items.map(entryOf).filter(({ expires }) => expires === undefined || expires > now);

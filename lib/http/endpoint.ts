@@ -6,7 +6,7 @@ import type { BodyOf, Contract, PathOf, QueryOf } from '../contract/contract.ts'
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { isOutage } from '../runtime/aws.ts';
-import { coldStartEnded, limitColdStart } from '../runtime/cold-start.ts';
+import { finishColdStart, limitColdStart } from '../runtime/cold-start.ts';
 import { setDeadline } from '../runtime/deadline.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { openTable, type Table } from '../table/table.ts';
@@ -69,7 +69,7 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
     async before({ context }) {
       started = Date.now();
       setDeadline(context.getRemainingTimeInMillis());
-      await coldStartEnded();
+      await finishColdStart();
     },
     after({ event, response }) {
       logRequest(event, response?.statusCode, Date.now() - started);

@@ -13,7 +13,7 @@ import { auditEventForIntegration } from './integration-table.ts';
 export async function createIntegration(
   table: Table,
   caller: AuthorizedCaller,
-  wanted: NewIntegration,
+  fields: NewIntegration,
 ): Promise<Integration> {
   let reservedId: number | undefined;
   // The caller is checked first, so a rejected caller consumes no id. Retries reuse the reservedId id.
@@ -23,7 +23,7 @@ export async function createIntegration(
     return reservedId;
   };
   return caller.change(load, (id) => {
-    const integration = newIntegration(id, wanted);
+    const integration = newIntegration(id, fields);
     return {
       writes: [claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'), changeTotal('INTEGRATION', 1)],
       result: integration,
@@ -32,11 +32,11 @@ export async function createIntegration(
   });
 }
 
-function newIntegration(id: number, wanted: NewIntegration): Integration {
+function newIntegration(id: number, fields: NewIntegration): Integration {
   return {
     id,
-    ...pick(wanted, EDITABLE_INTEGRATION_FIELDS),
-    description: wanted.description ?? undefined,
+    ...pick(fields, EDITABLE_INTEGRATION_FIELDS),
+    description: fields.description ?? undefined,
     parameterCount: 0,
     parametersEver: 0,
     parameterBytes: 0,

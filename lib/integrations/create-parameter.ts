@@ -6,9 +6,9 @@ import { firstVersion } from '../table/version.ts';
 import { changeTotal, claim } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
-import { MOST_PARAMETERS } from './integration.ts';
+import { MAX_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
-import type { OpenParameter } from './parameter.ts';
+import type { DecryptedParameter } from './parameter.ts';
 import type { NewParameter } from './parameter-contracts.ts';
 import { auditEventForParameter, bytesOf, parameterBytesAfter, type StoredParameter } from './parameter-table.ts';
 import { openSeal, type Seal } from './sealed-value.ts';
@@ -20,10 +20,10 @@ import { openSeal, type Seal } from './sealed-value.ts';
 export async function createParameter(
   table: Table,
   caller: AuthorizedCaller,
-  wanted: NewParameter,
-): Promise<OpenParameter> {
-  const { integration: owner, confName, confValue } = wanted;
-  const confDescription = wanted.confDescription ?? undefined;
+  newParameter: NewParameter,
+): Promise<DecryptedParameter> {
+  const { integration: owner, confName, confValue } = newParameter;
+  const confDescription = newParameter.confDescription ?? undefined;
   let cachedSeal: Seal | undefined;
   const load = async (callerUser: Promise<User>) => {
     const [integration] = await settleAll([findIntegration(table, owner.id), callerUser]);
@@ -37,7 +37,7 @@ export async function createParameter(
     const parametersEver = integration.parametersEver + 1;
     // Checked first: deleting a parameter does not free its id, so too-many-parameters would mislead the client.
     if (parametersEver >= PARAMETERS_PER_INTEGRATION_EVER) throw new Failure('parameter-ids-used-up');
-    if (parameterCount > MOST_PARAMETERS) throw new Failure('too-many-parameters');
+    if (parameterCount > MAX_PARAMETERS) throw new Failure('too-many-parameters');
     const id = parameterId(integration.id, parametersEver);
     const parameter: StoredParameter = {
       id,

@@ -4,7 +4,7 @@ import { entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Version } from '../table/version.ts';
 import { remove, versionIs, type Write } from '../table/write.ts';
-import { type Integration, MOST_PARAMETER_BYTES } from './integration.ts';
+import { type Integration, MAX_PARAMETER_BYTES } from './integration.ts';
 
 /** A stored configuration parameter, without its keys. */
 export interface StoredParameter {
@@ -51,7 +51,7 @@ export function parameterBytesAfter(
   after: Pick<StoredParameter, 'bytes'> | undefined,
 ): number {
   const bytes = parameterBytes - (before?.bytes ?? 0) + (after?.bytes ?? 0);
-  if (bytes > parameterBytes && bytes > MOST_PARAMETER_BYTES) throw new Failure('parameters-too-large');
+  if (bytes > parameterBytes && bytes > MAX_PARAMETER_BYTES) throw new Failure('parameters-too-large');
   return bytes;
 }
 

@@ -3,7 +3,7 @@ import type { Integration } from './integration.ts';
 import { moduleView } from './integration.ts';
 
 /** A parameter with its decrypted value and its integration. */
-export interface OpenParameter {
+export interface DecryptedParameter {
   readonly id: number;
   readonly integration: Integration;
   readonly confName: string;
@@ -13,7 +13,7 @@ export interface OpenParameter {
 }
 
 /** The response body for a parameter. It includes the secret value, so only integrators may receive it. */
-export function parameterView({ id, integration, confName, confValue, confDescription }: OpenParameter) {
+export function parameterView({ id, integration, confName, confValue, confDescription }: DecryptedParameter) {
   return {
     id,
     integration: { id: integration.id, name: integration.name, module: moduleView(integration) },

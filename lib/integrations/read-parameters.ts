@@ -8,12 +8,12 @@ import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationOf } from './integration-table.ts';
-import type { OpenParameter } from './parameter.ts';
+import type { DecryptedParameter } from './parameter.ts';
 import { findParameter, type Parameter, parameterOf } from './parameter-table.ts';
 import { unseal } from './sealed-value.ts';
 
 /** Reads and decrypts a parameter. Fails with forbidden, not-found. */
-export async function readParameter(table: Table, caller: AuthorizedCaller, id: number): Promise<OpenParameter> {
+export async function readParameter(table: Table, caller: AuthorizedCaller, id: number): Promise<DecryptedParameter> {
   const [, parameter, integration] = await settleAll([
     caller.requireAuthorized(),
     findParameter(table, id),
@@ -31,7 +31,7 @@ export async function readParameters(
   table: Table,
   caller: AuthorizedCaller,
   query: ListQuery,
-): Promise<Page<OpenParameter>> {
+): Promise<Page<DecryptedParameter>> {
   const spend = readBudget(table, caller);
   // Each value on the page also costs a KMS decryption.
   const spendWithDecryptions = (units: number) => spend(units + query.size);
@@ -52,7 +52,7 @@ export function countParameters(table: Table, caller: AuthorizedCaller, query: L
   return countEntities(table, 'CONF', query, parameterOf, readBudget(table, caller));
 }
 
-async function decrypt(parameter: Parameter, integration: Integration): Promise<OpenParameter> {
+async function decrypt(parameter: Parameter, integration: Integration): Promise<DecryptedParameter> {
   const { id, confName, confDescription, version } = parameter;
   return { id, integration, confName, confValue: await unseal(parameter.confValue, id), confDescription, version };
 }

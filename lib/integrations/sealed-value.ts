@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { DecryptCommand, GenerateDataKeyCommand } from '@aws-sdk/client-kms';
-import { inTime } from '../runtime/aws.ts';
+import { abortBeforeDeadline } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { integrationIdOf } from '../table/keys.ts';
@@ -37,7 +37,7 @@ export async function openSeal(integrationId: number): Promise<Seal> {
       KeySpec: 'AES_256',
       EncryptionContext: encryptionContext(integrationId),
     }),
-    inTime(),
+    abortBeforeDeadline(),
   );
   const wrapped = Buffer.from(CiphertextBlob as Uint8Array);
   return (value, parameterId) => {
@@ -68,7 +68,7 @@ export async function unseal(sealed: Uint8Array, parameterId: number): Promise<s
       CiphertextBlob: wrapped,
       EncryptionContext: encryptionContext(integrationIdOf(parameterId)),
     }),
-    inTime(),
+    abortBeforeDeadline(),
   );
   const decipher = createDecipheriv(CIPHER, Plaintext as Uint8Array, nonce, { authTagLength: TAG_BYTES });
   decipher.setAAD(additionalData(parameterId));

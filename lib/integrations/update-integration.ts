@@ -12,18 +12,18 @@ import { auditEventForIntegration, findIntegration, integrationChanged } from '.
 export function updateIntegration(
   table: Table,
   caller: AuthorizedCaller,
-  wanted: IntegrationChange,
+  changes: IntegrationChange,
   precondition: Precondition,
 ): Promise<Integration> {
   return caller.change(
-    () => findIntegration(table, wanted.id),
+    () => findIntegration(table, changes.id),
     (before) => {
       if (!before) throw new Failure('unknown-id');
       requireVersion(before, precondition);
       const after: Integration = {
         ...before,
-        ...pick(wanted, EDITABLE_INTEGRATION_FIELDS),
-        description: wanted.description === undefined ? before.description : (wanted.description ?? undefined),
+        ...pick(changes, EDITABLE_INTEGRATION_FIELDS),
+        description: changes.description === undefined ? before.description : (changes.description ?? undefined),
         version: nextVersion(before.version),
       };
       const event = auditEventForIntegration(

@@ -9,7 +9,7 @@ import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
-import type { OpenParameter } from './parameter.ts';
+import type { DecryptedParameter } from './parameter.ts';
 import type { ParameterChange } from './parameter-contracts.ts';
 import {
   auditEventForParameter,
@@ -27,10 +27,10 @@ import { openSeal, type Seal } from './sealed-value.ts';
 export async function updateParameter(
   table: Table,
   caller: AuthorizedCaller,
-  wanted: ParameterChange,
+  changes: ParameterChange,
   precondition: Precondition,
-): Promise<OpenParameter> {
-  const { id, integration: owner, confName, confValue } = wanted;
+): Promise<DecryptedParameter> {
+  const { id, integration: owner, confName, confValue } = changes;
   let cachedSeal: Seal | undefined;
   const load = async (callerUser: Promise<User>) => {
     const [integration, parameter] = await settleAll([
@@ -46,7 +46,7 @@ export async function updateParameter(
     if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
     requireVersion(parameter, precondition);
     const confDescription =
-      wanted.confDescription === undefined ? parameter.confDescription : (wanted.confDescription ?? undefined);
+      changes.confDescription === undefined ? parameter.confDescription : (changes.confDescription ?? undefined);
     const after: StoredParameter = {
       ...parameter,
       confName,
@@ -61,7 +61,7 @@ export async function updateParameter(
       module: { needsRestart: true, changes: (integration.module?.changes ?? 0) + 1 },
       version: nextVersion(integration.version),
     };
-    const changes = {
+    const attributes = {
       confName,
       confValue: after.confValue,
       confDescription,
@@ -69,7 +69,7 @@ export async function updateParameter(
       version: after.version,
     };
     return {
-      writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), changes, versionIs(parameter))],
+      writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), attributes, versionIs(parameter))],
       result: { id, integration: flagged, confName, confValue, confDescription, version: after.version },
       // Always listed: without permission to decrypt, this function cannot tell whether the value has changed.
       event: auditEventForParameter('parameter.updated', parameter, [

@@ -71,9 +71,9 @@ function wrongTotal(kind: Kind, total: Total, count: number): Finding {
   return {
     kind: 'wrong-total',
     keys: [key],
-    says: `${nameOf(key)} is ${total.n ?? 'absent'}, but the table holds ${count}.`,
+    message: `${nameOf(key)} is ${total.n ?? 'absent'}, but the table holds ${count}.`,
     remedy: {
-      does: `adds ${difference} to ${nameOf(key)}`,
+      description: `adds ${difference} to ${nameOf(key)}`,
       writes: [withCondition(changeTotal(kind, difference), totalIs(total))],
     },
   };
@@ -109,8 +109,8 @@ export async function verifySequence(
   const finding: Finding = {
     kind: 'sequence-behind',
     keys: [key],
-    says: `${nameOf(key)} is ${item?.n ?? 'absent'}, but id ${highest} exists: ids would be assigned twice.`,
-    remedy: { does: `sets ${nameOf(key)} to ${highest}`, writes: [set(key, { n: highest }, behind)] },
+    message: `${nameOf(key)} is ${item?.n ?? 'absent'}, but id ${highest} exists: ids would be assigned twice.`,
+    remedy: { description: `sets ${nameOf(key)} to ${highest}`, writes: [set(key, { n: highest }, behind)] },
   };
   return { findings: [finding] };
 }
@@ -172,11 +172,11 @@ function wrongCounters(integration: Integration, parameters: readonly Item[]): F
     {
       kind: 'wrong-parameter-counters',
       keys: [key],
-      says:
+      message:
         `Integration ${id} records ${parameterCount} parameters with ${parameterBytes} bytes, ${parametersEver} ever created, ` +
         `but has ${count} with ${bytes} bytes and the highest number ${highest}.`,
       remedy: {
-        does: `sets the counters of integration ${id} to ${count} parameters with ${bytes} bytes, ${ever} ever created`,
+        description: `sets the counters of integration ${id} to ${count} parameters with ${bytes} bytes, ${ever} ever created`,
         writes: [set(key, counters, revisionIs(integration))],
       },
     },
@@ -188,7 +188,7 @@ function withoutIntegration(id: number, sk: string): Finding {
   return {
     kind: 'parameter-without-integration',
     keys: [key, entityKey('INTEGRATION', id)],
-    says: `Parameter ${nameOf(key)} belongs to integration ${id}, which does not exist.`,
+    message: `Parameter ${nameOf(key)} belongs to integration ${id}, which does not exist.`,
     remedy: {
       advice:
         'no other item holds the integration; restore it from a backup, or delete the parameter by hand and repair the total',

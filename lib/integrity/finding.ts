@@ -23,9 +23,9 @@ export interface Finding {
   /** The items concerned. */
   readonly keys: readonly Key[];
   /** One sentence: the item, the actual and the expected state. */
-  readonly says: string;
+  readonly message: string;
   /** Writes that follow from other items, made all or none; otherwise advice for the operator and its reason. */
-  readonly remedy: { readonly does: string; readonly writes: readonly Write[] } | { readonly advice: string };
+  readonly remedy: { readonly description: string; readonly writes: readonly Write[] } | { readonly advice: string };
 }
 
 /** The name of an item in messages. */

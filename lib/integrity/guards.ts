@@ -5,7 +5,7 @@ import { type Condition, check, claim, remove, set, versionIs, type Write } from
 import { heldEmailKey } from '../users/email-key.ts';
 import { type Finding, nameOf } from './finding.ts';
 import { findDefect } from './item-kinds.ts';
-import { type Survey, userIn, type VerifiedUser } from './survey.ts';
+import { type Survey, type VerifiedUser, verifiedUserOf } from './survey.ts';
 
 /** The unique fields of a user, and the keys of their uniqueness guards. */
 const UNIQUE = {
@@ -70,9 +70,9 @@ async function readGuardSnapshot(table: TableScanner, key: Key, holders: Readonl
 function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Finding[] {
   const { article, noun, guardKey } = UNIQUE[unique];
   const intact = [...users.values()].filter((item) => item !== undefined && !findDefect(item)) as Item[];
-  const [holder, ...others] = intact.map(userIn).filter((user) => guardKey(user).pk === key.pk);
+  const [holder, ...others] = intact.map(verifiedUserOf).filter((user) => guardKey(user).pk === key.pk);
   const found = (kind: Finding['kind'], says: string, remedy: Finding['remedy']): Finding[] => [
-    { kind, keys: [key, ...(holder ? [entityKey('USER', holder.id)] : [])], says, remedy },
+    { kind, keys: [key, ...(holder ? [entityKey('USER', holder.id)] : [])], message: says, remedy },
   ];
 
   // A defective item is reported by itself; the guard can be verified only after it is corrected.
@@ -94,7 +94,7 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
       `${unique}-guard-missing`,
       `User ${holder.id} has ${article} ${noun} whose guard ${nameOf(key)} does not exist.`,
       {
-        does: `claims ${nameOf(key)} for user ${holder.id}`,
+        description: `claims ${nameOf(key)} for user ${holder.id}`,
         writes: [claim(key, { id: holder.id }, 'retry'), userIs(holder)],
       },
     );
@@ -113,8 +113,8 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
       `${unique}-guard-wrong`,
       `${nameOf(key)} names user ${id}, but should name user ${holder.id}, whose ${noun} it guards.`,
       {
-        does: `sets the user of ${nameOf(key)} to ${holder.id}`,
-        writes: [set(key, { id: holder.id }, stillNamed), userIs(holder), stillAs(id, named)],
+        description: `sets the user of ${nameOf(key)} to ${holder.id}`,
+        writes: [set(key, { id: holder.id }, stillNamed), userIs(holder), unchangedSinceRead(id, named)],
       },
     );
   }
@@ -122,8 +122,8 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
     `${unique}-guard-orphan`,
     `${nameOf(key)} names user ${id}, who ${named ? `has another ${noun}` : 'does not exist'}.`,
     {
-      does: `removes ${nameOf(key)}`,
-      writes: [remove(key, stillNamed), stillAs(id, named)],
+      description: `removes ${nameOf(key)}`,
+      writes: [remove(key, stillNamed), unchangedSinceRead(id, named)],
     },
   );
 }
@@ -132,8 +132,8 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
 const userIs = (user: VerifiedUser): Write => check(entityKey('USER', user.id), versionIs(user));
 
 /** Checks that the user is as it was read, or still does not exist. */
-export function stillAs(id: number, item: Item | undefined): Write {
+export function unchangedSinceRead(id: number, item: Item | undefined): Write {
   return item
-    ? userIs(userIn(item))
+    ? userIs(verifiedUserOf(item))
     : check(entityKey('USER', id), { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' });
 }

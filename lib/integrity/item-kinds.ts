@@ -97,7 +97,7 @@ export function findDefect(item: Item): Finding | undefined {
   const defect = (kind: Finding['kind'], says: string, advice: string): Finding => ({
     kind,
     keys: [{ pk: item.pk, sk: item.sk }],
-    says: `${nameOf(item)} ${says}.`,
+    message: `${nameOf(item)} ${says}.`,
     remedy: { advice },
   });
   const kind = ITEM_KINDS.find(({ owns }) => owns(item));

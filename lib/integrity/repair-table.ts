@@ -19,7 +19,7 @@ export async function repairTable(
 ): Promise<void> {
   for (const { remedy } of findings) {
     if (!('writes' in remedy)) continue;
-    onRepair(remedy.does);
+    onRepair(remedy.description);
     for (let tries = 1; (await commit(table, remedy.writes)) === 'busy' && tries < MAX_TRIES; tries++) {
       await sleepJittered(MAX_WAIT_MS);
     }

@@ -3,9 +3,9 @@ import type { TableScanner } from '../table/table-scanner.ts';
 import { check, versionIs, type Write } from '../table/write.ts';
 import { administers, joinRoster, leaveRoster } from '../users/administrators.ts';
 import type { Finding } from './finding.ts';
-import { stillAs } from './guards.ts';
+import { unchangedSinceRead } from './guards.ts';
 import { findDefect } from './item-kinds.ts';
-import { rosterIn, type Survey, userIn } from './survey.ts';
+import { rosterIdsOf, type Survey, verifiedUserOf } from './survey.ts';
 
 /** Verifies that the roster names exactly the administrators, and that there is at least one. */
 export async function verifyRoster(table: TableScanner, seen: Survey): Promise<Finding[]> {
@@ -21,7 +21,7 @@ export async function verifyRoster(table: TableScanner, seen: Survey): Promise<F
     findings.push({
       kind: 'nobody-administers',
       keys: [rosterKey],
-      says: 'No activated user has ROLE_ADMIN, so no user can grant it.',
+      message: 'No activated user has ROLE_ADMIN, so no user can grant it.',
       remedy: { advice: 'no item tells which user should be an administrator; create one with `npm run first-admin`' },
     });
   }
@@ -32,9 +32,9 @@ export async function verifyRoster(table: TableScanner, seen: Survey): Promise<F
 async function hasNoAdministrator(table: TableScanner): Promise<boolean> {
   const [roster] = await table.snapshot([rosterKey]);
   if (roster && findDefect(roster)) return false;
-  for (const id of rosterIn(roster)) {
+  for (const id of rosterIdsOf(roster)) {
     const [user] = await table.snapshot([entityKey('USER', id)]);
-    if (user && !findDefect(user) && administers(userIn(user))) return false;
+    if (user && !findDefect(user) && administers(verifiedUserOf(user))) return false;
   }
   return true;
 }
@@ -44,15 +44,15 @@ async function verifyMembership(table: TableScanner, id: number, noneLeft: boole
   const [roster, item] = await table.snapshot([rosterKey, key]);
   // A defective item is reported by itself; membership can be verified only after it is corrected.
   if ((roster && findDefect(roster)) || (item && findDefect(item))) return [];
-  const user = item && userIn(item);
-  const listed = rosterIn(roster).has(id);
+  const user = item && verifiedUserOf(item);
+  const listed = rosterIdsOf(roster).has(id);
   if (user && administers(user) && !listed) {
     return [
       {
         kind: 'not-on-roster',
         keys: [key, rosterKey],
-        says: `User ${id} is an administrator, but is not on the roster of administrators.`,
-        remedy: { does: `adds user ${id} to the roster`, writes: [joinRoster(id), check(key, versionIs(user))] },
+        message: `User ${id} is an administrator, but is not on the roster of administrators.`,
+        remedy: { description: `adds user ${id} to the roster`, writes: [joinRoster(id), check(key, versionIs(user))] },
       },
     ];
   }
@@ -61,8 +61,11 @@ async function verifyMembership(table: TableScanner, id: number, noneLeft: boole
       {
         kind: 'wrongly-on-roster',
         keys: [key, rosterKey],
-        says: `The roster of administrators names user ${id}, who ${user ? 'is not an administrator' : 'does not exist'}.`,
-        remedy: { does: `removes user ${id} from the roster`, writes: [leave(id, noneLeft), stillAs(id, item)] },
+        message: `The roster of administrators names user ${id}, who ${user ? 'is not an administrator' : 'does not exist'}.`,
+        remedy: {
+          description: `removes user ${id} from the roster`,
+          writes: [leave(id, noneLeft), unchangedSinceRead(id, item)],
+        },
       },
     ];
   }

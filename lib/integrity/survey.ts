@@ -22,7 +22,7 @@ export interface Survey {
   readonly highestIds: Record<Kind, number>;
   readonly totals: Record<Kind, number>;
   /** The items with a defect of their own. */
-  readonly flawed: Key[];
+  readonly defective: Key[];
   /** Users and integrations by id, guards by partition key; items with a defect are left out. */
   readonly users: Map<number, VerifiedUser>;
   readonly guards: Map<string, number>;
@@ -51,7 +51,7 @@ export async function survey(table: TableScanner, onProgress: (items: number) =>
     counts: { USER: 0, INTEGRATION: 0, CONF: 0 },
     highestIds: { USER: 0, INTEGRATION: 0, CONF: 0 },
     totals: { USER: 0, INTEGRATION: 0, CONF: 0 },
-    flawed: [],
+    defective: [],
     users: new Map(),
     guards: new Map(),
     integrations: new Map(),
@@ -77,14 +77,14 @@ function note(seen: Survey, item: Item): void {
     if (Number.isSafeInteger(id)) seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);
   }
   if (findDefect(item)) {
-    seen.flawed.push({ pk: item.pk, sk: item.sk });
+    seen.defective.push({ pk: item.pk, sk: item.sk });
     return;
   }
-  if (kind === 'USER') seen.users.set(item.id as number, userIn(item));
+  if (kind === 'USER') seen.users.set(item.id as number, verifiedUserOf(item));
   else if (kind === 'INTEGRATION') noteIntegration(seen, item);
   else if (kind === 'CONF') noteParameter(seen, item);
   else if (item.sk === 'GUARD') seen.guards.set(item.pk, item.id as number);
-  else if (item.sk === 'ROSTER') seen.roster = rosterIn(item);
+  else if (item.sk === 'ROSTER') seen.roster = rosterIdsOf(item);
   else if (item.pk === 'TOTAL') seen.totals[item.sk as Kind] = item.n as number;
 }
 
@@ -106,11 +106,11 @@ function noteParameter({ parameters }: Survey, item: Item): void {
 }
 
 /** The verified part of a user item that has no defect. */
-export function userIn(item: Item): VerifiedUser {
+export function verifiedUserOf(item: Item): VerifiedUser {
   const { id, login, email, emailKeyRule, activated, authorities, version } = item as unknown as VerifiedUser;
   return { id, login, email, emailKeyRule, activated, authorities, version };
 }
 
 /** The user ids on the roster. */
-export const rosterIn = (item: Item | undefined): ReadonlySet<number> =>
+export const rosterIdsOf = (item: Item | undefined): ReadonlySet<number> =>
   (item?.ids as Set<number> | undefined) ?? new Set();

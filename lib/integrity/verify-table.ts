@@ -48,9 +48,9 @@ export async function verifyTable(
   };
 }
 
-async function verifyItems(table: TableScanner, { flawed }: Survey): Promise<Finding[]> {
+async function verifyItems(table: TableScanner, { defective }: Survey): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const key of flawed) {
+  for (const key of defective) {
     const [item] = await table.snapshot([key]);
     const defect = item && findDefect(item);
     if (defect) findings.push(defect);

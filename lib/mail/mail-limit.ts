@@ -38,7 +38,7 @@ export async function findMailCount(
  * belongs in the transaction that the mail is about, so that concurrent requests cannot exceed the limit. `now` is in
  * milliseconds since 1970.
  */
-export function mailCounted(
+export function countMail(
   userId: number,
   occasion: LimitedOccasion,
   count: MailCount | undefined,

@@ -1,5 +1,5 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2';
-import { clientSettings, inTime, openConnection } from '../runtime/aws.ts';
+import { abortBeforeDeadline, clientSettings, openConnection } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { logError } from '../runtime/log.ts';
 import type { LinkOccasion, NoticeOccasion, Occasion } from './occasion.ts';
@@ -64,7 +64,7 @@ export function openMailer(ses = new SESv2Client(sesSettings)): Mailer {
         },
       },
     });
-    await ses.send(mail, inTime(timeoutMs));
+    await ses.send(mail, abortBeforeDeadline(timeoutMs));
   }
 
   return {

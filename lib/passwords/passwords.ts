@@ -1,7 +1,7 @@
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
 import { GenerateMacCommand } from '@aws-sdk/client-kms';
-import { inTime } from '../runtime/aws.ts';
+import { abortBeforeDeadline } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 
@@ -66,7 +66,7 @@ export function openPasswords(pepperKey = requireEnv('PEPPER_KEY'), kms = shared
     });
     const { Mac } = await kms.send(
       new GenerateMacCommand({ KeyId: key, Message: hash, MacAlgorithm: 'HMAC_SHA_256' }),
-      inTime(),
+      abortBeforeDeadline(),
     );
     return Buffer.from(Mac as Uint8Array);
   }

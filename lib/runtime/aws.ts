@@ -3,7 +3,7 @@ import https from 'node:https';
 import { remainingMs } from './deadline.ts';
 
 /** The time that calls to AWS leave for the response of the current request; milliseconds. */
-export const RESERVE = 500;
+export const CALL_RESERVE_MS = 500;
 
 const CONNECTION_TIMEOUT_MS = 500;
 
@@ -45,9 +45,9 @@ export function openConnection(service: 'dynamodb' | 'email'): void {
     .end();
 }
 
-/** The SDK option that aborts a request RESERVE before the deadline, or after `longestMs` if that is earlier. */
-export function inTime(longestMs = Number.POSITIVE_INFINITY): { abortSignal?: AbortSignal } {
-  const timeoutMs = Math.min(longestMs, remainingMs() - RESERVE);
+/** The SDK option that aborts a request CALL_RESERVE_MS before the deadline, or after `maxMs` if that is earlier. */
+export function abortBeforeDeadline(maxMs = Number.POSITIVE_INFINITY): { abortSignal?: AbortSignal } {
+  const timeoutMs = Math.min(maxMs, remainingMs() - CALL_RESERVE_MS);
   if (timeoutMs === Number.POSITIVE_INFINITY) return {};
   return { abortSignal: timeoutMs > 0 ? AbortSignal.timeout(Math.floor(timeoutMs)) : AbortSignal.abort() };
 }

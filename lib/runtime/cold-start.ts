@@ -1,10 +1,10 @@
-import { RESERVE } from './aws.ts';
+import { CALL_RESERVE_MS } from './aws.ts';
 import { setDeadline } from './deadline.ts';
 
 const MAX_COLD_START_MS = 2000;
 
 /** Aborts the calls of a cold start early: the first request repeats them and needs the remaining time. */
-export const limitColdStart = (): void => setDeadline(MAX_COLD_START_MS + RESERVE);
+export const limitColdStart = (): void => setDeadline(MAX_COLD_START_MS + CALL_RESERVE_MS);
 
 const started: Promise<unknown>[] = [];
 
@@ -15,6 +15,6 @@ export function startInColdStart(work: () => Promise<unknown>): void {
 }
 
 /** Waits for work started in the cold start, because Lambda freezes the environment after the response. Never fails. */
-export async function coldStartEnded(): Promise<void> {
+export async function finishColdStart(): Promise<void> {
   await Promise.all(started);
 }

@@ -50,7 +50,7 @@ export async function change<L, R>(
 }
 
 /** Awaits a change that may be skipped during an outage: ignores `unavailable`, and rejects with any other error. */
-export async function unlessUnavailable(change: Promise<unknown>): Promise<void> {
+export async function ignoreUnavailable(change: Promise<unknown>): Promise<void> {
   await change.catch((error) => {
     if (!(error instanceof Failure && error.code === 'unavailable')) throw error;
   });

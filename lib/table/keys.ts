@@ -71,7 +71,7 @@ export const networkAttemptsKey = (login: string, network: string): Key => ({
 });
 export const elsewhereAttemptsKey = (login: string): Key => ({ pk: `ATTEMPTS#${login}`, sk: 'ELSEWHERE' });
 export const sourceAttemptsKey = (address: string): Key => ({ pk: `ATTEMPTS#${address}`, sk: 'SOURCE' });
-export const signingKeyKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
+export const publicKeyItemKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
 export const notBeforeKey: Key = { pk: 'JWKS', sk: 'NOT-BEFORE' };
 
 /** The ids of an integration's parameters form one range, so that one query reads them; no id is reused. */

@@ -2,8 +2,8 @@ import { Failure } from '../contract/failure.ts';
 import { cursorAfter, fulfils, type ListQuery, type Order } from '../contract/list-query.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { canOwnParameters, idText, type Kind, parametersRange } from './keys.ts';
-import { FREE_UNITS, type Spend } from './read-budget.ts';
-import { type Item, LONGEST_READ, type Range, type Table } from './table.ts';
+import { FREE_UNITS, type SpendUnits } from './read-budget.ts';
+import { type Item, MAX_LIST_ITEMS, type Range, type Table } from './table.ts';
 
 /**
  * A page of entities. `total` counts all matching entities and is undefined if unknown; `cursor` continues after the
@@ -37,7 +37,7 @@ export async function listPage<E extends Entity>(
   kind: Kind,
   query: ListQuery,
   read: Read<E>,
-  spend: Spend,
+  spend: SpendUnits,
 ): Promise<Page<E>> {
   const [first] = query.sort;
   if (query.filters.length === 0 && (!first || first.field === 'id')) {
@@ -60,7 +60,7 @@ export async function countEntities<E>(
   kind: Kind,
   query: ListQuery,
   read: Read<E>,
-  spend: Spend,
+  spend: SpendUnits,
 ): Promise<number> {
   return query.filters.length === 0 ? table.total(kind) : (await select(table, kind, query, read, spend)).length;
 }
@@ -70,7 +70,7 @@ async function pageById<E extends Entity>(
   kind: Kind,
   { page, size, after }: ListQuery,
   read: Read<E>,
-  spend: Spend,
+  spend: SpendUnits,
   backwards: boolean,
 ): Promise<Page<E>> {
   const pay = (entities: number) => spend(entities * UNITS_PER_ENTITY[kind]);
@@ -99,7 +99,7 @@ async function pageById<E extends Entity>(
   if (offset >= total) return pageOf(total, [], false);
   const fromStart = offset <= remaining;
   const limit = fromStart ? offset + size : total - offset;
-  if (limit > LONGEST_READ) throw new Failure('page-too-deep');
+  if (limit > MAX_LIST_ITEMS) throw new Failure('page-too-deep');
   await pay(limit);
   if (fromStart) {
     const items = await table.query(kind, { backwards, limit });
@@ -116,7 +116,13 @@ function rangeAfter(id: number, backwards: boolean): Range {
 }
 
 /** All entities that match the filters. A filter on one integration reads only the parameters of that integration. */
-async function select<E>(table: Table, kind: Kind, { filters }: ListQuery, read: Read<E>, spend: Spend): Promise<E[]> {
+async function select<E>(
+  table: Table,
+  kind: Kind,
+  { filters }: ListQuery,
+  read: Read<E>,
+  spend: SpendUnits,
+): Promise<E[]> {
   const owner = filters.find(({ field, operator }) => field === 'integrationId' && operator === 'equals')?.operands[0];
   const byOwner = kind === 'CONF' && typeof owner === 'number';
   if (byOwner && !canOwnParameters(owner)) return [];
@@ -124,7 +130,7 @@ async function select<E>(table: Table, kind: Kind, { filters }: ListQuery, read:
   const tooLong = kind === 'CONF' ? 'parameter-list-too-long' : 'list-too-long';
   const total = await table.total(kind);
   // The query would be rejected after 10,000 entities, so it is not started.
-  if (!byOwner && total > LONGEST_READ) throw new Failure(tooLong);
+  if (!byOwner && total > MAX_LIST_ITEMS) throw new Failure(tooLong);
   await spend(Math.min(total * UNITS_PER_ENTITY[kind], byOwner ? UNITS_PER_INTEGRATION : Number.POSITIVE_INFINITY));
   const entities = (await table.query(kind, { ...range, tooLong })).map(read);
   return entities.filter((entity) => filters.every((filter) => fulfils(entity as Record<string, unknown>, filter)));

@@ -21,7 +21,7 @@ const MAX_WAIT_MS = 3000;
 const TTL_MARGIN_SECONDS = 60;
 
 /** Charges read units before a read. Waits while the budget is exceeded; fails with read-budget-spent. */
-export type Spend = (units: number) => Promise<void>;
+export type SpendUnits = (units: number) => Promise<void>;
 
 /** The burst, as the time in which it is paid back. */
 const BURST_MS = (BURST_UNITS / UNITS_PER_SECOND) * 1000;
@@ -29,7 +29,7 @@ const BURST_MS = (BURST_UNITS / UNITS_PER_SECOND) * 1000;
 const MAX_TRIES = 5;
 
 /** The caller that is charged for reads. */
-export interface Payer {
+export interface ChargedCaller {
   readonly id: number;
   requireAuthorized(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export interface Payer {
  * The read budget of a caller. Nothing is spent before the caller is authorized. Fails with read-budget-spent and
  * `retryAfter` in seconds, with unavailable, or as `requireAuthorized` does.
  */
-export function readBudget(table: Table, caller: Payer): Spend {
+export function readBudget(table: Table, caller: ChargedCaller): SpendUnits {
   const key = readBudgetKey(caller.id);
   return async (units) => {
     await caller.requireAuthorized();

@@ -40,7 +40,7 @@ const PATIENT_SETTINGS = {
 };
 
 /** A client for verifying a table, with the region and credentials of the environment unless others are given. */
-export function patientClient(
+export function scannerClient(
   settings: { endpoint?: string; region?: string; credentials?: { accessKeyId: string; secretAccessKey: string } } = {},
 ): DynamoDBClient {
   return new DynamoDBClient({ ...PATIENT_SETTINGS, ...settings });
@@ -50,7 +50,7 @@ export function patientClient(
 export function openTableScanner(
   attributes: readonly string[],
   name = requireEnv('TABLE_NAME'),
-  client = patientClient(),
+  client = scannerClient(),
 ): TableScanner {
   const documents = DynamoDBDocumentClient.from(client);
   const projected = ['pk', 'sk', ...attributes];

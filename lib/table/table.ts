@@ -9,7 +9,7 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { Failure, type TooLong } from '../contract/failure.ts';
-import { clientSettings, inTime, isOutage } from '../runtime/aws.ts';
+import { abortBeforeDeadline, clientSettings, isOutage } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
 import { type Key, type Kind, sequenceKey, totalKey } from './keys.ts';
@@ -30,7 +30,7 @@ export interface Range {
 }
 
 /** Bounds of a list: it is rejected beyond 10,000 items or 16 MB, at 4 KB per read unit. */
-export const LONGEST_READ = 10_000;
+export const MAX_LIST_ITEMS = 10_000;
 const MAX_LIST_UNITS = (16 * 1024) / 4;
 
 /** The single table. Every read is strongly consistent. Unless stated otherwise, SDK errors are thrown. */
@@ -70,7 +70,7 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
     async get(key) {
       const { Item } = await documents.send(
         new GetCommand({ TableName: name, Key: key, ConsistentRead: true }),
-        inTime(),
+        abortBeforeDeadline(),
       );
       return Item as Item | undefined;
     },
@@ -81,7 +81,7 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
       while (remainingKeys.length > 0) {
         const { Responses, UnprocessedKeys } = await documents.send(
           new BatchGetCommand({ RequestItems: { [name]: { Keys: [...remainingKeys], ConsistentRead: true } } }),
-          inTime(),
+          abortBeforeDeadline(),
         );
         items.push(...((Responses?.[name] ?? []) as Item[]));
         remainingKeys = (UnprocessedKeys?.[name]?.Keys ?? []) as unknown as Key[];
@@ -92,7 +92,7 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
 
     async query(pk, range = {}) {
       const { from, to, backwards = false, limit = Number.POSITIVE_INFINITY, tooLong = 'list-too-long' } = range;
-      if (limit !== Number.POSITIVE_INFINITY && limit > LONGEST_READ) throw new Failure(tooLong);
+      if (limit !== Number.POSITIVE_INFINITY && limit > MAX_LIST_ITEMS) throw new Failure(tooLong);
       const items: Item[] = [];
       let units = 0;
       let next: Record<string, unknown> | undefined;
@@ -108,13 +108,13 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
             ...(limit !== Number.POSITIVE_INFINITY && { Limit: limit - items.length }),
             ...(next && { ExclusiveStartKey: next }),
           }),
-          inTime(),
+          abortBeforeDeadline(),
         );
         items.push(...((page.Items ?? []) as Item[]));
         units += page.ConsumedCapacity?.CapacityUnits ?? 0;
         next = page.LastEvaluatedKey;
         const more = next !== undefined && items.length < limit;
-        if (items.length > LONGEST_READ || (more && units > MAX_LIST_UNITS)) throw new Failure(tooLong);
+        if (items.length > MAX_LIST_ITEMS || (more && units > MAX_LIST_UNITS)) throw new Failure(tooLong);
       } while (next && items.length < limit);
       return items;
     },
@@ -133,7 +133,7 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
           ExpressionAttributeValues: { ':one': 1 },
           ReturnValues: 'UPDATED_NEW',
         }),
-        inTime(),
+        abortBeforeDeadline(),
       );
       return Attributes?.n as number;
     },
@@ -142,7 +142,7 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
       const { Update } = action(name, { ...write, act: 'Update' }) as { Update: UpdateCommandInput };
       try {
         const command = new UpdateCommand({ ...Update, ReturnValues: 'ALL_NEW' });
-        return (await documents.send(command, inTime())).Attributes as Item;
+        return (await documents.send(command, abortBeforeDeadline())).Attributes as Item;
       } catch (error) {
         if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return undefined;
         throw isOutage(error) ? new Failure('unavailable') : error;
@@ -155,7 +155,7 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
           ClientRequestToken: token,
           TransactItems: writes.map((write) => action(name, write)),
         }),
-        inTime(),
+        abortBeforeDeadline(),
       );
     },
   };

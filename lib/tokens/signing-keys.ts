@@ -1,12 +1,12 @@
 import { createPublicKey } from 'node:crypto';
 import { GetPublicKeyCommand, SignCommand } from '@aws-sdk/client-kms';
-import { inTime } from '../runtime/aws.ts';
+import { abortBeforeDeadline } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { logError } from '../runtime/log.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { change } from '../table/change.ts';
-import { notBeforeKey, signingKeyKey } from '../table/keys.ts';
+import { notBeforeKey, publicKeyItemKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
 import { thumbprint } from './thumbprint.ts';
@@ -66,9 +66,9 @@ export function openSigner(table: Table, keyIds = requireEnv('SIGNING_KEYS').spl
   }
 
   async function publishKey(KeyId: string): Promise<string> {
-    const { PublicKey } = await kms.send(new GetPublicKeyCommand({ KeyId }), inTime());
+    const { PublicKey } = await kms.send(new GetPublicKeyCommand({ KeyId }), abortBeforeDeadline());
     const jwk = publicJwk(Buffer.from(PublicKey as Uint8Array));
-    const key = signingKeyKey(jwk.kid);
+    const key = publicKeyItemKey(jwk.kid);
     // A key that is already published is left unchanged.
     const decide = (published: unknown) => ({
       writes: published ? [] : [claim(key, { jwk }, 'retry')],
@@ -86,7 +86,7 @@ export function openSigner(table: Table, keyIds = requireEnv('SIGNING_KEYS').spl
         MessageType: 'RAW',
         SigningAlgorithm: 'ECDSA_SHA_256',
       }),
-      inTime(),
+      abortBeforeDeadline(),
     );
     return rawSignature(Buffer.from(Signature as Uint8Array));
   }

@@ -10,7 +10,7 @@ export const AUDIENCE = 'gatehouse';
 export const issuer = (): string => requireEnv('TOKEN_ISSUER');
 
 /** The lifetime of a token in seconds: by default, and if the login requests `rememberMe`. */
-export const tokenLife = () => ({
+export const tokenLifetimeSeconds = () => ({
   usual: Number(requireEnv('TOKEN_SECONDS')),
   remembered: Number(requireEnv('REMEMBERED_TOKEN_SECONDS')),
 });

@@ -5,7 +5,7 @@ import { ROLES, type Role } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
 import { readKeySet } from './signing-keys.ts';
-import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLife } from './token.ts';
+import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from './token.ts';
 
 /** Verifies the access token of a request. */
 export interface Verifier {
@@ -27,7 +27,7 @@ const UNKNOWN_KEY_INTERVAL_MS = 30_000;
  * starts here, so that the read and the connection that it opens are part of the cold start.
  */
 export function openVerifier(table: Table): Verifier {
-  const maxLifetime = tokenLife().remembered;
+  const maxLifetime = tokenLifetimeSeconds().remembered;
   const offline = new SimpleJwksCache({
     fetcher: {
       fetch() {

@@ -17,9 +17,9 @@ export async function createUser(
   table: Table,
   passwords: Passwords,
   caller: AuthorizedCaller,
-  wanted: NewUser,
+  newUser: NewUser,
 ): Promise<{ user: User; key: string | undefined }> {
-  const { password } = wanted;
+  const { password } = newUser;
   let reserved: Promise<readonly [number, string | undefined]> | undefined;
   const load = async (callerUser: Promise<User>) => {
     await callerUser;
@@ -31,7 +31,7 @@ export async function createUser(
     return reserved;
   };
   return caller.change(load, ([id, passwordHash], callerUser, now) => {
-    const user = newAccount({ ...pick(wanted, EDITABLE_USER_FIELDS), id, passwordHash }, callerUser.login, now);
+    const user = newAccount({ ...pick(newUser, EDITABLE_USER_FIELDS), id, passwordHash }, callerUser.login, now);
     const invitation = passwordHash === undefined && user.activated ? newResetKey(user, now) : undefined;
     const writes = [...creation(user), ...(invitation ? [invitation.write] : [])];
     return { writes, result: { user, key: invitation?.key }, event: auditEventFor('user.created', user) };

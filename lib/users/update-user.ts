@@ -2,7 +2,7 @@ import { type AuditEvent, changedFields } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Mailer } from '../mail/mail.ts';
-import { findMailCount, type MailCount, mailCounted } from '../mail/mail-limit.ts';
+import { countMail, findMailCount, type MailCount } from '../mail/mail-limit.ts';
 import type { Decision } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
@@ -18,17 +18,17 @@ import { auditEventFor, findUser, modification } from './user-table.ts';
 export async function updateUser(
   { table, mailer }: { table: Table; mailer: Mailer },
   caller: AuthorizedCaller,
-  wanted: UserChange,
+  changes: UserChange,
   precondition: Precondition,
 ): Promise<User> {
   const load = async () => {
-    const target = await findUser(table, wanted.id);
-    return { target, mails: target && (await findMailsOfChange(table, target, wanted)) };
+    const target = await findUser(table, changes.id);
+    return { target, mails: target && (await findMailsOfChange(table, target, changes)) };
   };
   const { after, notified } = await caller.change(load, ({ target, mails }, callerUser, now) => {
     if (!target) throw new Failure('unknown-id');
     requireVersion(target, precondition);
-    return { ...modify('user.updated', target, wanted, { modifiedBy: callerUser.login, mails, now }), target };
+    return { ...modify('user.updated', target, changes, { modifiedBy: callerUser.login, mails, now }), target };
   });
   if (notified) await mailer.notify('emailChanged', notified);
   return after;
@@ -64,7 +64,7 @@ export function modify(
     lastModifiedDate: new Date(now).toISOString(),
   };
   const event = auditEventFor(action, target, changedFields(target, after, EDITABLE_USER_FIELDS));
-  const mail = changesAddress(target, fields.email) ? mailCounted(target.id, 'emailChanged', mails, now) : undefined;
+  const mail = changesAddress(target, fields.email) ? countMail(target.id, 'emailChanged', mails, now) : undefined;
   return {
     writes: [...modification(target, after), ...(mail ? [mail] : [])],
     result: { after, notified: mail && target },

@@ -15,10 +15,10 @@ import { survey } from '../../lib/integrity/survey.ts';
 import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { openTableScanner, patientClient, type TableScanner } from '../../lib/table/table-scanner.ts';
+import { openTableScanner, scannerClient, type TableScanner } from '../../lib/table/table-scanner.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
-const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey, signingKeyKey } = keys;
+const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey, publicKeyItemKey } = keys;
 
 const calls: AwsCall[] = [];
 let conflicts = 0;
@@ -58,7 +58,7 @@ const PARAMETER = keys.parameterId(GATE, 1);
 
 beforeAll(async () => {
   const { endpoint, region, tableName } = gatehouse.cloud;
-  const client = patientClient({ endpoint, region, credentials: OPERATOR });
+  const client = scannerClient({ endpoint, region, credentials: OPERATOR });
   documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
   client.middlewareStack.add(
     (next, { commandName }) =>
@@ -152,7 +152,7 @@ const SEEDS: Record<FindingKind, { ways: readonly (readonly Damage[])[]; repaira
     repairable: false,
   },
   'wrong-signing-key': {
-    ways: [[[signingKeyKey('forged'), { jwk: { kid: 'forged', kty: 'EC', crv: 'P-256', x: 'x', y: 'y' } }]]],
+    ways: [[[publicKeyItemKey('forged'), { jwk: { kid: 'forged', kty: 'EC', crv: 'P-256', x: 'x', y: 'y' } }]]],
     repairable: false,
   },
   'login-guard-missing': { ways: [[[loginGuardKey('alice'), 'deleted']]], repairable: true },
@@ -277,7 +277,7 @@ describe('a damaged table', () => {
   it('has its finding reported with the item, the expected and the actual value', async () => {
     await applyDamage([loginGuardKey('alice'), { id: USER }]);
 
-    expect((await verify()).map(({ says }) => says)).toEqual([
+    expect((await verify()).map(({ message: says }) => says)).toEqual([
       'LOGIN#alice / GUARD names user 2, but should name user 3, whose login it guards.',
     ]);
   });
@@ -456,7 +456,7 @@ describe('a verification', () => {
       const { findings } = await verifyTotal(whole, seen, 'INTEGRATION');
       await repairTable(gatehouse.table, findings, () => undefined);
 
-      expect(findings.map(({ says }) => says)).toEqual(['TOTAL / INTEGRATION is 7, but the table holds 2.']);
+      expect(findings.map(({ message: says }) => says)).toEqual(['TOTAL / INTEGRATION is 7, but the table holds 2.']);
       expect(await gatehouse.table.total('INTEGRATION')).toBe(2);
       expect(await verify()).toEqual([]);
     });
@@ -526,7 +526,7 @@ describe('a verification', () => {
     pageSize = 2;
     for (let verifications = 0; (verifications < 5 || changes < 30) && Date.now() < giveUpAt; verifications++) {
       const { findings, undecided } = await verifyTable(whole);
-      found.push(...findings.map(({ says }) => says), ...undecided);
+      found.push(...findings.map(({ message: says }) => says), ...undecided);
     }
     pageSize = 100;
     over = true;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
-import { MAILS_PER_WINDOW, mailCounted } from '../../lib/mail/mail-limit.ts';
+import { countMail, MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
 import { mailCountKey } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
@@ -119,9 +119,9 @@ describe('mail to one account', () => {
   const HOUR = 3_600_000;
 
   it('is counted per hour and kind of mail', () => {
-    const count = (n: number, ago: number) => mailCounted(7, 'reset', { n, since: NOW - ago }, NOW)?.attributes;
+    const count = (n: number, ago: number) => countMail(7, 'reset', { n, since: NOW - ago }, NOW)?.attributes;
 
-    expect(mailCounted(7, 'reset', undefined, NOW)).toMatchObject({
+    expect(countMail(7, 'reset', undefined, NOW)).toMatchObject({
       key: { pk: 'MAILS#0000000000000007', sk: 'reset' },
       attributes: { n: 1, since: NOW, expires: NOW / 1000 + 3600 },
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
-import { signingKeyKey } from '../../lib/table/keys.ts';
+import { publicKeyItemKey } from '../../lib/table/keys.ts';
 import { remove } from '../../lib/table/write.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
 import { decode } from '../support/mint.ts';
@@ -90,7 +90,7 @@ describe('a rotation of the signing key', () => {
   it('accepts tokens of the old key until its item is deleted, and does not restore the item', async () => {
     await deploy(['SigningKey2'], [first, second]);
     const gone = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
-    await commit(gatehouse.table, [remove(signingKeyKey(kidOf(first)), gone)]);
+    await commit(gatehouse.table, [remove(publicKeyItemKey(kidOf(first)), gone)]);
 
     gatehouse.cloud.recycle();
 

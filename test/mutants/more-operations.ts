@@ -137,8 +137,8 @@ export const moreOperations: readonly Mutant[] = [
     ['const MAX_HOLDERS = 50;', 'const MAX_HOLDERS = 100;'],
     ['(named && findDefect(named))', '(holder && named && findDefect(named))'],
     [
-      'set(key, { id: holder.id }, stillNamed), userIs(holder), stillAs(id, named)',
-      'set(key, { id: holder.id }, stillNamed), stillAs(id, named)',
+      'set(key, { id: holder.id }, stillNamed), userIs(holder), unchangedSinceRead(id, named)',
+      'set(key, { id: holder.id }, stillNamed), unchangedSinceRead(id, named)',
     ],
     [
       "check(entityKey('USER', id), { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' })",
@@ -169,8 +169,8 @@ export const moreOperations: readonly Mutant[] = [
   ]),
   ...plant('lib/integrity/roster.ts', 'test/unit/findings.test.ts', [
     [
-      'if (user && !findDefect(user) && administers(userIn(user))) return false;',
-      'if (user && administers(userIn(user))) return false;',
+      'if (user && !findDefect(user) && administers(verifiedUserOf(user))) return false;',
+      'if (user && administers(verifiedUserOf(user))) return false;',
     ],
     [
       "if (!noneLeft) return { ...leaveRoster(id), onConditionFailed: 'retry' };",
@@ -298,7 +298,7 @@ export const moreOperations: readonly Mutant[] = [
   ...plant('lib/runtime/aws.ts', 'test/unit/aws.test.ts', [
     ["'ETIMEDOUT'].includes", "'TIMEDOUT'].includes"],
     ['keepAlive: true, maxSockets: 50 }),\n  httpsAgent', 'maxSockets: 50 }),\n  httpsAgent'],
-    ['Math.min(longestMs, remainingMs() - RESERVE)', 'Math.min(longestMs, remainingMs()) - RESERVE'],
+    ['Math.min(maxMs, remainingMs() - CALL_RESERVE_MS)', 'Math.min(maxMs, remainingMs()) - CALL_RESERVE_MS'],
   ]),
   ...plant('lib/runtime/kms.ts', 'test/unit/aws.test.ts', [['shared ??= new', 'shared = new']]),
   ...plant('lib/contract/fields.ts', 'test/unit/schemas.test.ts', [

@@ -193,10 +193,10 @@ export const operations: readonly Mutant[] = [
   itemKinds('userId: id, expires: count', 'userId: count, expires: count'),
 
   guards(
-    'writes: [set(key, { id: holder.id }, stillNamed), userIs(holder), stillAs(id, named)]',
+    'writes: [set(key, { id: holder.id }, stillNamed), userIs(holder), unchangedSinceRead(id, named)]',
     'writes: [set(key, { id: holder.id }, stillNamed), userIs(holder)]',
   ),
-  guards('writes: [remove(key, stillNamed), stillAs(id, named)]', 'writes: [remove(key, stillNamed)]'),
+  guards('writes: [remove(key, stillNamed), unchangedSinceRead(id, named)]', 'writes: [remove(key, stillNamed)]'),
   guards("condition: '#id = :seen'", "condition: 'attribute_exists(#id)'"),
   guards(
     "writes: [claim(key, { id: holder.id }, 'retry'), userIs(holder)]",
@@ -215,7 +215,7 @@ export const operations: readonly Mutant[] = [
 
   roster('[...unlisted, ...excess]', '[...excess, ...unlisted]'),
   roster('writes: [joinRoster(id), check(key, versionIs(user))]', 'writes: [joinRoster(id)]'),
-  roster('writes: [leave(id, noneLeft), stillAs(id, item)]', 'writes: [leave(id, noneLeft)]'),
+  roster('writes: [leave(id, noneLeft), unchangedSinceRead(id, item)]', 'writes: [leave(id, noneLeft)]'),
   roster('if (!noneLeft) return', 'if (noneLeft) return'),
   roster(
     "condition: 'contains(#ids, :id)', onConditionFailed: 'retry'",
@@ -256,7 +256,7 @@ export const operations: readonly Mutant[] = [
   repair('const MAX_TRIES = 10', 'const MAX_TRIES = 3'),
   repair('const MAX_WAIT_MS = 400', 'const MAX_WAIT_MS = 4000'),
   repair("=== 'busy' && tries < MAX_TRIES", "!== 'committed' && tries < MAX_TRIES"),
-  repair('onRepair(remedy.does);', ''),
+  repair('onRepair(remedy.description);', ''),
   survey("typeof item.pk !== 'string' || typeof item.sk !== 'string'", "typeof item.pk !== 'string'"),
   survey('Math.max(seen.highestIds[kind], id)', 'id'),
   survey('if (Number.isSafeInteger(id)) ', ''),

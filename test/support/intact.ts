@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { VERIFIED_ATTRIBUTES } from '../../lib/integrity/item-kinds.ts';
 import { type Verification, verifyTable } from '../../lib/integrity/verify-table.ts';
-import { openTableScanner, patientClient } from '../../lib/table/table-scanner.ts';
+import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
 import type { Gatehouse } from './launch.ts';
 
 /** Verifies the table of an instance as `npm run verify` does. */
 async function verify({ cloud: { endpoint, region, tableName } }: Pick<Gatehouse, 'cloud'>): Promise<Verification> {
-  const client = patientClient({ endpoint, region, credentials: OPERATOR });
+  const client = scannerClient({ endpoint, region, credentials: OPERATOR });
   try {
     return await verifyTable(openTableScanner(VERIFIED_ATTRIBUTES, tableName, client));
   } finally {
@@ -18,5 +18,5 @@ async function verify({ cloud: { endpoint, region, tableName } }: Pick<Gatehouse
 /** Fails unless every invariant across items holds. */
 export async function expectIntact(gatehouse: Pick<Gatehouse, 'cloud'>): Promise<void> {
   const { findings, undecided } = await verify(gatehouse);
-  assert.deepEqual([...findings.map(({ says }) => says), ...undecided], [], 'findings of the verification');
+  assert.deepEqual([...findings.map(({ message: says }) => says), ...undecided], [], 'findings of the verification');
 }

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
-import { signingKeyKey } from '../../lib/table/keys.ts';
+import { publicKeyItemKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { User } from '../../lib/users/user.ts';
@@ -43,7 +43,7 @@ export function makeTokens(real: string) {
   const [header, claims] = real.split('.').slice(0, 2).map(decode);
   return {
     /** Must be in the table for verification to succeed. */
-    publicKey: { ...signingKeyKey(jwk.kid), jwk } satisfies Item,
+    publicKey: { ...publicKeyItemKey(jwk.kid), jwk } satisfies Item,
     of({ id, accountStamp, authorities: roles = [], passwordChanges = 0 }: TokenHolder): string {
       const iat = Math.floor(Date.now() / 1000);
       const own = { sub: String(id), accountStamp, roles, passwordChanges };

@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { clientSettings, inTime, isOutage, openConnection } from '../../lib/runtime/aws.ts';
-import { coldStartEnded, startInColdStart } from '../../lib/runtime/cold-start.ts';
+import { abortBeforeDeadline, clientSettings, isOutage, openConnection } from '../../lib/runtime/aws.ts';
+import { finishColdStart, startInColdStart } from '../../lib/runtime/cold-start.ts';
 import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
 import { requireEnv } from '../../lib/runtime/env.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { settleAll } from '../../lib/runtime/settle-all.ts';
 import { openTable } from '../../lib/table/table.ts';
-import { patientClient } from '../../lib/table/table-scanner.ts';
+import { scannerClient } from '../../lib/table/table-scanner.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -85,13 +85,13 @@ describe('a call to AWS', () => {
 
   it('has no time limit outside a request', () => {
     expect(remainingMs()).toBe(Number.POSITIVE_INFINITY);
-    expect(inTime()).toEqual({});
+    expect(abortBeforeDeadline()).toEqual({});
   });
 
   it('is aborted half a second before the deadline of the request', () => {
     const timeout = limits(8000);
 
-    const { abortSignal } = inTime();
+    const { abortSignal } = abortBeforeDeadline();
 
     expect(timeout.mock.calls).toEqual([[7500]]);
     expect(abortSignal?.aborted).toBe(false);
@@ -101,7 +101,7 @@ describe('a call to AWS', () => {
     const timeout = limits(8000);
     vi.setSystemTime(Date.now() + 3000);
 
-    inTime();
+    abortBeforeDeadline();
 
     expect(remainingMs()).toBe(5000);
     expect(timeout.mock.calls).toEqual([[4500]]);
@@ -110,10 +110,10 @@ describe('a call to AWS', () => {
   it('is limited by its own maximum where that is shorter, even outside a request', () => {
     const timeout = limits(8000);
 
-    inTime(2000);
-    inTime(9000);
+    abortBeforeDeadline(2000);
+    abortBeforeDeadline(9000);
     setDeadline(Number.POSITIVE_INFINITY);
-    inTime(2000.7);
+    abortBeforeDeadline(2000.7);
 
     expect(timeout.mock.calls).toEqual([[2000], [7500], [2000]]);
   });
@@ -125,7 +125,7 @@ describe('a call to AWS', () => {
   ])('is aborted at once with %i ms left of the request: %s', (left, aborted) => {
     limits(left);
 
-    expect(inTime().abortSignal?.aborted).toBe(aborted);
+    expect(abortBeforeDeadline().abortSignal?.aborted).toBe(aborted);
   });
 });
 
@@ -165,7 +165,7 @@ describe('SDK clients', () => {
   });
 
   it('wait 20 seconds and make six attempts when they scan whole tables', async () => {
-    const client = patientClient({ region: 'eu-central-1', endpoint: 'http://127.0.0.1:1' });
+    const client = scannerClient({ region: 'eu-central-1', endpoint: 'http://127.0.0.1:1' });
 
     expect(client).toBeInstanceOf(DynamoDBClient);
     expect(await client.config.region()).toBe('eu-central-1');
@@ -255,7 +255,7 @@ describe('startInColdStart', () => {
     startInColdStart(() => later('fails', 1).then(() => Promise.reject(new Error('lost'))));
     startInColdStart(() => later('works', 5));
     const limit = remainingMs();
-    await coldStartEnded();
+    await finishColdStart();
 
     expect(completed).toEqual(['fails', 'works']);
     expect(limit).toBe(2500);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Failure } from '../../lib/contract/failure.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
-import { change, commit, unlessUnavailable } from '../../lib/table/change.ts';
+import { change, commit, ignoreUnavailable } from '../../lib/table/change.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { OnConditionFailed, Write } from '../../lib/table/write.ts';
 import { aWhile } from '../support/a-while.ts';
@@ -341,11 +341,11 @@ describe('a transaction', () => {
   });
 });
 
-describe('unlessUnavailable', () => {
+describe('ignoreUnavailable', () => {
   it('swallows the failure unavailable and no other error', async () => {
-    const failing = (error: unknown) => unlessUnavailable(Promise.reject(error));
+    const failing = (error: unknown) => ignoreUnavailable(Promise.reject(error));
 
-    await expect(unlessUnavailable(Promise.resolve('done'))).resolves.toBeUndefined();
+    await expect(ignoreUnavailable(Promise.resolve('done'))).resolves.toBeUndefined();
     await expect(failing(new Failure('unavailable'))).resolves.toBeUndefined();
     await expect(failing(new Failure('login-taken'))).rejects.toMatchObject({ code: 'login-taken' });
     await expect(failing(lost())).rejects.toMatchObject({ name: 'TimeoutError' });

@@ -6,7 +6,7 @@ import type { Contract } from '../../lib/contract/contract.ts';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { endpoint, type Request } from '../../lib/http/endpoint.ts';
 import { ok, okEmpty } from '../../lib/http/response.ts';
-import { RESERVE } from '../../lib/runtime/aws.ts';
+import { CALL_RESERVE_MS } from '../../lib/runtime/aws.ts';
 import { startInColdStart } from '../../lib/runtime/cold-start.ts';
 import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
 import { useLogLines } from '../support/log-lines.ts';
@@ -454,7 +454,7 @@ describe('a protected endpoint', () => {
   it('loads the public keys in the cold start, within two seconds', () => {
     endpointOf({ ...PUBLIC, access: 'authenticated' });
 
-    expect(remainingMs()).toBe(2000 + RESERVE);
+    expect(remainingMs()).toBe(2000 + CALL_RESERVE_MS);
     expect(Date.now()).toBe(NOW * 1000);
   });
 });

@@ -103,14 +103,14 @@ const claims = (key: keys.Key, id: number) => ({
 const NO_ADMINISTRATOR: Finding = {
   kind: 'nobody-administers',
   keys: [rosterKey],
-  says: 'No activated user has ROLE_ADMIN, so no user can grant it.',
+  message: 'No activated user has ROLE_ADMIN, so no user can grant it.',
   remedy: { advice: 'no item tells which user should be an administrator; create one with `npm run first-admin`' },
 };
 const guardWithout = (key: keys.Key, id: number, why: string, check: object): object => ({
   kind: key.pk.startsWith('LOGIN#') ? 'login-guard-orphan' : 'email-guard-orphan',
   keys: [key],
-  says: `${key.pk} / GUARD names user ${id}, who ${why}.`,
-  remedy: { does: `removes ${key.pk} / GUARD`, writes: [removesGuard(key, id), check] },
+  message: `${key.pk} / GUARD names user ${id}, who ${why}.`,
+  remedy: { description: `removes ${key.pk} / GUARD`, writes: [removesGuard(key, id), check] },
 });
 
 describe('verifyTable', () => {
@@ -170,9 +170,9 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'login-guard-missing',
         keys: [loginGuardKey('alice'), ALICE],
-        says: 'User 3 has a login whose guard LOGIN#alice / GUARD does not exist.',
+        message: 'User 3 has a login whose guard LOGIN#alice / GUARD does not exist.',
         remedy: {
-          does: 'claims LOGIN#alice / GUARD for user 3',
+          description: 'claims LOGIN#alice / GUARD for user 3',
           writes: [claims(loginGuardKey('alice'), 3), isAs(3)],
         },
       },
@@ -185,9 +185,9 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'email-guard-missing',
         keys: [emailGuardKey('älice@example.com'), ALICE],
-        says: 'User 3 has an e-mail address whose guard EMAIL#älice@example.com / GUARD does not exist.',
+        message: 'User 3 has an e-mail address whose guard EMAIL#älice@example.com / GUARD does not exist.',
         remedy: {
-          does: 'claims EMAIL#älice@example.com / GUARD for user 3',
+          description: 'claims EMAIL#älice@example.com / GUARD for user 3',
           writes: [claims(emailGuardKey('älice@example.com'), 3), isAs(3)],
         },
       },
@@ -200,9 +200,9 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'login-guard-wrong',
         keys: [loginGuardKey('alice'), ALICE],
-        says: 'LOGIN#alice / GUARD names user 2, but should name user 3, whose login it guards.',
+        message: 'LOGIN#alice / GUARD names user 2, but should name user 3, whose login it guards.',
         remedy: {
-          does: 'sets the user of LOGIN#alice / GUARD to 3',
+          description: 'sets the user of LOGIN#alice / GUARD to 3',
           writes: [renamesGuard(loginGuardKey('alice'), 2, 3), isAs(3), isAs(2)],
         },
       },
@@ -215,9 +215,10 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'email-guard-wrong',
         keys: [emailGuardKey('user@example.com'), USER],
-        says: 'EMAIL#user@example.com / GUARD names user 999, but should name user 2, whose e-mail address it guards.',
+        message:
+          'EMAIL#user@example.com / GUARD names user 999, but should name user 2, whose e-mail address it guards.',
         remedy: {
-          does: 'sets the user of EMAIL#user@example.com / GUARD to 2',
+          description: 'sets the user of EMAIL#user@example.com / GUARD to 2',
           writes: [renamesGuard(emailGuardKey('user@example.com'), 999, 2), isAs(2), isAbsent(999)],
         },
       },
@@ -240,7 +241,7 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'email-guard-missing',
         keys: [emailGuardKey('alice@i.example'), ALICE],
-        says: expect.stringContaining('EMAIL#alice@i.example / GUARD does not exist'),
+        message: expect.stringContaining('EMAIL#alice@i.example / GUARD does not exist'),
         remedy: expect.anything(),
       },
       guardWithout(emailGuardKey('älice@example.com'), 3, 'has another e-mail address', isAs(3)),
@@ -253,7 +254,7 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'login-shared',
         keys: [loginGuardKey('user'), ALICE],
-        says: 'LOGIN#user / GUARD is the login of the users 3 and 2, but must belong to one of them only.',
+        message: 'LOGIN#user / GUARD is the login of the users 3 and 2, but must belong to one of them only.',
         remedy: {
           advice: 'decide which user keeps it, give each of the others another login in the table, then verify again',
         },
@@ -267,7 +268,8 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'email-shared',
         keys: [emailGuardKey('user@example.com'), ALICE],
-        says: 'EMAIL#user@example.com / GUARD is the e-mail address of the users 3 and 2, but must belong to one of them only.',
+        message:
+          'EMAIL#user@example.com / GUARD is the e-mail address of the users 3 and 2, but must belong to one of them only.',
         remedy: {
           advice:
             'decide which user keeps it, give each of the others another e-mail address in the table, then verify again',
@@ -282,8 +284,8 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'not-on-roster',
         keys: [ALICE, rosterKey],
-        says: 'User 3 is an administrator, but is not on the roster of administrators.',
-        remedy: { does: 'adds user 3 to the roster', writes: [joins(3), isAs(3)] },
+        message: 'User 3 is an administrator, but is not on the roster of administrators.',
+        remedy: { description: 'adds user 3 to the roster', writes: [joins(3), isAs(3)] },
       },
     ],
   ],
@@ -294,8 +296,8 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'not-on-roster',
         keys: [ADMIN, rosterKey],
-        says: 'User 1 is an administrator, but is not on the roster of administrators.',
-        remedy: { does: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
+        message: 'User 1 is an administrator, but is not on the roster of administrators.',
+        remedy: { description: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
       },
     ],
   ],
@@ -306,14 +308,14 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'wrongly-on-roster',
         keys: [USER, rosterKey],
-        says: 'The roster of administrators names user 2, who is not an administrator.',
-        remedy: { does: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
+        message: 'The roster of administrators names user 2, who is not an administrator.',
+        remedy: { description: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
       },
       {
         kind: 'wrongly-on-roster',
         keys: [entityKey('USER', 999), rosterKey],
-        says: 'The roster of administrators names user 999, who does not exist.',
-        remedy: { does: 'removes user 999 from the roster', writes: [leaves(999), isAbsent(999)] },
+        message: 'The roster of administrators names user 999, who does not exist.',
+        remedy: { description: 'removes user 999 from the roster', writes: [leaves(999), isAbsent(999)] },
       },
     ],
   ],
@@ -324,8 +326,8 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'wrongly-on-roster',
         keys: [ADMIN, rosterKey],
-        says: 'The roster of administrators names user 1, who is not an administrator.',
-        remedy: { does: 'removes user 1 from the roster', writes: [leavesEvenLast(1), isAs(1)] },
+        message: 'The roster of administrators names user 1, who is not an administrator.',
+        remedy: { description: 'removes user 1 from the roster', writes: [leavesEvenLast(1), isAs(1)] },
       },
       NO_ADMINISTRATOR,
     ],
@@ -337,14 +339,14 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'not-on-roster',
         keys: [ADMIN, rosterKey],
-        says: expect.any(String),
-        remedy: { does: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
+        message: expect.any(String),
+        remedy: { description: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
       },
       {
         kind: 'wrongly-on-roster',
         keys: [USER, rosterKey],
-        says: expect.any(String),
-        remedy: { does: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
+        message: expect.any(String),
+        remedy: { description: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
       },
     ],
   ],
@@ -355,9 +357,9 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'wrong-total',
         keys: [totalKey('USER')],
-        says: 'TOTAL / USER is 1, but the table holds 3.',
+        message: 'TOTAL / USER is 1, but the table holds 3.',
         remedy: {
-          does: 'adds 2 to TOTAL / USER',
+          description: 'adds 2 to TOTAL / USER',
           writes: [
             {
               act: 'Update',
@@ -380,9 +382,9 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'wrong-total',
         keys: [totalKey('INTEGRATION')],
-        says: 'TOTAL / INTEGRATION is 4, but the table holds 1.',
+        message: 'TOTAL / INTEGRATION is 4, but the table holds 1.',
         remedy: {
-          does: 'adds -3 to TOTAL / INTEGRATION',
+          description: 'adds -3 to TOTAL / INTEGRATION',
           writes: [
             {
               act: 'Update',
@@ -405,9 +407,9 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'wrong-total',
         keys: [totalKey('CONF')],
-        says: 'TOTAL / CONF is absent, but the table holds 2.',
+        message: 'TOTAL / CONF is absent, but the table holds 2.',
         remedy: {
-          does: 'adds 2 to TOTAL / CONF',
+          description: 'adds 2 to TOTAL / CONF',
           writes: [
             {
               act: 'Update',
@@ -432,9 +434,9 @@ const CASES: [string, Damage[], object[]][] = [
         {
           kind: 'sequence-behind',
           keys: [sequenceKey(kind)],
-          says: `SEQUENCE / ${kind} is ${highest - 1}, but id ${highest} exists: ids would be assigned twice.`,
+          message: `SEQUENCE / ${kind} is ${highest - 1}, but id ${highest} exists: ids would be assigned twice.`,
           remedy: {
-            does: `sets SEQUENCE / ${kind} to ${highest}`,
+            description: `sets SEQUENCE / ${kind} to ${highest}`,
             writes: [
               {
                 act: 'Update',
@@ -458,8 +460,11 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'sequence-behind',
         keys: [sequenceKey('USER')],
-        says: 'SEQUENCE / USER is absent, but id 3 exists: ids would be assigned twice.',
-        remedy: { does: 'sets SEQUENCE / USER to 3', writes: [expect.objectContaining({ key: sequenceKey('USER') })] },
+        message: 'SEQUENCE / USER is absent, but id 3 exists: ids would be assigned twice.',
+        remedy: {
+          description: 'sets SEQUENCE / USER to 3',
+          writes: [expect.objectContaining({ key: sequenceKey('USER') })],
+        },
       },
     ],
   ],
@@ -469,7 +474,7 @@ const CASES: [string, Damage[], object[]][] = [
     [URL, KEY].map((key) => ({
       kind: 'parameter-without-integration',
       keys: [key, GATE],
-      says: `Parameter CONF / ${key.sk} belongs to integration 4, which does not exist.`,
+      message: `Parameter CONF / ${key.sk} belongs to integration 4, which does not exist.`,
       remedy: {
         advice:
           'no other item holds the integration; restore it from a backup, or delete the parameter by hand and repair the total',
@@ -498,9 +503,9 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'wrong-parameter-counters',
         keys: [GATE],
-        says: `Integration 4 records ${counts}, but has 2 with 30 bytes and the highest number 9.`,
+        message: `Integration 4 records ${counts}, but has 2 with 30 bytes and the highest number 9.`,
         remedy: {
-          does: `sets the counters of integration 4 to 2 parameters with 30 bytes, ${ever} ever created`,
+          description: `sets the counters of integration 4 to 2 parameters with 30 bytes, ${ever} ever created`,
           writes: [
             {
               act: 'Update',
@@ -529,9 +534,10 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'wrong-parameter-counters',
         keys: [GATE],
-        says: 'Integration 4 records 2 parameters with 30 bytes, 9 ever created, but has 0 with 0 bytes and the highest number 0.',
+        message:
+          'Integration 4 records 2 parameters with 30 bytes, 9 ever created, but has 0 with 0 bytes and the highest number 0.',
         remedy: {
-          does: 'sets the counters of integration 4 to 0 parameters with 0 bytes, 9 ever created',
+          description: 'sets the counters of integration 4 to 0 parameters with 0 bytes, 9 ever created',
           writes: [
             expect.objectContaining({ values: expect.objectContaining({ ':set0': 0, ':set1': 9, ':set2': 0 }) }),
           ],
@@ -543,8 +549,13 @@ const CASES: [string, Damage[], object[]][] = [
     'an unknown item, and a user whose id differs from its key',
     [put({ pk: 'GHOST', sk: 'x' }, {}), put(ALICE, { id: 30 })],
     [
-      { kind: 'unknown-item', keys: [{ pk: 'GHOST', sk: 'x' }], says: expect.any(String), remedy: expect.anything() },
-      { kind: 'wrong-id', keys: [ALICE], says: expect.any(String), remedy: expect.anything() },
+      {
+        kind: 'unknown-item',
+        keys: [{ pk: 'GHOST', sk: 'x' }],
+        message: expect.any(String),
+        remedy: expect.anything(),
+      },
+      { kind: 'wrong-id', keys: [ALICE], message: expect.any(String), remedy: expect.anything() },
     ],
   ],
 ];
@@ -593,7 +604,7 @@ describe('the verification finds', () => {
 it('a missing total is a finding even with a single item', async () => {
   const findings = await findingsIn(removed(totalKey('INTEGRATION')));
 
-  expect(findings.map(({ says }) => says)).toEqual(['TOTAL / INTEGRATION is absent, but the table holds 1.']);
+  expect(findings.map(({ message: says }) => says)).toEqual(['TOTAL / INTEGRATION is absent, but the table holds 1.']);
 });
 
 it('a missing sequence is a finding even with a single user', async () => {
@@ -602,7 +613,7 @@ it('a missing sequence is a finding even with a single user', async () => {
   );
   const table = wholeTableInMemory([...first, { ...totalKey('USER'), n: 1 }]);
 
-  expect((await verifyTable(table)).findings.map(({ says }) => says)).toEqual([
+  expect((await verifyTable(table)).findings.map(({ message: says }) => says)).toEqual([
     'SEQUENCE / USER is absent, but id 1 exists: ids would be assigned twice.',
   ]);
 });
@@ -708,7 +719,7 @@ describe('survey', () => {
       counts: none,
       highestIds: none,
       totals: none,
-      flawed: [],
+      defective: [],
       users: new Map(),
       guards: new Map(),
       integrations: new Map(),
@@ -740,7 +751,7 @@ describe('survey', () => {
       counts: { USER: 5, INTEGRATION: 1, CONF: 2 },
       highestIds: { USER: 3, INTEGRATION: 4, CONF: 4_000_009 },
       totals: { USER: 3, INTEGRATION: 1, CONF: 2 },
-      flawed: [
+      defective: [
         { pk: 'USER', sk: 'x' },
         { pk: 'USER', sk: '9007199254740993' },
       ],
@@ -782,7 +793,7 @@ it('parameters are not read for an integration whose id is too large to have any
 
   const { findings } = await verifyTable(table);
 
-  expect(findings.map(({ says }) => says)).toEqual([
+  expect(findings.map(({ message: says }) => says)).toEqual([
     'Integration 9007199255 records 1 parameters with 0 bytes, 0 ever created, but has 0 with 0 bytes and the highest number 0.',
   ]);
   expect(table.reads.filter((read) => 'pk' in read)).toEqual([]);
@@ -819,7 +830,7 @@ describe('a guard', () => {
       [loginGuardKey('same'), ...first, USER],
     ]);
     expect(findings.map(({ kind }) => kind)).toEqual(['login-shared']);
-    expect(findings[0]?.says).toContain(`the users ${users.slice(0, 50).join(' and ')},`);
+    expect(findings[0]?.message).toContain(`the users ${users.slice(0, 50).join(' and ')},`);
   });
 
   it('is not reported when a read together with its user finds it correct', async () => {
@@ -867,7 +878,7 @@ describe('the roster', () => {
     const { findings } = await verifyTable(table);
 
     expect(findings.map(({ kind, remedy }) => [kind, remedy])).toEqual([
-      ['wrongly-on-roster', { does: 'removes user 1 from the roster', writes: [leaves(1), isAs(1)] }],
+      ['wrongly-on-roster', { description: 'removes user 1 from the roster', writes: [leaves(1), isAs(1)] }],
     ]);
   });
 });

@@ -3,7 +3,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openLoginThrottle } from '../../lib/accounts/login-throttle.ts';
 import { Failure } from '../../lib/contract/failure.ts';
-import { coldStartEnded } from '../../lib/runtime/cold-start.ts';
+import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { useOpenedConnections } from '../support/opened-connections.ts';
@@ -31,7 +31,7 @@ afterEach(() => {
 async function throttleOn(table: Table, ...replies: Reply[]) {
   const { settings, asked, inputs } = scripted(...replies);
   const throttle = openLoginThrottle(table, LIMITS, 'pepper', new KMSClient(settings));
-  await coldStartEnded();
+  await finishColdStart();
   setDeadline(Number.POSITIVE_INFINITY);
   return { throttle, asked, inputs };
 }
@@ -75,7 +75,7 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const timeout = vi.spyOn(AbortSignal, 'timeout');
 
     openLoginThrottle(recordedTable(), LIMITS, 'pepper', new KMSClient(settings));
-    await coldStartEnded();
+    await finishColdStart();
 
     expect(timeout.mock.calls).toEqual([[2000]]);
     expect(asked[0]?.signal).toBeInstanceOf(AbortSignal);

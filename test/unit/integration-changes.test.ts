@@ -8,7 +8,7 @@ import { createIntegration } from '../../lib/integrations/create-integration.ts'
 import { createParameter } from '../../lib/integrations/create-parameter.ts';
 import { deleteIntegration } from '../../lib/integrations/delete-integration.ts';
 import { deleteParameter } from '../../lib/integrations/delete-parameter.ts';
-import { type Integration, MOST_PARAMETER_BYTES, MOST_PARAMETERS } from '../../lib/integrations/integration.ts';
+import { type Integration, MAX_PARAMETER_BYTES, MAX_PARAMETERS } from '../../lib/integrations/integration.ts';
 import type { IntegrationChange, NewIntegration } from '../../lib/integrations/integration-contracts.ts';
 import { UpdateIntegration } from '../../lib/integrations/integration-contracts.ts';
 import type { NewParameter, ParameterChange } from '../../lib/integrations/parameter-contracts.ts';
@@ -395,8 +395,8 @@ describe('createParameter', () => {
       { parametersEver: 999_999, parameterCount: 90 },
       'parameter-ids-used-up',
     ],
-    ['the last byte', { parameterBytes: MOST_PARAMETER_BYTES - 13 }, undefined],
-    ['one byte too many', { parameterBytes: MOST_PARAMETER_BYTES - 12 }, 'parameters-too-large'],
+    ['the last byte', { parameterBytes: MAX_PARAMETER_BYTES - 13 }, undefined],
+    ['one byte too many', { parameterBytes: MAX_PARAMETER_BYTES - 12 }, 'parameters-too-large'],
     ['the first bytes', { parameterBytes: undefined }, undefined],
   ])('accepts or rejects %s: %j', async (_, before, code) => {
     if (code) await expect(create(before)).rejects.toMatchObject({ code });
@@ -500,14 +500,14 @@ describe('updateParameter', () => {
   });
 
   it('may fill the size limit and shrink above it, but not grow beyond it', async () => {
-    const full = { parameterBytes: MOST_PARAMETER_BYTES };
+    const full = { parameterBytes: MAX_PARAMETER_BYTES };
     const value = (bytes: number) => ({ confValue: 'x'.repeat(bytes - 3 - 11) });
 
-    expect((await update(value(30), full)).owner?.parameterBytes).toBe(MOST_PARAMETER_BYTES);
+    expect((await update(value(30), full)).owner?.parameterBytes).toBe(MAX_PARAMETER_BYTES);
     await expect(update(value(31), full)).rejects.toMatchObject({ code: 'parameters-too-large' });
-    const over = { parameterBytes: MOST_PARAMETER_BYTES + 50 };
-    expect((await update(value(29), over)).owner?.parameterBytes).toBe(MOST_PARAMETER_BYTES + 49);
-    expect((await update(value(30), over)).owner?.parameterBytes).toBe(MOST_PARAMETER_BYTES + 50);
+    const over = { parameterBytes: MAX_PARAMETER_BYTES + 50 };
+    expect((await update(value(29), over)).owner?.parameterBytes).toBe(MAX_PARAMETER_BYTES + 49);
+    expect((await update(value(30), over)).owner?.parameterBytes).toBe(MAX_PARAMETER_BYTES + 50);
   });
 
   it.each<[string, Item[], Partial<ParameterChange>]>([
@@ -597,7 +597,7 @@ describe('the size of parameters', () => {
   });
 
   it('is limited to 192 KiB in 90 parameters', () => {
-    expect([MOST_PARAMETER_BYTES, MOST_PARAMETERS]).toEqual([196_608, 90]);
+    expect([MAX_PARAMETER_BYTES, MAX_PARAMETERS]).toEqual([196_608, 90]);
   });
 });
 

@@ -274,7 +274,7 @@ describe.each(Object.entries(KINDS))('an item of kind %s', (_, kind) => {
     expect(defect).toEqual({
       kind: 'damaged-item',
       keys: [{ pk, sk }],
-      says: expect.stringMatching(new RegExp(` / .+ has missing or invalid attributes: ${name}(\\.\\d)?\\.$`)),
+      message: expect.stringMatching(new RegExp(` / .+ has missing or invalid attributes: ${name}(\\.\\d)?\\.$`)),
       remedy: {
         advice: 'no other item holds them; compare the item with a backup of the table and correct it by hand',
       },
@@ -285,7 +285,7 @@ describe.each(Object.entries(KINDS))('an item of kind %s', (_, kind) => {
     const required = Object.entries(attributes).filter(([, type]) => !type.endsWith('absent'));
     const [pk, sk] = keys[0] as [string, string];
 
-    expect(findDefect({ pk, sk })?.says).toBe(
+    expect(findDefect({ pk, sk })?.message).toBe(
       required.length > 0
         ? `${pk} / ${sk} has missing or invalid attributes: ${required.map(([name]) => name).join(', ')}.`
         : undefined,
@@ -306,7 +306,7 @@ describe('a user, integration or parameter', () => {
     expect(findDefect({ ...item, id: 8 })).toEqual({
       kind: 'wrong-id',
       keys: [{ pk: item.pk, sk: item.sk }],
-      says: `${item.pk} / 0000000000000007 has the id 8.`,
+      message: `${item.pk} / 0000000000000007 has the id 8.`,
       remedy: {
         advice: 'either id can be the right one; compare the item with a backup of the table and correct it by hand',
       },
@@ -338,7 +338,7 @@ describe('a public key', () => {
     expect(findDefect(item)).toEqual({
       kind: 'wrong-signing-key',
       keys: [{ pk: 'JWKS', sk: item.sk }],
-      says: `JWKS / ${item.sk} holds a key whose id is ${kid}.`,
+      message: `JWKS / ${item.sk} holds a key whose id is ${kid}.`,
       remedy: {
         advice:
           'the origin of the key is unknown; delete the item: the first login after a cold start publishes the keys of the stack',
@@ -349,32 +349,32 @@ describe('a public key', () => {
   it.each(['x', 'y'])('is wrong when its %s differs', (name) => {
     const changed = { ...jwk, kid, [name]: 'another' };
 
-    expect(findDefect({ ...key, jwk: changed })?.says).toContain(`whose id is ${thumbprint(changed)}`);
+    expect(findDefect({ ...key, jwk: changed })?.message).toContain(`whose id is ${thumbprint(changed)}`);
   });
 
   it.each(['kid', 'kty', 'crv', 'x', 'y'])('is damaged when %s is missing or of another type', (name) => {
     for (const value of [undefined, 7, null]) {
       expect(findDefect({ ...key, jwk: { ...jwk, kid, [name]: value } })).toMatchObject({
         kind: 'damaged-item',
-        says: `JWKS / ${kid} has missing or invalid attributes: jwk.${name}.`,
+        message: `JWKS / ${kid} has missing or invalid attributes: jwk.${name}.`,
       });
     }
   });
 
   it.each([undefined, 'text', null])('is damaged when it is %j', (value) => {
-    expect(findDefect({ ...key, jwk: value })?.says).toBe(`JWKS / ${kid} has missing or invalid attributes: jwk.`);
+    expect(findDefect({ ...key, jwk: value })?.message).toBe(`JWKS / ${kid} has missing or invalid attributes: jwk.`);
   });
 
   it('is expected in every JWKS item except NOT-BEFORE', () => {
     expect(findDefect({ pk: 'JWKS', sk: 'not-before', seconds: 1 })?.kind).toBe('damaged-item');
-    expect(findDefect({ pk: 'JWKS', sk: 'NOT-BEFORE', jwk: { ...jwk, kid } })?.says).toContain('seconds');
+    expect(findDefect({ pk: 'JWKS', sk: 'NOT-BEFORE', jwk: { ...jwk, kid } })?.message).toContain('seconds');
   });
 });
 
 it('a set with several invalid elements is reported once', () => {
   const roster = { pk: 'ADMINS', sk: 'ROSTER', ids: new Set([0, -1, 1]) };
 
-  expect(findDefect(roster)?.says).toBe('ADMINS / ROSTER has missing or invalid attributes: ids.');
+  expect(findDefect(roster)?.message).toBe('ADMINS / ROSTER has missing or invalid attributes: ids.');
 });
 
 describe('an unknown item', () => {
@@ -382,7 +382,7 @@ describe('an unknown item', () => {
     expect(findDefect({ pk: 'GHOST', sk: 'x', id: 1 })).toEqual({
       kind: 'unknown-item',
       keys: [{ pk: 'GHOST', sk: 'x' }],
-      says: 'GHOST / x is of a kind that this version does not know.',
+      message: 'GHOST / x is of a kind that this version does not know.',
       remedy: {
         advice:
           'its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',

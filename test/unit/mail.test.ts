@@ -1,7 +1,7 @@
 import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { invite, openMailer } from '../../lib/mail/mail.ts';
-import { findMailCount, MAILS_PER_WINDOW, mailCounted } from '../../lib/mail/mail-limit.ts';
+import { countMail, findMailCount, MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
 import { OCCASIONS } from '../../lib/mail/occasion.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Table } from '../../lib/table/table.ts';
@@ -209,7 +209,7 @@ describe('the mail limit', () => {
     ['emailChanged', 20],
   ] as const)('for %s is %i per hour', (occasion, limit) => {
     const since = NOW - HOUR + 1;
-    const counted = (n: number, start = since) => mailCounted(7, occasion, { n, since: start }, NOW)?.attributes;
+    const counted = (n: number, start = since) => countMail(7, occasion, { n, since: start }, NOW)?.attributes;
 
     expect(MAILS_PER_WINDOW[occasion]).toBe(limit);
     expect(counted(limit - 1)).toMatchObject({ n: limit, since });
@@ -219,7 +219,7 @@ describe('the mail limit', () => {
   });
 
   it('starts a window with the first mail, which expires an hour later', () => {
-    expect(mailCounted(7, 'emailChanged', undefined, NOW)).toEqual({
+    expect(countMail(7, 'emailChanged', undefined, NOW)).toEqual({
       act: 'Put',
       key: { pk: 'MAILS#0000000000000007', sk: 'emailChanged' },
       attributes: { n: 1, since: NOW, expires: Math.ceil(NOW / 1000) + 3600 },
@@ -235,7 +235,7 @@ describe('the mail limit', () => {
     const found = await findMailCount({ get } as Partial<Table> as Table, 7, 'reset');
 
     expect(get.mock.calls).toEqual([[{ pk: 'MAILS#0000000000000007', sk: 'reset' }]]);
-    expect(mailCounted(7, 'reset', found, NOW)).toEqual({
+    expect(countMail(7, 'reset', found, NOW)).toEqual({
       act: 'Put',
       key: { pk: 'MAILS#0000000000000007', sk: 'reset' },
       attributes: { n: 3, since: NOW - 5000, expires: Math.ceil((NOW - 5000) / 1000) + 3600 },
@@ -247,7 +247,7 @@ describe('the mail limit', () => {
   });
 
   it('replaces an expired window on condition that it has not changed', () => {
-    expect(mailCounted(7, 'reset', { n: 5, since: NOW - HOUR }, NOW)).toMatchObject({
+    expect(countMail(7, 'reset', { n: 5, since: NOW - HOUR }, NOW)).toMatchObject({
       attributes: { n: 1, since: NOW },
       values: { ':n': 5, ':since': NOW - HOUR },
     });

@@ -68,7 +68,7 @@ describe('a total', () => {
 
     const { findings, undecided } = await skippingWaits(verifyTotal(table, seen, 'USER'));
 
-    expect(findings.map(({ says }) => says)).toEqual(['TOTAL / USER is 5, but the table holds 3.']);
+    expect(findings.map(({ message: says }) => says)).toEqual(['TOTAL / USER is 5, but the table holds 3.']);
     expect(undecided).toBeUndefined();
     const once = [{ keys: [TOTAL] }, { pk: 'USER', from: undefined }, { keys: [TOTAL] }];
     expect(table.reads).toEqual([...once, ...once]);
@@ -247,10 +247,10 @@ describe('repairTable', () => {
   const repairable = (name: string): Finding => ({
     kind: 'wrong-total',
     keys: [],
-    says: '',
-    remedy: { does: `mends ${name}`, writes: [write(name)] },
+    message: '',
+    remedy: { description: `mends ${name}`, writes: [write(name)] },
   });
-  const beyondRepair: Finding = { kind: 'unknown-item', keys: [], says: '', remedy: { advice: 'none' } };
+  const beyondRepair: Finding = { kind: 'unknown-item', keys: [], message: '', remedy: { advice: 'none' } };
   const cancelled = (Code: string) =>
     Object.assign(new Error(Code), { name: 'TransactionCanceledException', CancellationReasons: [{ Code }] });
 

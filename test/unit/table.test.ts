@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
-import { LONGEST_READ, openTable } from '../../lib/table/table.ts';
+import { MAX_LIST_ITEMS, openTable } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
 
@@ -160,7 +160,7 @@ describe('query', () => {
   });
 
   it.each([
-    ['10,000 items', [page(items(5000), { next: '4999' }), page(items(5000, 5000))], LONGEST_READ],
+    ['10,000 items', [page(items(5000), { next: '4999' }), page(items(5000, 5000))], MAX_LIST_ITEMS],
     ['16 MB', [page(items(1), { next: '0', units: 4096 }), page(items(1, 1))], 2],
     ['16 MB in several pages', [...times(8, page(items(1), { next: '0', units: 512 })), page(items(1, 1))], 9],
     [

@@ -15,11 +15,11 @@ import {
   parametersRange,
   permanentAuditKey,
   precedenceKey,
+  publicKeyItemKey,
   readBudgetKey,
   resetKey,
   rosterKey,
   sequenceKey,
-  signingKeyKey,
   sourceAttemptsKey,
   totalKey,
 } from '../../lib/table/keys.ts';
@@ -163,7 +163,7 @@ describe('the keys of the table', () => {
     ['attempts in a known network', networkAttemptsKey('l', 'n'), 'ATTEMPTS#l', 'NETWORK#n'],
     ['attempts elsewhere', elsewhereAttemptsKey('l'), 'ATTEMPTS#l', 'ELSEWHERE'],
     ['requests of a source', sourceAttemptsKey('s'), 'ATTEMPTS#s', 'SOURCE'],
-    ['a signing key', signingKeyKey('kid'), 'JWKS', 'kid'],
+    ['a signing key', publicKeyItemKey('kid'), 'JWKS', 'kid'],
     ['the oldest valid token', notBeforeKey, 'JWKS', 'NOT-BEFORE'],
   ])('identify %s', (_, { pk, sk }, expectedPk, expectedSk) => {
     expect([pk, sk]).toEqual([expectedPk, expectedSk]);

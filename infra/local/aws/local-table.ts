@@ -1,5 +1,5 @@
 import { type DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
-import { patientClient } from '../../../lib/table/table-scanner.ts';
+import { scannerClient } from '../../../lib/table/table-scanner.ts';
 import { OPERATOR } from '../state/operator.ts';
 import { hasDatabase, openState, runningTable } from '../state/state.ts';
 import { startEngine } from './engine.ts';
@@ -24,7 +24,7 @@ export async function openLocalTable(stateDir: string): Promise<TableConnection>
   }
   const running = runningTable(stateDir);
   if (running) {
-    const client = patientClient({ endpoint: running.endpoint, region: running.region, credentials: OPERATOR });
+    const client = scannerClient({ endpoint: running.endpoint, region: running.region, credentials: OPERATOR });
     return { tableName: running.tableName, client, close: async () => client.destroy() };
   }
   if (!hasDatabase(stateDir) && !process.env.AWS_ENDPOINT_URL_DYNAMODB) {
@@ -44,7 +44,7 @@ async function openStoppedTable(stateDir: string): Promise<TableConnection> {
   // Releases the folder on every exit except SIGKILL. The engine's own exit handler has run before this one.
   process.on('exit', state.close);
   // The engine ignores the region: all regions share one set of tables.
-  const client = patientClient({ endpoint: engine.url, region: 'us-east-1', credentials: OPERATOR });
+  const client = scannerClient({ endpoint: engine.url, region: 'us-east-1', credentials: OPERATOR });
   const close = async () => {
     client.destroy();
     await engine.stop();
