@@ -1,7 +1,7 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
-import { isKeptByNobody } from '../support/launch.ts';
+import { expectCommonHeaders } from '../support/launch.ts';
 
 const SECRET = 'quoted-5ecret';
 const QUOTED = JSON.stringify({ Item: { pk: { S: 'USER' }, passwordHash: { S: SECRET } } });
@@ -46,7 +46,7 @@ it.each<[string, AwsResponse]>([
       message: 'error.http.500',
       requestId,
     });
-    isKeptByNobody(Object.fromEntries(received.headers), text);
+    expectCommonHeaders(Object.fromEntries(received.headers), text);
     const logged = () => gatehouse.lines.filter((line) => line.includes(requestId)).map((line) => JSON.parse(line));
     await vi.waitFor(() => expect(logged()).toHaveLength(2));
     const [defect, request] = logged();

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
 import { useGatehouse } from '../support/gatehouse.ts';
-import { type Nasty, nastyRequests, type Token } from '../support/nasty.ts';
+import { type MalformedRequest, malformedRequests, type Token } from '../support/malformed-requests.ts';
 
 /* SEED=n npx vitest run test/api/fuzz.test.ts repeats the same requests; REQUESTS=n sends n of them to each row. */
 const SEED = Number(process.env.SEED ?? randomInt(2 ** 31));
@@ -21,13 +21,13 @@ beforeAll(async () => {
     admin: `Bearer ${admin}`,
     user: `Bearer ${user}`,
     none: undefined,
-    spoiled: `Bearer ${admin.slice(0, -9)}${admin.slice(-8)}`,
-    twice: [`Bearer ${admin}`, `Bearer ${admin}`],
-    odd: 'Bearer \xff\xfe.e30.__',
+    corrupted: `Bearer ${admin.slice(0, -9)}${admin.slice(-8)}`,
+    repeated: [`Bearer ${admin}`, `Bearer ${admin}`],
+    malformed: 'Bearer \xff\xfe.e30.__',
   };
 });
 
-async function send({ method, path, token, headers, body }: Nasty): Promise<number> {
+async function send({ method, path, token, headers, body }: MalformedRequest): Promise<number> {
   const Authorization = authorization[token];
   const all = { ...headers, ...(Authorization && { Authorization }) };
   const { status, text } = await gatehouse.call(method, path, { headers: all, body });
@@ -39,7 +39,7 @@ async function send({ method, path, token, headers, body }: Nasty): Promise<numb
 it(`no request returns a 5xx status, and the table stays intact (SEED=${SEED})`, async () => {
   const reached = new Set<number>();
 
-  for (const requests of nastyRequests(SEED, REQUESTS)) {
+  for (const requests of malformedRequests(SEED, REQUESTS)) {
     // Sequential, because parallel requests would mostly start more function instances.
     for (const request of requests) reached.add(await send(request));
   }

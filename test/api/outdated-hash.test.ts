@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
-import { openStage } from '../support/changes.ts';
+import { openSetup } from '../support/changes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
 const gatehouse = useGatehouse();
 
 it('a login rehashes a password stored at a lower cost and changes nothing else, tokens included', async () => {
-  const stage = await openStage(gatehouse);
-  const { user, token } = await stage.account({ passwordHash: await stage.outdatedHash() });
+  const setup = await openSetup(gatehouse);
+  const { user, token } = await setup.account({ passwordHash: await setup.outdatedHash() });
   const stored = () => gatehouse.table.get(entityKey('USER', user.id));
   const before = await stored();
 

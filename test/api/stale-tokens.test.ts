@@ -12,7 +12,7 @@ import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import { findUser, passwordChange } from '../../lib/users/user-table.ts';
 import { routes } from '../../routes.ts';
-import { CHANGES, openStage, type Stage } from '../support/changes.ts';
+import { CHANGES, openSetup, type Setup } from '../support/changes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
 /*
@@ -31,9 +31,9 @@ const gatehouse = useGatehouse({
     return make();
   },
 });
-let stage: Stage;
+let setup: Setup;
 beforeAll(async () => {
-  stage = await openStage(gatehouse);
+  setup = await openSetup(gatehouse);
   const accountStamp = (await findUser(gatehouse.table, 1))?.accountStamp;
   const claims = { id: 1, roles: ['ROLE_ADMIN'], accountStamp, jti: 'operator', passwordChanges: 0 } as const;
   admin = authorize(gatehouse.table, claims, UpdateUser.access);
@@ -64,25 +64,25 @@ const REVOCATIONS: Record<string, (user: User) => Promise<unknown>> = {
 
 const silent: Mailer = { sendLink: async () => undefined, notify: async () => undefined };
 const isGone = (revocation: string): boolean => revocation === 'deleted' || revocation.startsWith('replaced');
-const byToken = CHANGES.filter(({ on }) => routes.find((row) => row.route === on)?.contract.access !== 'public');
+const byToken = CHANGES.filter(({ route }) => routes.find((row) => row.route === route)?.contract.access !== 'public');
 
 describe.each(Object.entries(REVOCATIONS))('a caller who is %s between load and commit', (revocation, revoke) => {
-  it.each(byToken)('cannot make a change that requires the lost right: $on', async ({ on, success, prepare }) => {
-    const { item, send, times } = await prepare(stage);
+  it.each(byToken)('cannot make a change that requires the lost right: $route', async ({ route, success, prepare }) => {
+    const { item, send, countChanges } = await prepare(setup);
     const id = Number(item.split('/')[1]);
     const user = (await findUser(gatehouse.table, id)) as User;
     held = {
-      concerns: ({ functionName, operation }) => functionName === on && operation === 'TransactWriteItems',
+      concerns: ({ functionName, operation }) => functionName === route && operation === 'TransactWriteItems',
       meanwhile: () => revoke(user),
     };
 
     const { status } = await send();
 
-    const isAccountRoute = on.startsWith('POST /api/account');
+    const isAccountRoute = route.startsWith('POST /api/account');
     const isStillAllowed = isAccountRoute && revocation === 'demoted';
     expect(status).toBe(isStillAllowed ? success : isAccountRoute && isGone(revocation) ? 401 : 403);
     const after = await findUser(gatehouse.table, id);
-    if (!isAccountRoute) expect(await times()).toBe(0);
+    if (!isAccountRoute) expect(await countChanges()).toBe(0);
     else if (!isStillAllowed) expect([user.passwordHash, 'another', undefined]).toContain(after?.passwordHash);
     if (!isStillAllowed) expect(after?.firstName).toBeUndefined();
   });

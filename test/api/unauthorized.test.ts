@@ -6,7 +6,7 @@ import { set, type Write } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { deletion, modification, passwordChange } from '../../lib/users/user-table.ts';
 import { type Route, routes } from '../../routes.ts';
-import { openStage, type Stage } from '../support/changes.ts';
+import { openSetup, type Setup } from '../support/changes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { itemsOf } from '../support/items.ts';
 import { PUBLIC_ROUTES } from '../support/public-routes.ts';
@@ -82,13 +82,13 @@ const LOSSES = {
 type Loss = keyof typeof LOSSES;
 const ALWAYS = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
 
-let stage: Stage;
+let setup: Setup;
 const tokens = new Map<string, string>();
 beforeAll(async () => {
-  stage = await openStage(gatehouse);
-  for (const role of ROLES) tokens.set(role, (await stage.account({ authorities: [role] })).token);
+  setup = await openSetup(gatehouse);
+  for (const role of ROLES) tokens.set(role, (await setup.account({ authorities: [role] })).token);
   for (const [loss, writesOf] of Object.entries(LOSSES)) {
-    const { user, token } = await stage.account({ authorities: [...ROLES] });
+    const { user, token } = await setup.account({ authorities: [...ROLES] });
     expect(await commit(gatehouse.table, writesOf(user)), loss).toBe('committed');
     tokens.set(loss, token);
   }

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loginGuardKey, totalKey } from '../../lib/table/keys.ts';
+import { type InMemoryScanner, wholeTableInMemory } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { type Answer, type Input, replyFrom, scriptedAws } from '../support/scripted-aws.ts';
-import { type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
 /* Exit codes and complete output of the operator's commands, each run as a process on a scripted table. */
 
@@ -19,7 +19,7 @@ afterAll(() => {
 });
 
 /** Serves a table as AWS on loopback; an override replaces the response to a call. */
-async function serve(table: WholeTableInMemory, override: Override = () => undefined) {
+async function serve(table: InMemoryScanner, override: Override = () => undefined) {
   const aws = await scriptedAws((operation, input) => override(operation, input) ?? replyFrom(table, operation, input));
   stops.push(aws.stop);
   return aws;
@@ -65,7 +65,7 @@ describe.concurrent('npm run verify', () => {
     '  cannot be repaired: its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',
   ];
 
-  async function verify(options: readonly string[], change: (table: WholeTableInMemory) => void, override?: Override) {
+  async function verify(options: readonly string[], change: (table: InMemoryScanner) => void, override?: Override) {
     const table = wholeTableInMemory(INTACT_ITEMS);
     change(table);
     const { environment, calls } = await serve(table, override);
@@ -103,7 +103,7 @@ describe.concurrent('npm run verify', () => {
   });
 
   it('exits with 0 when everything is repaired, and repairs nothing without --repair', async () => {
-    const lose = (table: WholeTableInMemory) => table.remove(loginGuardKey('alice'));
+    const lose = (table: InMemoryScanner) => table.remove(loginGuardKey('alice'));
     const [repaired, verified] = await Promise.all([verify(['--repair'], lose), verify([], lose)]);
 
     expect([repaired.code, repaired.stdout.at(-1)]).toEqual([0, `${SUMMARY} no findings`]);
@@ -120,7 +120,7 @@ describe.concurrent('npm run verify', () => {
       operation === 'GetItem' && Key.pk.S === 'TOTAL'
         ? { Item: { pk: { S: 'TOTAL' }, sk: { S: 'USER' }, n: { N: '9' }, changes: { N: String(++changes) } } }
         : undefined;
-    const wrongTotal = (table: WholeTableInMemory) => table.put(totalKey('USER'), { n: 9 });
+    const wrongTotal = (table: InMemoryScanner) => table.put(totalKey('USER'), { n: 9 });
     const [undecided, both] = await Promise.all([
       verify([], wrongTotal, changing),
       verify(
@@ -311,7 +311,7 @@ describe.concurrent('npm run first-admin', () => {
   const ADMINISTRATOR = ['--login', 'root', '--email', 'root@example.com'];
 
   async function firstAdmin(
-    table: WholeTableInMemory,
+    table: InMemoryScanner,
     override: Override = () => undefined,
     tags = [{ Key: 'gatehouse:pepper-key', Value: 'pepper-1' }],
   ) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Faults, openFaults } from '../../infra/local/aws/faults.ts';
 import { permissionsOf, routes } from '../../routes.ts';
-import { CHANGES, openStage, type Stage } from '../support/changes.ts';
+import { CHANGES, openSetup, type Setup } from '../support/changes.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
 
@@ -11,45 +11,49 @@ import { expectIntact } from '../support/intact.ts';
  */
 
 let gatehouse: Gatehouse;
-let stage: Stage;
+let setup: Setup;
 /** Each function has its own faults, so that the routes can be tested concurrently. */
-const faults = new Map<string | undefined, Faults>(CHANGES.map(({ on }) => [on, openFaults()]));
+const faults = new Map<string | undefined, Faults>(CHANGES.map(({ route }) => [route, openFaults()]));
 beforeAll(async () => {
   gatehouse = await startGatehouse({
     intercept: (call, make) => faults.get(call.functionName)?.intercept(call, make) ?? make(),
   });
-  stage = await openStage(gatehouse);
+  setup = await openSetup(gatehouse);
 });
 afterAll(() => gatehouse.stop());
 
 describe.concurrent('a function that is killed after each of its calls in turn', () => {
-  it.each(CHANGES)('is atomic, and succeeds when the request is repeated: $on', { timeout: 60_000 }, async (change) => {
-    const { on, success, repeated, again } = change;
-    const inject = (nth?: number) => faults.get(on)?.inject(nth ? [{ nth, fault: 'kill' }] : []);
-    let crashes = 0;
-    for (;;) {
-      const { send, times } = await change.prepare(stage);
+  it.each(CHANGES)(
+    'is atomic, and succeeds when the request is repeated: $route',
+    { timeout: 60_000 },
+    async (change) => {
+      const { route, success, repeated, changesAgain } = change;
+      const inject = (nth?: number) => faults.get(route)?.inject(nth ? [{ nth, fault: 'kill' }] : []);
+      let crashes = 0;
+      for (;;) {
+        const { send, countChanges } = await change.prepare(setup);
 
-      // The first call is made in the cold start, which reads the public keys.
-      inject(Math.max(1, crashes));
-      const { status } = await send();
-      inject();
-      if (status !== 500) {
-        expect(status).toBe(success);
-        break;
+        // The first call is made in the cold start, which reads the public keys.
+        inject(Math.max(1, crashes));
+        const { status } = await send();
+        inject();
+        if (status !== 500) {
+          expect(status).toBe(success);
+          break;
+        }
+        crashes++;
+        expect(crashes, 'calls of one request').toBeLessThan(20);
+        const made = await countChanges();
+        const retry = await send();
+
+        expect(made, `after call ${crashes}`).toBeOneOf([0, 1]);
+        expect(retry.status, `after call ${crashes}`).toBe(made === 0 ? success : repeated);
+        expect(await countChanges(), `after call ${crashes}`).toBe(changesAgain ? made + 1 : 1);
       }
-      crashes++;
-      expect(crashes, 'calls of one request').toBeLessThan(20);
-      const made = await times();
-      const retry = await send();
-
-      expect(made, `after call ${crashes}`).toBeOneOf([0, 1]);
-      expect(retry.status, `after call ${crashes}`).toBe(made === 0 ? success : repeated);
-      expect(await times(), `after call ${crashes}`).toBe(again ? made + 1 : 1);
-    }
-    // At least the cold start, the load and the commit.
-    expect(crashes).toBeGreaterThanOrEqual(3);
-  });
+      // At least the cold start, the load and the commit.
+      expect(crashes).toBeGreaterThanOrEqual(3);
+    },
+  );
 });
 
 it('every route that changes something is tested', () => {
@@ -59,7 +63,7 @@ it('every route that changes something is tested', () => {
     return !route.route.startsWith('GET ') && (put || update || remove);
   });
 
-  expect(CHANGES.map(({ on }) => on).sort()).toEqual(changing.map(({ route }) => route).sort());
+  expect(CHANGES.map(({ route }) => route).sort()).toEqual(changing.map(({ route }) => route).sort());
 });
 
 it('the table is left intact', () => expectIntact(gatehouse));

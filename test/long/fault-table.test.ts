@@ -7,9 +7,9 @@ import {
   CHANGES,
   type Change,
   CREATION_WITH_PASSWORD,
-  openStage,
+  openSetup,
   type Prepared,
-  type Stage,
+  type Setup,
 } from '../support/changes.ts';
 import { type Gatehouse, type Received, startGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
@@ -47,7 +47,7 @@ const active = new Set<{
 }>();
 
 let gatehouse: Gatehouse;
-let stage: Stage;
+let setup: Setup;
 let parameter: number;
 beforeAll(async () => {
   gatehouse = await startGatehouse({
@@ -58,16 +58,16 @@ beforeAll(async () => {
       return affected.faults.intercept(call, make);
     },
   });
-  stage = await openStage(gatehouse);
-  parameter = await stage.openParameter();
+  setup = await openSetup(gatehouse);
+  parameter = await setup.openParameter();
 });
 afterAll(() => gatehouse.stop());
 
 const TRANSACTION = 'The transaction that makes the change';
-const READ = 'A read that the change is decided on';
-const KMS = 'Everything that a row asks of KMS';
-const SES = 'Everything that a row asks of SES';
-const TABLE = 'Everything that a row asks of the table, where it only reads';
+const READ = 'A read that the decision depends on';
+const KMS = 'All calls to KMS';
+const SES = 'All calls to SES';
+const TABLE = 'All calls to DynamoDB by rows that only read';
 const SECTIONS = [TRANSACTION, READ, KMS, SES, TABLE];
 /** Faults after which the function cannot know whether the change was made. */
 const UNKNOWN = new Set<Fault>(['error-after', 'lost', 'half', 'late', 'slow', 'kill']);
@@ -75,36 +75,38 @@ const UNKNOWN = new Set<Fault>(['error-after', 'lost', 'half', 'late', 'slow', '
 /** Incorrect responses and effects. */
 const violations: string[] = [];
 /** The results: for each route, a line of docs/faults.md. */
-const results: { section: string; injection: Injection; line: string; on: string }[] = [];
+const results: { section: string; injection: Injection; line: string; route: string }[] = [];
 
 async function attempt({ section, injection, change, concerns }: Trial): Promise<void> {
   const { fault, within } = injection;
-  const prepared = await change.prepare(stage);
+  const prepared = await change.prepare(setup);
   const faults = openFaults();
   faults.inject([{ fault, ...(injection.once && { nth: 1 }) }]);
   const trial = {
     faults,
-    concerns: (call: AwsCall) => call.functionName === change.on && concerns(call, prepared),
+    concerns: (call: AwsCall) => call.functionName === change.route && concerns(call, prepared),
     calls: 0,
   };
   active.add(trial);
   const { status, headers, text } = await prepared.send().finally(() => active.delete(trial));
   const seconds = durationOf(headers['apigw-requestid']);
-  const times = await prepared.times();
+  const times = await prepared.countChanges();
 
   const done = status === change.success;
   const isUnknown = !done && UNKNOWN.has(fault) && section === TRANSACTION;
   const answered = fault === 'kill' ? status === 500 : done || isUnavailable(status, headers);
-  const effect = change.silent || isUnknown ? times <= 1 : times === (done ? 1 : 0);
+  const effect = change.hidesOutcome || isUnknown ? times <= 1 : times === (done ? 1 : 0);
   if (!answered || !effect || seconds > within) {
-    violations.push(`${change.on}: ${fault} on ${section}: ${status} ${text}, made ${times} times, after ${seconds} s`);
+    violations.push(
+      `${change.route}: ${fault} on ${section}: ${status} ${text}, made ${times} times, after ${seconds} s`,
+    );
   }
 
-  const made = change.silent ? '' : isUnknown ? 'made or not' : times === 1 ? 'made' : 'not made';
-  const sent = change.silent || trial.calls < 2 ? '' : injection.once ? 'again' : 'until it gives up';
+  const made = change.hidesOutcome ? '' : isUnknown ? 'made or not' : times === 1 ? 'made' : 'not made';
+  const sent = change.hidesOutcome || trial.calls < 2 ? '' : injection.once ? 'yes' : 'until it gives up';
   const outcome = done ? 'success' : status;
   const line = `| ${fault} | ${injection.once ? 'once' : 'always'} | ${outcome} | ${made} | ${sent} | ${within} s |`;
-  results.push({ section, injection, line, on: change.on });
+  results.push({ section, injection, line, route: change.route });
 }
 
 /** The duration of a request in seconds according to the log of its function; 0 if the function was killed. */
@@ -162,27 +164,27 @@ const everything = (section: string, service: AwsCall['service'], rows: readonly
     section,
     concerns: (call) => call.service === service,
     // A route can call several services.
-  }).map((trial) => ({ ...trial, serialKey: trial.change.on }));
+  }).map((trial) => ({ ...trial, serialKey: trial.change.route }));
 
 const changesThat = (use: (row: Route) => unknown) =>
-  CHANGES.filter(({ on }) => routes.some((row) => row.route === on && use(row)));
+  CHANGES.filter(({ route }) => routes.some((row) => row.route === route && use(row)));
 
 /** The routes that change nothing. */
 const readers = routes
-  .filter(({ route }) => CHANGES.every((change) => change.on !== route))
+  .filter(({ route }) => CHANGES.every((change) => change.route !== route))
   .map(({ route }): Change => {
     const [method = '', path = ''] = route.split(' ');
     return {
-      on: route,
+      route: route,
       success: 200,
       repeated: 200,
-      silent: true,
+      hidesOutcome: true,
       async prepare() {
-        const { token } = await stage.account();
-        const id = route.includes('confs') ? parameter : await stage.integration();
+        const { token } = await setup.account();
+        const id = route.includes('confs') ? parameter : await setup.integration();
         const query = route.endsWith('confs') ? `?integrationId.equals=${Math.floor(id / 1_000_000)}` : '';
         const url = path.replace('{login}', 'admin').replace('{id}', String(id)) + query;
-        return { item: '', send: () => gatehouse.call(method, url, { token }), times: async () => 0 };
+        return { item: '', send: () => gatehouse.call(method, url, { token }), countChanges: async () => 0 };
       },
     };
   });
@@ -190,18 +192,18 @@ const readers = routes
 describe('under faults, the service', { timeout: 120_000 }, () => {
   it('responds in time on every route that changes something, and makes the change at most once', () => {
     // The key of a new reset item is not known in advance.
-    const serialKey = ({ on }: Change) => (on.endsWith('/init') ? on : undefined);
+    const serialKey = ({ route }: Change) => (route.endsWith('/init') ? route : undefined);
     return attemptAll([...transactions, ...reads].map((trial) => ({ ...trial, serialKey: serialKey(trial.change) })));
   });
 
   it('responds in time on every route that only reads, and on those that call KMS or SES', () => {
     // The creation of a user calls KMS if it has a password, and SES if it has none.
     const withPassword = (change: Change) =>
-      change.on === CREATION_WITH_PASSWORD.on ? CREATION_WITH_PASSWORD : change;
+      change.route === CREATION_WITH_PASSWORD.route ? CREATION_WITH_PASSWORD : change;
     return attemptAll([
       ...everything(KMS, 'KMS', changesThat(({ permissions }) => permissions.keys).map(withPassword)),
       ...everything(
-        'Everything that a row asks of SES',
+        'All calls to SES',
         'SES',
         changesThat(({ permissions }) => permissions.mail),
       ),
@@ -219,44 +221,48 @@ function documentOf(): string {
   const order = routes.map(({ route }): string => route);
   const sections = SECTIONS.map((section) => {
     const of = results.filter((each) => each.section === section);
-    const rows = new Set(of.map(({ on }) => on));
+    const rows = new Set(of.map(({ route }) => route));
     const sorted = of.toSorted(
-      (a, b) => rank(a.injection) - rank(b.injection) || order.indexOf(a.on) - order.indexOf(b.on),
+      (a, b) => rank(a.injection) - rank(b.injection) || order.indexOf(a.route) - order.indexOf(b.route),
     );
     const lines = [...Map.groupBy(sorted, ({ line }) => line)].map(([line, same]) => {
-      const which = same.map(({ on }) => `\`${on}\``);
+      const which = same.map(({ route }) => `\`${route}\``);
       return `${line} ${which.length > rows.size / 2 && which.length > 3 ? allBut(rows, same) : which.join('<br>')} |`;
     });
-    return `## ${section}\n\n| fault | | answer | the change | sent | within | rows |\n|---|---|---|---|---|---|---|\n${lines.join('\n')}\n`;
+    return `## ${section}\n\n| fault | | response | change | call repeated | within | rows |\n|---|---|---|---|---|---|---|\n${lines.join('\n')}\n`;
   });
   return [HEAD, ...sections].join('\n');
 }
 
-function allBut(rows: ReadonlySet<string>, same: readonly { on: string }[]): string {
-  const others = [...rows].filter((row) => same.every(({ on }) => on !== row)).length;
+function allBut(rows: ReadonlySet<string>, same: readonly { route: string }[]): string {
+  const others = [...rows].filter((row) => same.every(({ route }) => route !== row)).length;
   return others === 0 ? `all ${rows.size}` : `the other ${same.length}`;
 }
 
-const HEAD = `# What goes wrong, and what is answered
+const HEAD = `# Responses to faults
 
-Written by \`test/long/fault-table.test.ts\` from what it sees. Every row of the API is called while a call to AWS of its goes
-wrong, the first one of its kind or all of them. No fault makes an answer that is not true: a success says that the change
-was made, once; a refusal (4xx) is never the answer to a fault; 503 carries \`Retry-After\`, and leaves the change made
-once or not at all; there is an answer before the function's time is over. Only who is killed cannot answer: then it is
-API Gateway that says 500.
+Generated by \`test/long/fault-table.test.ts\` from its results. The test calls every row of the API while one AWS call of
+the row, or every AWS call of its kind, fails. It asserts that no response is untrue:
 
-A column is empty where the answer is not to tell: a login goes on without a new hash, and who asks for a new password
-does not learn whether the address is known.
+- A success means that the change was made exactly once.
+- A fault never causes a rejection (4xx).
+- 503 carries \`Retry-After\`, and the change was made once or not at all.
+- The response arrives before the function times out. Only a killed function cannot respond; API Gateway then returns
+  500.
 
-| fault | what happens to the call |
+Columns are empty where the response must not tell: a login succeeds even if its password hash was not renewed, and the
+response to a reset request does not reveal whether the address is known.
+
+| fault | what happens to the AWS call |
 |---|---|
-| conflict | refused, because another transaction is under way on an item |
-| throttle | refused, because there were too many |
-| error-before, error-after | answered 500; not made, or made all the same |
-| reset, lost | the connection breaks; before it is made, or before its answer |
-| half | made, and the connection breaks in the middle of the answer |
-| late, slow | answered too late; made at once, or made late too |
-| kill | made, and the function that called ends there and then |
+| conflict | rejected because of a concurrent transaction on one of its items |
+| throttle | rejected because of throttling |
+| error-before, error-after | fails with 500, without effect or after taking effect |
+| reset, lost | the connection breaks, before the call takes effect or before the response arrives |
+| half | takes effect, and the connection breaks in the middle of the response |
+| late, slow | the response arrives after the timeout; the call takes effect at once, or late as well |
+| kill | takes effect, and the calling function ends immediately |
 
-Whoever wants to watch: \`npm start\`, and rules in \`.local/faults.json\` ([operating.md](operating.md#faults-on-purpose)).
+To inject faults yourself, run \`npm start\` and write rules to \`.local/faults.json\`
+([operating.md](operating.md#faults-on-purpose)).
 `;

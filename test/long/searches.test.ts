@@ -111,7 +111,7 @@ const MUTANTS: Record<string, { sequence: string; faults?: boolean; mutations: M
 
 let bench: Bench;
 beforeAll(async () => {
-  bench = await openBench({ assembly: inject('assembly'), heldToRows: false });
+  bench = await openBench({ assembly: inject('assembly'), checksPermissions: false });
 });
 afterAll(() => bench.gatehouse.stop());
 

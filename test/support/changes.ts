@@ -18,7 +18,7 @@ import type { Gatehouse, Received } from './gatehouse.ts';
 import { makeTokens } from './mint.ts';
 
 /*
- * Every route that changes something, as a request whose effect can be counted. Prerequisites are written straight into
+ * Every route that changes something, as a request whose effect can be counted. Setup are written straight into
  * the table, so that only the function under test runs.
  */
 
@@ -26,16 +26,16 @@ type RouteKey = (typeof routes)[number]['route'];
 
 /** A request that makes one change, and how to count that change. */
 export interface Change {
-  readonly on: RouteKey;
+  readonly route: RouteKey;
   /** The status of the first request. */
   readonly success: number;
   /** The status when the same request is repeated. */
   readonly repeated: number;
   /** Whether a repeated request changes something again: integrations may be equal, and an update adds a version. */
-  readonly again?: true;
+  readonly changesAgain?: true;
   /** Whether the response hides the outcome: a login succeeds without a rehash, and a reset reveals no addresses. */
-  readonly silent?: true;
-  prepare(stage: Stage): Promise<Prepared>;
+  readonly hidesOutcome?: true;
+  prepare(prerequisites: Setup): Promise<Prepared>;
 }
 
 /** A change whose prerequisites exist. */
@@ -46,11 +46,11 @@ export interface Prepared {
   readonly read?: string;
   send(): Promise<Received>;
   /** Counts how often the change was made. */
-  times(): Promise<number>;
+  countChanges(): Promise<number>;
 }
 
 /** Creates the prerequisites of requests. */
-export interface Stage {
+export interface Setup {
   readonly gatehouse: Gatehouse;
   /** Creates an account with the password `pass`, and a token for it. */
   account(fields?: Partial<User>): Promise<{ user: User; token: string }>;
@@ -63,7 +63,7 @@ export interface Stage {
 }
 
 /** Prepares the creation of prerequisites in the table of this instance. */
-export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
+export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
   const { cloud, table } = gatehouse;
   const { endpoint, region, pepperKey } = cloud;
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
@@ -72,7 +72,7 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
   await commit(table, [claim({ pk, sk }, { jwk }, 'retry')]);
   const passwordHash = await openPasswords(pepperKey, kms).hash('pass');
 
-  const stage: Stage = {
+  const setup: Setup = {
     gatehouse,
     async account(fields = {}) {
       const id = await table.nextId('USER');
@@ -107,8 +107,8 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
       return integration.id;
     },
     async openParameter() {
-      const { token } = await stage.account();
-      const body = { integration: { id: await stage.integration() }, confName: 'Key', confValue: 'value' };
+      const { token } = await setup.account();
+      const body = { integration: { id: await setup.integration() }, confName: 'Key', confValue: 'value' };
       return (await gatehouse.call('POST', '/api/utm-integration-confs', { token, body })).body.id;
     },
     async outdatedHash() {
@@ -122,7 +122,7 @@ export async function openStage(gatehouse: Gatehouse): Promise<Stage> {
       return `$argon2id$v=19$m=8192,t=1,p=1,keyid=${keyId}$${text(salt)}$${text(Mac as Uint8Array)}`;
     },
   };
-  return stage;
+  return setup;
 }
 
 /** Repeats a write until it commits: concurrent preparations update the same counters. */
@@ -132,29 +132,29 @@ async function untilCommitted(send: () => Promise<string>): Promise<void> {
 
 const named = (kind: 'USER' | 'INTEGRATION', id: number): string => Object.values(entityKey(kind, id)).join('/');
 
-const stored = (stage: Stage, kind: 'USER' | 'INTEGRATION' | 'CONF', id: number) =>
-  stage.gatehouse.table.get(entityKey(kind, id));
+const stored = (setup: Setup, kind: 'USER' | 'INTEGRATION' | 'CONF', id: number) =>
+  setup.gatehouse.table.get(entityKey(kind, id));
 
 /** The number of changes since the creation, by a counter of the item. */
-async function changesOf(stage: Stage, kind: 'USER' | 'INTEGRATION' | 'CONF', id: number, counter = 'version') {
-  const count = Number.parseInt(String((await stored(stage, kind, id))?.[counter]), 10);
+async function changesOf(setup: Setup, kind: 'USER' | 'INTEGRATION' | 'CONF', id: number, counter = 'version') {
+  const count = Number.parseInt(String((await stored(setup, kind, id))?.[counter]), 10);
   return count - (counter === 'passwordChanges' ? 0 : 1);
 }
 
 /** Without a password, an invitation is mailed. */
 const createUser = (password: string | undefined): Change => ({
-  on: 'POST /api/users',
+  route: 'POST /api/users',
   success: 201,
   // The first request has taken the login.
   repeated: 400,
-  async prepare(stage) {
-    const { user, token } = await stage.account();
+  async prepare(setup) {
+    const { user, token } = await setup.account();
     const login = `made-by-${user.id}`;
     const body = { login, email: `${login}@example.com`, authorities: ['ROLE_ADMIN'], password };
     return {
       item: named('USER', user.id),
-      send: () => stage.gatehouse.call('POST', '/api/users', { token, body, mayCrash: true }),
-      times: async () => Number((await stage.gatehouse.table.get(loginGuardKey(login))) !== undefined),
+      send: () => setup.gatehouse.call('POST', '/api/users', { token, body, mayCrash: true }),
+      countChanges: async () => Number((await setup.gatehouse.table.get(loginGuardKey(login))) !== undefined),
     };
   },
 });
@@ -164,227 +164,228 @@ export const CREATION_WITH_PASSWORD = createUser('pass');
 /** One change for every route that writes to the table. */
 export const CHANGES: readonly Change[] = [
   {
-    on: 'POST /api/authenticate',
+    route: 'POST /api/authenticate',
     success: 200,
     repeated: 200,
-    silent: true,
-    async prepare(stage) {
-      const { user } = await stage.account({ passwordHash: await stage.outdatedHash() });
+    hidesOutcome: true,
+    async prepare(setup) {
+      const { user } = await setup.account({ passwordHash: await setup.outdatedHash() });
       const body = { username: user.login, password: 'pass' };
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('POST', '/api/authenticate', { body, mayCrash: true }),
-        times: async () => Number(String((await stored(stage, 'USER', user.id))?.passwordHash).includes(',t=2,')),
+        send: () => setup.gatehouse.call('POST', '/api/authenticate', { body, mayCrash: true }),
+        countChanges: async () =>
+          Number(String((await stored(setup, 'USER', user.id))?.passwordHash).includes(',t=2,')),
       };
     },
   },
   {
-    on: 'POST /api/account',
+    route: 'POST /api/account',
     success: 200,
     // An update without a difference writes nothing.
     repeated: 200,
-    async prepare(stage) {
-      const { user, token } = await stage.account();
+    async prepare(setup) {
+      const { user, token } = await setup.account();
       const body = { ...user, firstName: 'Changed', email: `changed-${user.login}@example.com` };
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('POST', '/api/account', { token, body, mayCrash: true }),
-        times: () => changesOf(stage, 'USER', user.id),
+        send: () => setup.gatehouse.call('POST', '/api/account', { token, body, mayCrash: true }),
+        countChanges: () => changesOf(setup, 'USER', user.id),
       };
     },
   },
   {
-    on: 'POST /api/account/change-password',
+    route: 'POST /api/account/change-password',
     success: 200,
     // The former password is no longer valid.
     repeated: 400,
-    async prepare(stage) {
-      const { user, token } = await stage.account();
+    async prepare(setup) {
+      const { user, token } = await setup.account();
       const body = { currentPassword: 'pass', newPassword: 'word' };
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('POST', '/api/account/change-password', { token, body, mayCrash: true }),
-        times: () => changesOf(stage, 'USER', user.id, 'passwordChanges'),
+        send: () => setup.gatehouse.call('POST', '/api/account/change-password', { token, body, mayCrash: true }),
+        countChanges: () => changesOf(setup, 'USER', user.id, 'passwordChanges'),
       };
     },
   },
   {
-    on: 'POST /api/account/reset-password/init',
+    route: 'POST /api/account/reset-password/init',
     success: 200,
     repeated: 200,
-    again: true,
-    silent: true,
-    async prepare(stage) {
-      const { user } = await stage.account();
+    changesAgain: true,
+    hidesOutcome: true,
+    async prepare(setup) {
+      const { user } = await setup.account();
       const { email } = user;
       return {
         // Each key is an item of its own.
         item: 'RESET#*',
         read: named('USER', user.id),
         send: () =>
-          stage.gatehouse.call('POST', '/api/account/reset-password/init', { body: { email }, mayCrash: true }),
-        times: async () => stage.gatehouse.mailsTo(email).length,
+          setup.gatehouse.call('POST', '/api/account/reset-password/init', { body: { email }, mayCrash: true }),
+        countChanges: async () => setup.gatehouse.mailsTo(email).length,
       };
     },
   },
   {
-    on: 'POST /api/account/reset-password/finish',
+    route: 'POST /api/account/reset-password/finish',
     success: 200,
     // A key is valid once.
     repeated: 400,
-    async prepare(stage) {
-      const { user } = await stage.account();
+    async prepare(setup) {
+      const { user } = await setup.account();
       const { key, write } = newResetKey(user, Date.now());
-      await commit(stage.gatehouse.table, [write]);
+      await commit(setup.gatehouse.table, [write]);
       const body = { key, newPassword: 'word' };
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('POST', '/api/account/reset-password/finish', { body, mayCrash: true }),
-        times: () => changesOf(stage, 'USER', user.id, 'passwordChanges'),
+        send: () => setup.gatehouse.call('POST', '/api/account/reset-password/finish', { body, mayCrash: true }),
+        countChanges: () => changesOf(setup, 'USER', user.id, 'passwordChanges'),
       };
     },
   },
   createUser(undefined),
   {
-    on: 'PUT /api/users',
+    route: 'PUT /api/users',
     success: 200,
     repeated: 200,
-    again: true,
-    async prepare(stage) {
-      const { token, user } = await stage.account();
-      const { user: target } = await stage.account({ authorities: ['ROLE_USER'] });
+    changesAgain: true,
+    async prepare(setup) {
+      const { token, user } = await setup.account();
+      const { user: target } = await setup.account({ authorities: ['ROLE_USER'] });
       const login = `renamed-${target.id}`;
       const body = { id: target.id, login, email: `${login}@example.com`, authorities: ['ROLE_ADMIN'] };
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('PUT', '/api/users', { token, body, mayCrash: true }),
-        times: () => changesOf(stage, 'USER', target.id),
+        send: () => setup.gatehouse.call('PUT', '/api/users', { token, body, mayCrash: true }),
+        countChanges: () => changesOf(setup, 'USER', target.id),
       };
     },
   },
   {
-    on: 'DELETE /api/users/{login}',
+    route: 'DELETE /api/users/{login}',
     success: 200,
     repeated: 404,
-    async prepare(stage) {
-      const { token, user } = await stage.account();
-      const { user: target } = await stage.account();
+    async prepare(setup) {
+      const { token, user } = await setup.account();
+      const { user: target } = await setup.account();
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('DELETE', `/api/users/${target.login}`, { token, mayCrash: true }),
-        times: async () => Number((await stored(stage, 'USER', target.id)) === undefined),
+        send: () => setup.gatehouse.call('DELETE', `/api/users/${target.login}`, { token, mayCrash: true }),
+        countChanges: async () => Number((await stored(setup, 'USER', target.id)) === undefined),
       };
     },
   },
   {
-    on: 'POST /api/utm-integrations',
+    route: 'POST /api/utm-integrations',
     success: 201,
     repeated: 201,
-    again: true,
-    async prepare(stage) {
-      const { token, user } = await stage.account();
+    changesAgain: true,
+    async prepare(setup) {
+      const { token, user } = await setup.account();
       const name = `Made by ${user.id}`;
       const body = { name, shortName: 'made', integrationType: 'API' };
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('POST', '/api/utm-integrations', { token, body, mayCrash: true }),
-        times: async () =>
-          (await stage.gatehouse.table.query('INTEGRATION')).filter((integration) => integration.name === name).length,
+        send: () => setup.gatehouse.call('POST', '/api/utm-integrations', { token, body, mayCrash: true }),
+        countChanges: async () =>
+          (await setup.gatehouse.table.query('INTEGRATION')).filter((integration) => integration.name === name).length,
       };
     },
   },
   {
-    on: 'PUT /api/utm-integrations',
+    route: 'PUT /api/utm-integrations',
     success: 200,
     repeated: 200,
-    again: true,
-    async prepare(stage) {
-      const { token, user } = await stage.account();
-      const id = await stage.integration();
+    changesAgain: true,
+    async prepare(setup) {
+      const { token, user } = await setup.account();
+      const id = await setup.integration();
       const body = { id, name: 'Changed', shortName: 'changed', integrationType: 'CLOUD', active: false };
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('PUT', '/api/utm-integrations', { token, body, mayCrash: true }),
-        times: () => changesOf(stage, 'INTEGRATION', id),
+        send: () => setup.gatehouse.call('PUT', '/api/utm-integrations', { token, body, mayCrash: true }),
+        countChanges: () => changesOf(setup, 'INTEGRATION', id),
       };
     },
   },
   {
-    on: 'DELETE /api/utm-integrations/{id}',
+    route: 'DELETE /api/utm-integrations/{id}',
     success: 200,
     repeated: 404,
-    async prepare(stage) {
-      const { token, user } = await stage.account();
-      const id = await stage.integration(2);
+    async prepare(setup) {
+      const { token, user } = await setup.account();
+      const id = await setup.integration(2);
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('DELETE', `/api/utm-integrations/${id}`, { token, mayCrash: true }),
-        times: async () => {
-          const left = await Promise.all([1, 2].map((n) => stored(stage, 'CONF', parameterId(id, n))));
-          const items = [await stored(stage, 'INTEGRATION', id), ...left].filter((item) => item !== undefined);
+        send: () => setup.gatehouse.call('DELETE', `/api/utm-integrations/${id}`, { token, mayCrash: true }),
+        countChanges: async () => {
+          const left = await Promise.all([1, 2].map((n) => stored(setup, 'CONF', parameterId(id, n))));
+          const items = [await stored(setup, 'INTEGRATION', id), ...left].filter((item) => item !== undefined);
           return items.length === 0 ? 1 : items.length === 3 ? 0 : Number.NaN;
         },
       };
     },
   },
   {
-    on: 'POST /api/utm-integrations/{id}/module/restarted',
+    route: 'POST /api/utm-integrations/{id}/module/restarted',
     success: 200,
     repeated: 200,
-    async prepare(stage) {
-      const { token, user } = await stage.account();
-      const id = await stage.integration(1);
+    async prepare(setup) {
+      const { token, user } = await setup.account();
+      const id = await setup.integration(1);
       const path = `/api/utm-integrations/${id}/module/restarted`;
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('POST', path, { token, body: { changes: 1 }, mayCrash: true }),
-        times: () => changesOf(stage, 'INTEGRATION', id),
+        send: () => setup.gatehouse.call('POST', path, { token, body: { changes: 1 }, mayCrash: true }),
+        countChanges: () => changesOf(setup, 'INTEGRATION', id),
       };
     },
   },
   {
-    on: 'POST /api/utm-integration-confs',
+    route: 'POST /api/utm-integration-confs',
     success: 201,
     repeated: 201,
-    again: true,
-    async prepare(stage) {
-      const { token, user } = await stage.account();
-      const id = await stage.integration();
+    changesAgain: true,
+    async prepare(setup) {
+      const { token, user } = await setup.account();
+      const id = await setup.integration();
       const body = { integration: { id }, confName: 'Key', confValue: 'value' };
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('POST', '/api/utm-integration-confs', { token, body, mayCrash: true }),
-        times: async () => (await stored(stage, 'INTEGRATION', id))?.parameterCount as number,
+        send: () => setup.gatehouse.call('POST', '/api/utm-integration-confs', { token, body, mayCrash: true }),
+        countChanges: async () => (await stored(setup, 'INTEGRATION', id))?.parameterCount as number,
       };
     },
   },
   {
-    on: 'PUT /api/utm-integration-confs',
+    route: 'PUT /api/utm-integration-confs',
     success: 200,
     repeated: 200,
-    again: true,
-    async prepare(stage) {
-      const { token, user } = await stage.account();
-      const id = await stage.integration(1);
+    changesAgain: true,
+    async prepare(setup) {
+      const { token, user } = await setup.account();
+      const id = await setup.integration(1);
       const body = { id: parameterId(id, 1), integration: { id }, confName: 'Key', confValue: 'other' };
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('PUT', '/api/utm-integration-confs', { token, body, mayCrash: true }),
-        times: () => changesOf(stage, 'CONF', parameterId(id, 1)),
+        send: () => setup.gatehouse.call('PUT', '/api/utm-integration-confs', { token, body, mayCrash: true }),
+        countChanges: () => changesOf(setup, 'CONF', parameterId(id, 1)),
       };
     },
   },
   {
-    on: 'DELETE /api/utm-integration-confs/{id}',
+    route: 'DELETE /api/utm-integration-confs/{id}',
     success: 200,
     repeated: 404,
-    async prepare(stage) {
-      const { token, user } = await stage.account();
-      const id = parameterId(await stage.integration(1), 1);
+    async prepare(setup) {
+      const { token, user } = await setup.account();
+      const id = parameterId(await setup.integration(1), 1);
       return {
         item: named('USER', user.id),
-        send: () => stage.gatehouse.call('DELETE', `/api/utm-integration-confs/${id}`, { token, mayCrash: true }),
-        times: async () => Number((await stored(stage, 'CONF', id)) === undefined),
+        send: () => setup.gatehouse.call('DELETE', `/api/utm-integration-confs/${id}`, { token, mayCrash: true }),
+        countChanges: async () => Number((await stored(setup, 'CONF', id)) === undefined),
       };
     },
   },

@@ -5,17 +5,18 @@ import { claim } from '../../lib/table/write.ts';
 import { type Items, itemsOf, putBack } from './items.ts';
 import { type Gatehouse, type Launch, launch } from './launch.ts';
 import { makeTokens } from './mint.ts';
-import { recordUnused } from './unused-rights.ts';
+import { recordUnused } from './unused-permissions.ts';
 
 export type { Gatehouse, Received } from './launch.ts';
 
 type Options = Partial<Omit<Launch, 'heldToRows'>>;
 
-/** Starts an instance on the stack of this run, recording the rights that it uses, or on the stack of a mutant. */
+/** Starts an instance on the stack of this run, recording the permissions that it uses, or on the stack of a mutant. */
 export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
   const assembly = inject('assembly');
-  if (options.assembly !== undefined) return launch({ ...options, assembly: options.assembly, heldToRows: false });
-  return launch({ ...options, assembly, onUnusedRights: (rights) => recordUnused(assembly, rights) });
+  if (options.assembly !== undefined)
+    return launch({ ...options, assembly: options.assembly, checksPermissions: false });
+  return launch({ ...options, assembly, onUnusedPermissions: (permissions) => recordUnused(assembly, permissions) });
 }
 
 /** One instance per worker serves its test files in turn, because the start dominates the cost of a file. */

@@ -62,12 +62,12 @@ export interface Gatehouse {
 export interface Launch
   extends Pick<CloudOptions, 'assembly'>,
     Partial<Pick<CloudOptions, 'intercept' | 'holdTransactions' | 'meterCapacity'>> {
-  /** Whether it must keep to its rights and leave the table intact; false for mutants. */
-  readonly heldToRows?: boolean;
+  /** Whether it must keep to its permissions and leave the table intact; false for mutants. */
+  readonly checksPermissions?: boolean;
   /** Whether tests write items that no function would, so that the table need not be intact at the end. */
   readonly breaksData?: boolean;
-  /** Receives the rights that its functions have not used so far, whenever it is judged. */
-  readonly onUnusedRights?: (rights: readonly string[]) => void;
+  /** Receives the permissions that its functions have not used so far, whenever it is judged. */
+  readonly onUnusedPermissions?: (permissions: readonly string[]) => void;
 }
 
 // vitest stops its workers with SIGTERM; only an exit stops the engines too.
@@ -75,9 +75,9 @@ process.once('SIGTERM', () => process.exit());
 
 /** Starts an instance. Independent of vitest, for test/soak.ts. */
 export async function launch({
-  heldToRows = true,
+  checksPermissions: heldToRows = true,
   breaksData = false,
-  onUnusedRights,
+  onUnusedPermissions: onUnusedRights,
   ...options
 }: Launch): Promise<Gatehouse> {
   const lines: string[] = [];
@@ -212,7 +212,7 @@ function checkContract(method: string, path: string, { status, body, headers, te
   if (!route || REJECTED_BY_API_GATEWAY.includes(text)) return;
   const { contract, handler } = route;
   const where = `${method} ${path} returned ${status} ${text}`;
-  isKeptByNobody(headers, where, status === 200 && handler === 'publish-keys');
+  expectCommonHeaders(headers, where, status === 200 && handler === 'publish-keys');
   if (status < 300) {
     if (contract.response) v.parse(contract.response, body);
     else assert.equal(text, '', where);
@@ -228,7 +228,7 @@ function checkContract(method: string, path: string, { status, body, headers, te
 }
 
 /** Fails unless the response has the security headers and must not be cached; the public keys may be. */
-export function isKeptByNobody(headers: Received['headers'], where: string, isCacheable = false): void {
+export function expectCommonHeaders(headers: Received['headers'], where: string, isCacheable = false): void {
   const expected = {
     'cache-control': isCacheable ? 'public, max-age=300' : 'no-store',
     'x-content-type-options': 'nosniff',

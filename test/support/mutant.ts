@@ -14,7 +14,7 @@ export interface Mutation {
   readonly to: string;
 }
 
-/** Widens the rights to all partition keys: a mutant that reads before it writes needs keys its route does not list. */
+/** Widens the permissions to all partition keys: a mutant that reads before it writes needs keys its route does not list. */
 const anyItem = (name: string, value: unknown): unknown =>
   name === 'dynamodb:LeadingKeys' && Array.isArray(value) ? ['*'] : value;
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Item } from '../../lib/table/table.ts';
-import type { WholeTableInMemory } from './whole-table-in-memory.ts';
+import type { InMemoryScanner } from './in-memory-scanner.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation
 export type Input = Record<string, any>;
@@ -56,7 +56,7 @@ const found = (item: Item | undefined) => (item ? { Item: marshalItem(item) } : 
 const keyIn = ({ pk, sk }: Input) => ({ pk: pk.S, sk: sk.S });
 
 /** Responds like DynamoDB to reads, and to puts and deletes without evaluating their conditions. */
-export function replyFrom(table: WholeTableInMemory, operation: string, input: Input): Answer {
+export function replyFrom(table: InMemoryScanner, operation: string, input: Input): Answer {
   switch (operation) {
     case 'Scan':
       return { Items: table.items.map(marshalItem) };

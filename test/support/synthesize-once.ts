@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { synthesize } from '../../infra/local/stack/synthesize.ts';
-import { neverUsed } from './unused-rights.ts';
+import { neverUsed } from './unused-permissions.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -12,7 +12,7 @@ declare module 'vitest' {
   }
 }
 
-/** Synthesizes one stack for all tests of a run. If all passed, its functions must have used all their rights. */
+/** Synthesizes one stack for all tests of a run. If all passed, its functions must have used all their permissions. */
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const assembly = join(folder, 'assembly');
@@ -21,11 +21,11 @@ export default async function setup(project: TestProject): Promise<() => void> {
   return async () => {
     const idle = (await isWholeSuite(project)) ? neverUsed(assembly) : [];
     rmSync(folder, { recursive: true, force: true });
-    if (idle.length > 0) throw new Error(`No test used these rights:\n  ${idle.join('\n  ')}`);
+    if (idle.length > 0) throw new Error(`No test used these permissions:\n  ${idle.join('\n  ')}`);
   };
 }
 
-/** Whether every test of every file has passed: after a filter or a failure, requests that use a right are missing. */
+/** Whether every test of every file has passed: after a filter or a failure, requests that use a permission are missing. */
 async function isWholeSuite(project: TestProject): Promise<boolean> {
   const files = await project.globTestFiles();
   const modules = project.vitest.state.getTestModules().filter((module) => module.project.name === project.name);

@@ -244,7 +244,7 @@ describe('openAuthorization', () => {
       dynamo('ListTables', {}),
       'f is not authorized to call ListTables, which the local cloud does not support',
     ],
-  ])('names the missing right: %s', (_, statements, call, sentence) => {
+  ])('names the missing permission: %s', (_, statements, call, sentence) => {
     expect(open(...statements).denialReason('f', call)).toBe(sentence);
   });
 
@@ -254,14 +254,14 @@ describe('openAuthorization', () => {
     );
   });
 
-  describe('unused rights', () => {
+  describe('unused permissions', () => {
     const unusedAfter = (statements: object[], ...calls: Call[]) => {
       const authorization = open(...statements, { Effect: 'Allow', Action: 'logs:PutLogEvents', Resource: '*' });
       for (const call of calls) authorization.denialReason('f', call);
       return authorization.unused();
     };
 
-    it('initially include every right except those to write logs', () => {
+    it('initially include every permission except those to write logs', () => {
       expect(unusedAfter([forKeys('A', 'B#*'), decrypt])).toEqual([
         'f does not use dynamodb:GetItem on Table for A',
         'f does not use dynamodb:GetItem on Table for B#*',
@@ -271,7 +271,7 @@ describe('openAuthorization', () => {
       ]);
     });
 
-    it('exclude the rights that a call needed, and no others', () => {
+    it('exclude the permissions that a call needed, and no others', () => {
       expect(unusedAfter([forKeys('A', 'B#*'), decrypt], dynamo('GetItem', on('B#1')))).toEqual([
         'f does not use dynamodb:GetItem on Table for A',
         'f does not use dynamodb:PutItem on Table for A',
@@ -279,7 +279,7 @@ describe('openAuthorization', () => {
       ]);
     });
 
-    it('exclude the rights checked before a denial', () => {
+    it('exclude the permissions checked before a denial', () => {
       const partly = [forKeys('A'), { ...decrypt, Resource: arn('kms', 'key/other') }];
 
       expect(unusedAfter(partly, dynamo('GetItem', on('A')))).toEqual([
@@ -303,12 +303,12 @@ describe('openAuthorization', () => {
       ['one kind of item with a second wildcard', { ...forKeys('A#*?'), Action: 'dynamodb:GetItem' }, 'A#1'],
       ['a key that is not spelled as a kind of item', { ...forKeys('a'), Action: 'dynamodb:GetItem' }, 'a'],
       ['all keys, without a condition', { ...ALL, Action: 'dynamodb:GetItem' }],
-    ])('always include a right to %s, which is too broad to be used up', (_, statement, key = 'A') => {
+    ])('always include a permission to %s, which is too broad to be used up', (_, statement, key = 'A') => {
       expect(open(statement, decrypt).denialReason('f', dynamo('GetItem', on(key)))).toBeUndefined();
       expect(unusedAfter([statement, decrypt], dynamo('GetItem', on(key)))).toHaveLength(1);
     });
 
-    it.each(['A', 'ABC', 'A#*'])('exclude a used right to the key %s', (leadingKey) => {
+    it.each(['A', 'ABC', 'A#*'])('exclude a used permission to the key %s', (leadingKey) => {
       const statement = { ...forKeys(leadingKey), Action: 'dynamodb:GetItem' };
 
       expect(unusedAfter([statement, decrypt], dynamo('GetItem', on(leadingKey.replace('*', '1'))))).toEqual([]);

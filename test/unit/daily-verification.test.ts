@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { emailGuardKey, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
+import { type InMemoryScanner, wholeTableInMemory } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { printedBy } from '../support/logged.ts';
 import { replyFrom, scriptedAws } from '../support/scripted-aws.ts';
-import { type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
-let table: WholeTableInMemory;
+let table: InMemoryScanner;
 /** When set, the total of users changes on every read; this numbers the changes. */
 let changes: number | undefined;
 
@@ -31,7 +31,7 @@ afterAll(() => {
 });
 
 /** Damages an intact table and runs the handler: its log lines, and the error that it throws or 'ended'. */
-async function verify(harm: (table: WholeTableInMemory) => void) {
+async function verify(harm: (table: InMemoryScanner) => void) {
   table = wholeTableInMemory(INTACT_ITEMS);
   harm(table);
   const wait = setTimeout;

@@ -5,8 +5,8 @@ import { countByKind, verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { NotGatehouseTable } from '../../lib/table/table-scanner.ts';
+import { type InMemoryScanner, wholeTableInMemory } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
-import { type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
 /*
  * The complete findings in tables that were damaged by hand: the sentence, the keys, and each write of the repair with
@@ -21,7 +21,7 @@ const GATE = entityKey('INTEGRATION', 4);
 const URL = entityKey('CONF', 4_000_007);
 const KEY = entityKey('CONF', 4_000_009);
 
-type Damage = (table: WholeTableInMemory) => void;
+type Damage = (table: InMemoryScanner) => void;
 
 async function findingsIn(...damages: Damage[]): Promise<readonly Finding[]> {
   const table = wholeTableInMemory(INTACT_ITEMS);

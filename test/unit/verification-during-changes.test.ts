@@ -7,8 +7,8 @@ import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
+import { type InMemoryScanner, type Read, wholeTableInMemory } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
-import { type Read, type WholeTableInMemory, wholeTableInMemory } from '../support/whole-table-in-memory.ts';
 
 /* How often a table is read again under concurrent changes, and how often a repair is retried after conflicts. */
 
@@ -43,11 +43,11 @@ async function skippingWaits<T>(work: Promise<T>): Promise<T> {
   return settled.value;
 }
 
-const counts = ({ reads }: WholeTableInMemory) => reads.filter((read) => 'pk' in read).length;
+const counts = ({ reads }: InMemoryScanner) => reads.filter((read) => 'pk' in read).length;
 const isCount = (read: Read) => 'pk' in read;
 
 /** A table with a wrong total, and the survey of it. */
-async function withWrongTotal(onRead?: (read: Read, count: number, table: WholeTableInMemory) => void) {
+async function withWrongTotal(onRead?: (read: Read, count: number, table: InMemoryScanner) => void) {
   const table = wholeTableInMemory(INTACT_ITEMS, onRead);
   table.put(TOTAL, { n: 5 });
   return { table, seen: await survey(table, () => undefined) };
@@ -86,7 +86,7 @@ describe('a total', () => {
     expect(counts(table)).toBe(1);
   });
 
-  it.each<[string, (table: WholeTableInMemory, count: number) => void]>([
+  it.each<[string, (table: InMemoryScanner, count: number) => void]>([
     ['its number', (table, count) => table.put(TOTAL, { n: 5 + (count % 2) })],
     ['its change counter', (table, count) => table.put(TOTAL, { n: 5, changes: count })],
     [
@@ -150,7 +150,7 @@ describe('a total', () => {
 });
 
 describe('the parameters of an integration', () => {
-  async function withWrongCount(onRead?: (read: Read, count: number, table: WholeTableInMemory) => void) {
+  async function withWrongCount(onRead?: (read: Read, count: number, table: InMemoryScanner) => void) {
     const table = wholeTableInMemory(INTACT_ITEMS, onRead);
     table.put(GATE, { parameterCount: 7 });
     return { table, seen: await survey(table, () => undefined) };

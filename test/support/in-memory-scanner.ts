@@ -6,7 +6,7 @@ import type { TableScanner } from '../../lib/table/table-scanner.ts';
 export type Read = { readonly keys: readonly Key[] } | { readonly pk: string; readonly from?: string | undefined };
 
 /** A scannable table in memory that records its reads. */
-export interface WholeTableInMemory extends TableScanner {
+export interface InMemoryScanner extends TableScanner {
   /** The stored items, which tests may change during a read. */
   items: Item[];
   /** Every read in order, except for scans. */
@@ -25,15 +25,15 @@ const READS_MAX = 1000;
 /** Opens a table for a verification without an engine. `onRead` runs before each read, with the number of reads. */
 export function wholeTableInMemory(
   items: readonly Item[],
-  onRead: (read: Read, count: number, table: WholeTableInMemory) => void = () => undefined,
-): WholeTableInMemory {
+  onRead: (read: Read, count: number, table: InMemoryScanner) => void = () => undefined,
+): InMemoryScanner {
   const isAt = (key: Key) => (item: Key) => item.pk === key.pk && item.sk === key.sk;
   const noteRead = (read: Read) => {
     table.reads.push(read);
     if (table.reads.length > READS_MAX) throw new Error('More than 1,000 reads');
     onRead(read, table.reads.length, table);
   };
-  const table: WholeTableInMemory = {
+  const table: InMemoryScanner = {
     items: structuredClone(items) as Item[],
     reads: [],
     find: (key) => table.items.find(isAt(key)),

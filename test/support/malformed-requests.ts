@@ -4,7 +4,7 @@ import { routes } from '../../routes.ts';
 /* Generates malformed requests: valid ones of a route with corrupted parts, and ones that match no route. */
 
 /** A request as a client would send it; the test supplies the token of this kind. */
-export interface Nasty {
+export interface MalformedRequest {
   readonly method: string;
   readonly path: string;
   readonly token: Token;
@@ -15,9 +15,9 @@ const TOKENS = [
   ...Array.from({ length: 12 }, () => 'admin' as const),
   'user',
   'none',
-  'spoiled',
-  'twice',
-  'odd',
+  'corrupted',
+  'repeated',
+  'malformed',
 ] as const;
 /** The kinds of tokens, mostly a valid one. */
 export type Token = (typeof TOKENS)[number];
@@ -289,7 +289,7 @@ const header = fc.oneof(
 );
 
 /** A mostly valid request of a route. */
-const ofRoute = (route: string): fc.Arbitrary<Nasty> => {
+const ofRoute = (route: string): fc.Arbitrary<MalformedRequest> => {
   const [method = '', pattern = ''] = route.split(' ');
   const valid = BODIES[route];
   const path = fc.tuple(segment, fc.option(query, { freq: valid ? 2 : 8 })).map(([part, search]) => {
@@ -322,7 +322,7 @@ const ofNoRoute = fc.record({
 });
 
 /** Generates requests for each route and for none, determined by the seed and grouped by route to avoid cold starts. */
-export function nastyRequests(seed: number, count: number): Nasty[][] {
+export function malformedRequests(seed: number, count: number): MalformedRequest[][] {
   const kinds = [...routes.map(({ route }) => ofRoute(route)), ofNoRoute];
   return kinds.map((kind, index) => fc.sample(kind, { seed: seed + index, numRuns: count }));
 }

@@ -16,7 +16,7 @@ interface Statement {
 /** A copy of this run's stack whose IAM statements were changed or removed. */
 function stackWith(change: (functionFile: string, statement: Statement) => boolean) {
   const original = inject('assembly');
-  const assembly = mkdtempSync(join(tmpdir(), 'gatehouse-rights-'));
+  const assembly = mkdtempSync(join(tmpdir(), 'gatehouse-permissions-'));
   for (const file of readdirSync(original).filter((name) => name.endsWith('.json'))) {
     cpSync(join(original, file), join(assembly, file));
   }
@@ -42,7 +42,7 @@ const MISSING: Record<string, (statement: Statement) => boolean> = {
   requestreset: ({ Action }) => Action === 'ses:SendEmail',
 };
 
-describe('a function that lacks a right', () => {
+describe('a function that lacks a permission', () => {
   const stack = stackWith((file, statement) => !MISSING[file]?.(statement));
   let gatehouse: Gatehouse;
   let token: string;
@@ -104,9 +104,10 @@ describe('a function that lacks a right', () => {
   });
 });
 
-describe('an unused right', () => {
+describe('an unused permission', () => {
   const HEALTH = 'GET /api/health does not use';
-  const unused = ({ cloud }: Gatehouse) => cloud.unusedPermissions().filter((right) => right.startsWith(HEALTH));
+  const unused = ({ cloud }: Gatehouse) =>
+    cloud.unusedPermissions().filter((permission) => permission.startsWith(HEALTH));
 
   let gatehouse: Gatehouse;
   beforeAll(async () => {
@@ -147,7 +148,7 @@ describe('an unused right', () => {
 
     await gatehouse.call('GET', '/api/health');
 
-    expect(unused(gatehouse)).toEqual(expected.map((right) => `${HEALTH} ${right}`));
+    expect(unused(gatehouse)).toEqual(expected.map((permission) => `${HEALTH} ${permission}`));
     stack.remove();
   });
 });
@@ -155,7 +156,7 @@ describe('an unused right', () => {
 describe('a call', () => {
   const ARN = 'arn:aws:dynamodb:eu-central-1:000000000000:table/';
   const KEY = 'arn:aws:kms:eu-central-1:000000000000:key/1';
-  /** The first right that a function with these statements lacks for the call, or undefined. */
+  /** The first permission that a function with these statements lacks for the call, or undefined. */
   function lacks(
     { service, operation, input }: Pick<AwsCall, 'service' | 'operation' | 'input'>,
     ...allowed: object[]
@@ -196,12 +197,12 @@ describe('a call', () => {
       { service: 'KMS', operation: 'Sign', input: { KeyId: '1' } } as unknown as AwsCall,
       `kms:Sign on ${KEY}`,
     ],
-  ])('%s requires the right to its action', (_, call, right) => {
-    expect(lacks(call)).toBe(`f is not authorized to perform ${right}`);
+  ])('%s requires the permission to its action', (_, call, permission) => {
+    expect(lacks(call)).toBe(`f is not authorized to perform ${permission}`);
   });
 
   it.each(['ExecuteStatement', 'BatchWriteItem', 'DeleteTable'])(
-    '%s is rejected, because the rights that it requires are unknown',
+    '%s is rejected, because the permissions that it requires are unknown',
     (operation) => {
       const all = { Effect: 'Allow', Action: '*', Resource: '*' };
 
@@ -209,7 +210,7 @@ describe('a call', () => {
     },
   );
 
-  it('whose right is limited to transactions is rejected outside of one', () => {
+  it('whose permission is limited to transactions is rejected outside of one', () => {
     const only = {
       Effect: 'Allow',
       Action: 'dynamodb:UpdateItem',
@@ -223,7 +224,7 @@ describe('a call', () => {
     );
   });
 
-  it('that sends mail requires the right to its configuration set', () => {
+  it('that sends mail requires the permission to its configuration set', () => {
     const ses = 'arn:aws:ses:eu-central-1:000000000000:';
     const asSender = { StringEquals: { 'ses:FromAddress': 'gate@example.com' } };
     const statement = (...resources: string[]) => ({
@@ -288,13 +289,13 @@ describe('a template', () => {
   });
 
   it('may have inline and separate policies of a role', () => {
-    const right = (Action: string) => ({
+    const permission = (Action: string) => ({
       Version: '2012-10-17',
       Statement: { Effect: 'Allow', Action, Resource: '*' },
     });
     const policies = policiesOf({
-      'AWS::IAM::Role': { R: { Policies: [{ PolicyDocument: right('kms:Sign') }] } },
-      'AWS::IAM::Policy': { P: { Roles: ['R'], PolicyDocument: right('kms:Verify') } },
+      'AWS::IAM::Role': { R: { Policies: [{ PolicyDocument: permission('kms:Sign') }] } },
+      'AWS::IAM::Policy': { P: { Roles: ['R'], PolicyDocument: permission('kms:Verify') } },
       'AWS::Lambda::Function': { F: lambda('f') },
     })();
 
