@@ -29,11 +29,13 @@ export async function logIn(
   return user;
 }
 
-/** Always makes two reads, so that timing does not reveal which logins exist. No user has the login `.` or the id 0. */
+/** Makes two reads for every login, so that timing reveals neither which logins exist nor how they are checked. */
 async function lookUp(table: Table, login: string): Promise<User | undefined> {
-  const guard = await table.get(loginGuardKey(isLogin(login) ? login : '.'));
-  const item = await table.get(entityKey('USER', (guard?.id as number | undefined) ?? 0));
-  const user = item && userOf(item);
+  // An invalid login may be too long for a key. The guard of an empty login is read instead; none exists.
+  const guardKey = loginGuardKey(isLogin(login) ? login : '');
+  const guard = await table.get(guardKey);
+  const item = await table.get(guard ? entityKey('USER', guard.id as number) : guardKey);
+  const user = guard && item && userOf(item);
   return user?.login === login ? user : undefined;
 }
 

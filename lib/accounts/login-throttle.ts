@@ -7,15 +7,13 @@ import { startInColdStart } from '../runtime/cold-start.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { change, ignoreUnavailable } from '../table/change.ts';
+import { change, changeWithoutLoad, ignoreUnavailable } from '../table/change.ts';
 import { elsewhereAttemptsKey, type Key, networkAttemptsKey, sourceAttemptsKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import type { Write } from '../table/write.ts';
 import {
   clearFailures,
   type FailureKeys,
   type Failures,
-  mailboxProven,
   recordAttempt,
   recordRequest,
   type SourceFailures,
@@ -41,8 +39,8 @@ export interface LoginThrottle {
    * too-many-attempts, and with unavailable when the request could not be counted.
    */
   countRequest(source: Source): Promise<void>;
-  /** The writes after a reset with a mailed key: they end all waiting periods for this login from this network. */
-  mailboxProven(login: string, source: Source): Promise<Write[]>;
+  /** The keys under which the counts of this login and source are stored, for the rules of a reset. */
+  keysOf(login: string, source: Source): Promise<FailureKeys>;
 }
 
 /** A login attempt, counted as a failure until `clearFailures` is called. */
@@ -89,7 +87,7 @@ export function openLoginThrottle(
     return (text) => createHmac('sha256', key).update(text).digest('base64url');
   }
 
-  async function keysOf(login: string, address: string): Promise<FailureKeys> {
+  async function keysOf(login: string, { address }: Source): Promise<FailureKeys> {
     const hash = await keyedHash();
     return {
       network: networkAttemptsKey(hash(login), hash(`${networkOf(address)} ${login}`)),
@@ -122,25 +120,22 @@ export function openLoginThrottle(
   }
 
   return {
-    async recordAttempt(login, { address, arrivedAt }) {
-      const keys = await keysOf(login, address);
-      let source: SourceFailures | undefined;
+    async recordAttempt(login, source) {
+      const { arrivedAt } = source;
+      const keys = await keysOf(login, source);
+      let sourceFailures: SourceFailures | undefined;
       const isKnown = await change(
         table,
         () => load(keys),
-        (counts) => {
-          source = counts.source;
-          return recordAttempt(keys, counts, { now: Date.now(), arrivedAt, ...limits });
+        (counts, now) => {
+          sourceFailures = counts.source;
+          return recordAttempt(keys, counts, { now, arrivedAt, ...limits });
         },
       );
-      await count(keys.source, source, 1, arrivedAt);
+      await count(keys.source, sourceFailures, 1, arrivedAt);
       return {
         async clearFailures() {
-          const countsCleared = change(
-            table,
-            async () => undefined,
-            () => ({ writes: clearFailures(keys, isKnown, Date.now()), result: undefined }),
-          );
+          const countsCleared = changeWithoutLoad(table, (now) => clearFailures(keys, isKnown, now));
           const failureTakenBack = table.update(takeBackFailure(keys.source, Date.now()));
           await ignoreUnavailable(settleAll([countsCleared, failureTakenBack]));
         },
@@ -153,6 +148,6 @@ export function openLoginThrottle(
       await count(key, await readCount(key), 0, arrivedAt);
     },
 
-    mailboxProven: async (login, { address }) => mailboxProven(await keysOf(login, address), Date.now()),
+    keysOf,
   };
 }

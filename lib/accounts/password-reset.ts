@@ -18,6 +18,7 @@ import { hashOf, newResetKey, type Reset } from '../users/reset-key.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, findUser, passwordChange } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
+import { mailboxProven } from './login-throttle-rules.ts';
 
 /** The fixed duration of every reset request, whether or not the address is known; docs/adr/0006 derives the margin. */
 const DURATION_MS = 2000;
@@ -92,24 +93,25 @@ export async function finishReset(
   const load = async () => {
     const reset = (await table.get(storedKey)) as Reset | undefined;
     const user = reset && (await findUser(table, reset.userId));
-    if (!reset || !user || !isUsable(reset, user)) return undefined;
+    // No hash is computed for a key that the decision would reject.
+    if (!reset || !user || !isUsable(reset, user, Date.now())) return undefined;
     hashing ??= passwords.hash(newPassword);
-    const [passwordHash, mails, throttleWrites] = await settleAll([
+    const [passwordHash, mails, failureKeys] = await settleAll([
       hashing,
       findMailCount(table, user.id, 'passwordChanged'),
-      throttle.mailboxProven(user.login, source),
+      throttle.keysOf(user.login, source),
     ]);
-    return { user, passwordHash, mails, throttleWrites };
+    return { reset, user, passwordHash, mails, failureKeys };
   };
   const notified = await change(table, load, (loaded, now) => {
-    if (!loaded) throw new Failure('unknown-key');
-    const { user, passwordHash, mails, throttleWrites } = loaded;
+    if (!loaded || !isUsable(loaded.reset, loaded.user, now)) throw new Failure('unknown-key');
+    const { user, passwordHash, mails, failureKeys } = loaded;
     const mail = countMail(user.id, 'passwordChanged', mails, now);
     const stillUnused = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const writes = [
       withCondition(passwordChange(user, passwordHash), versionIs(user)),
       remove(storedKey, stillUnused),
-      ...throttleWrites,
+      ...mailboxProven(failureKeys, now),
       ...(mail ? [mail] : []),
       auditEntry(user, auditEventFor('password.reset', user), { now, auditDays: auditDays() }),
     ];
@@ -118,6 +120,6 @@ export async function finishReset(
   if (notified) await mailer.notify('passwordChanged', notified);
 }
 
-function isUsable(reset: Reset, user: User): boolean {
-  return Date.now() / 1000 < reset.expires && user.activated && reset.resetStamp === user.resetStamp;
+function isUsable(reset: Reset, user: User, now: number): boolean {
+  return now / 1000 < reset.expires && user.activated && reset.resetStamp === user.resetStamp;
 }

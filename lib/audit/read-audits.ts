@@ -20,21 +20,34 @@ const CHUNK_SIZE = 1000;
  * more than 10,000 entries to be read, and with unavailable.
  */
 export function readAudits(table: Table, caller: ChargedCaller, query: ListQuery): Promise<Page<AuditEntry>> {
-  return pageOf(table, query, readBudget(table, caller));
+  const now = Date.now();
+  const oldest = now - Number(requireEnv('AUDIT_DAYS')) * MILLISECONDS_PER_DAY;
+  return pageOf(table, query, readBudget(table, caller), { oldest, now });
 }
 
-async function pageOf(table: Table, query: ListQuery, spend: SpendUnits): Promise<Page<AuditEntry>> {
+/** When the oldest entry that is kept may have been written, and the current time; milliseconds since 1970. */
+interface Retention {
+  readonly oldest: number;
+  readonly now: number;
+}
+
+async function pageOf(
+  table: Table,
+  query: ListQuery,
+  spend: SpendUnits,
+  retention: Retention,
+): Promise<Page<AuditEntry>> {
   const { page, size, filters } = query;
   const [start, end] = [page * size, (page + 1) * size];
   const found: AuditEntry[] = [];
   let read = 0;
-  const now = Date.now() / 1000;
-  for await (const items of chunks(table, query, filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + 1))) {
+  const limit = filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + 1);
+  for await (const items of chunks(table, query, limit, retention)) {
     read += items.length;
     if (read > MAX_LIST_ITEMS) throw new Failure(TOO_LONG);
     // Charged after each chunk, because only then its size is known.
     await spend(items.length * UNITS_PER_ENTRY);
-    const entries = items.map(entryOf).filter(({ expires }) => expires === undefined || expires > now);
+    const entries = items.map(entryOf).filter(({ expires }) => expires === undefined || expires * 1000 > retention.now);
     found.push(...entries.filter((entry) => filters.every((filter) => fulfils({ ...entry }, filter))));
     if (found.length > end) break;
   }
@@ -45,11 +58,18 @@ async function pageOf(table: Table, query: ListQuery, spend: SpendUnits): Promis
  * The entries of the requested period in the requested order: permanent entries merged into the monthly ones. A
  * permanent entry is part of the first chunk whose last entry follows it; the remaining ones are the last chunk.
  */
-async function* chunks(table: Table, { filters, sort }: ListQuery, limit: number): AsyncGenerator<Item[]> {
+async function* chunks(
+  table: Table,
+  { filters, sort }: ListQuery,
+  limit: number,
+  { oldest, now }: Retention,
+): AsyncGenerator<Item[]> {
+  const start = new Date(oldest).toISOString();
+  const end = new Date(now).toISOString();
   const backwards = sort[0]?.descending ?? true;
   const inOrder = (a: Item, b: Item) => (a.sk < b.sk === backwards ? 1 : -1);
-  const permanent = await permanentEntries(table, filters, backwards);
-  for await (const items of entriesOfMonths(table, filters, backwards, limit)) {
+  const permanent = await permanentEntries(table, periodOf(filters, MIN_SORT_KEY, end), backwards);
+  for await (const items of entriesOfMonths(table, periodOf(filters, start, end), backwards, limit)) {
     const last = items.at(-1);
     if (!last) continue;
     const after = permanent.findIndex((item) => inOrder(item, last) > 0);
@@ -60,8 +80,7 @@ async function* chunks(table: Table, { filters, sort }: ListQuery, limit: number
 }
 
 /** The entries without expiry in the requested period. They are few: only operators' scripts write them. */
-async function permanentEntries(table: Table, filters: readonly Filter[], backwards: boolean): Promise<Item[]> {
-  const period = periodOf(filters, MIN_SORT_KEY);
+async function permanentEntries(table: Table, period: Period, backwards: boolean): Promise<Item[]> {
   return period.from > period.to
     ? []
     : table.query(PERMANENT_AUDIT_PARTITION, { ...period, backwards, tooLong: TOO_LONG });
@@ -70,12 +89,10 @@ async function permanentEntries(table: Table, filters: readonly Filter[], backwa
 /** The other entries, month by month, in chunks of about `limit` entries. */
 async function* entriesOfMonths(
   table: Table,
-  filters: readonly Filter[],
+  period: Period,
   backwards: boolean,
   limit: number,
 ): AsyncGenerator<Item[]> {
-  const oldest = new Date(Date.now() - Number(requireEnv('AUDIT_DAYS')) * MILLISECONDS_PER_DAY).toISOString();
-  const period = periodOf(filters, oldest);
   if (period.from > period.to) return;
   const months = monthsOf(period);
   for (const month of backwards ? months.reverse() : months) {
@@ -105,13 +122,12 @@ interface Period {
 /** Less than every sort key; DynamoDB rejects an empty one. */
 const MIN_SORT_KEY = '0000';
 
-/** The range of sort keys since `oldest` that the filters on `time` allow. */
-function periodOf(filters: readonly Filter[], oldest: string): Period {
+/** The range of sort keys between `oldest` and `newest` that the filters on `time` allow. */
+function periodOf(filters: readonly Filter[], oldest: string, newest: string): Period {
   const bounds = (...operators: string[]) =>
     filters
       .filter(({ field, operator }) => field === 'time' && operators.includes(operator))
       .flatMap(({ operands }) => operands.map(String));
-  const newest = new Date().toISOString();
   const from = [oldest, ...bounds('greaterThan', 'greaterThanOrEqual', 'equals')].sort().at(-1) as string;
   const to = [newest, ...bounds('lessThan', 'lessThanOrEqual', 'equals')].sort()[0] as string;
   // In the sort key, an id follows the time: `~` is greater than its characters.

@@ -69,10 +69,11 @@ export const noId = v.pipe(
   v.check((id) => id === undefined, 'id-not-wanted'),
 );
 
-/** The `{id}` of a path. Invalid ids become 0, which is never assigned, so that 403 takes precedence over 404. */
+/** The `{id}` of a path. A path without a canonical id names no resource. */
 export const idInPath = v.object({
   id: v.pipe(
     v.string(),
-    v.transform((value) => idFromText(value) ?? 0),
+    v.check((value) => idFromText(value) !== undefined),
+    v.transform(Number),
   ),
 });

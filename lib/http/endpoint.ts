@@ -16,7 +16,7 @@ import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { parseBody } from './body.ts';
 import { logDefect, logRequest } from './log-request.ts';
 import { problem } from './problem.ts';
-import { parseIfMatch, readParts } from './request.ts';
+import { parseIfMatch, readPath, readQueryAndBody } from './request.ts';
 import type { Response } from './response.ts';
 
 /** A validated request, which contains only what the contract declares. */
@@ -49,15 +49,19 @@ export function endpoint<const C extends Contract>(contract: C, handle: (request
   if (table) pipeline.use(authenticate(table));
   if (contract.body) pipeline.use(parseBody(contract));
   return pipeline.handler(async (event: Event) => {
-    const { path, query, body } = readParts(contract, event);
+    const { query, body } = readQueryAndBody(contract, event);
     const url = { pathname: event.rawPath };
     const precondition = parseIfMatch(event.headers['if-match']);
     const { http, timeEpoch } = event.requestContext;
     const source: Source = { address: http.sourceIp, arrivedAt: timeEpoch };
     const caller = table && event.caller && authorize(table, event.caller, contract.access);
-    const request = { caller, source, path, query, body, precondition, url } as Request<C>;
+    // Read after the roles are checked, so that 403 takes precedence over the 404 of an invalid path.
+    const handled = async () => {
+      const path = readPath(contract, event);
+      return handle({ caller, source, path, query, body, precondition, url } as Request<C>);
+    };
     // Run in parallel: `handle` reads while the table confirms the access. Without access, its response is discarded.
-    const [, response] = await settleAll([Promise.resolve(caller?.requireAuthorized()), handle(request)]);
+    const [, response] = await settleAll([Promise.resolve(caller?.requireAuthorized()), handled()]);
     return respond(response);
   });
 }

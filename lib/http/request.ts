@@ -4,16 +4,23 @@ import type { Contract } from '../contract/contract.ts';
 import { Failure, type FieldError } from '../contract/failure.ts';
 import type { Precondition } from '../table/version.ts';
 
+/** Parses the parameters of the path. Fails with not-found: a path with an invalid parameter names no resource. */
+export function readPath(contract: Contract, event: APIGatewayProxyEventV2): unknown {
+  if (!contract.path) return undefined;
+  const { success, output } = v.safeParse(contract.path, event.pathParameters ?? {});
+  if (!success) throw new Failure('not-found');
+  return output;
+}
+
 /**
- * Validates each part of a request against its own schema. The parts are never merged, so a body cannot override the
- * path. Fails with invalid, malformed, no-id, id-not-wanted.
+ * Validates query and body, each against its own schema. The parts of a request are never merged, so a body cannot
+ * override the path. Fails with invalid, malformed, no-id, id-not-wanted.
  */
-export function readParts(contract: Contract, event: APIGatewayProxyEventV2) {
+export function readQueryAndBody(contract: Contract, event: APIGatewayProxyEventV2) {
   // parseBody has already replaced the text with the parsed value.
   const body: unknown = event.body;
   if (contract.body && !isObject(body)) throw new Failure('malformed');
   return {
-    path: contract.path && v.parse(contract.path, event.pathParameters ?? {}),
     query: contract.query && readPart(contract.query, valuesOf(event.rawQueryString)),
     body: contract.body && readPart(contract.body, body),
   };

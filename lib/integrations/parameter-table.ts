@@ -36,7 +36,7 @@ export async function findParameter(table: Table, id: number): Promise<Parameter
   return item && parameterOf(item);
 }
 
-/** The size of a parameter, in bytes of UTF-8, that counts towards MOST_PARAMETER_BYTES. */
+/** The size of a parameter, in bytes of UTF-8, that counts towards MAX_PARAMETER_BYTES. */
 export function bytesOf(confName: string, confValue: string, confDescription = ''): number {
   return Buffer.byteLength(confName) + Buffer.byteLength(confValue) + Buffer.byteLength(confDescription);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { change, commit } from '../table/change.ts';
+import { change, changeWithoutLoad, commit } from '../table/change.ts';
 import { notBeforeKey, rosterKey, sequenceKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { NotGatehouseTable, type TableScanner } from '../table/table-scanner.ts';
@@ -34,11 +34,7 @@ export async function adoptTable(table: Table, scanner: TableScanner, skippedIds
   ];
   // `iat` has whole seconds, so the next second is the first in which no token has been issued.
   const seconds = Math.floor(Date.now() / 1000) + 1;
-  await change(
-    table,
-    async () => undefined,
-    () => ({ writes: [put(notBeforeKey, { seconds })], result: undefined }),
-  );
+  await changeWithoutLoad(table, () => [put(notBeforeKey, { seconds })]);
   const resetKeys = await deleteResetKeys(table, scanner);
   // A token that is issued after this function returns is accepted.
   await wait(Math.max(0, seconds * 1000 - Date.now()));

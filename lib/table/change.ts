@@ -49,6 +49,15 @@ export async function change<L, R>(
   }
 }
 
+/** Commits writes that do not depend on stored data; retries and fails as `change` does. */
+export function changeWithoutLoad(table: Table, writesAt: (now: number) => readonly Write[]): Promise<void> {
+  return change(
+    table,
+    async () => undefined,
+    (_, now) => ({ writes: writesAt(now), result: undefined }),
+  );
+}
+
 /** Awaits a change that may be skipped during an outage: ignores `unavailable`, and rejects with any other error. */
 export async function ignoreUnavailable(change: Promise<unknown>): Promise<void> {
   await change.catch((error) => {

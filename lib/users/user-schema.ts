@@ -17,13 +17,8 @@ export function isLogin(value: string): boolean {
 
 export const login = v.pipe(text(1, 50), v.check(isLogin, 'Pattern'));
 
-/** The `{login}` of a path. Maps an invalid login to `.`, which no user has, so that 403 takes precedence over 404. */
-export const loginInPath = v.object({
-  login: v.pipe(
-    v.string(),
-    v.transform((value) => (isLogin(value) ? value : '.')),
-  ),
-});
+/** The `{login}` of a path. A path without a valid login names no user. */
+export const loginInPath = v.object({ login: v.pipe(v.string(), v.check(isLogin)) });
 
 // Excludes characters of mail syntax: a message to `a<b@c>` would go to another address than the one that is unique.
 const ADDRESS = /^[^@\s,\p{Cc}<>()[\]\\;:"]+@[^@\s,\p{Cc}<>()[\]\\;:"]+$/u;

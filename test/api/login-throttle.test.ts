@@ -535,7 +535,7 @@ describe('a login attempt that cannot be counted', () => {
 
 if (LONG) {
   describe('a mutant', () => {
-    const recording = 'recordAttempt(keys, counts, { now: Date.now(), arrivedAt, ...limits })';
+    const recording = 'recordAttempt(keys, counts, { now, arrivedAt, ...limits })';
     const counting = recording.replace('arrivedAt', 'arrivedAt: Infinity');
 
     it.each<[string, Mutation[]]>([
@@ -546,7 +546,7 @@ if (LONG) {
           {
             file: 'lib/accounts/login-throttle.ts',
             from: 'async clearFailures() {',
-            to: `count: () => change(table, () => load(keys), (counts) => ${counting}), async clearFailures() {`,
+            to: `count: () => change(table, () => load(keys), (counts, now) => ${counting}), async clearFailures() {`,
           },
           {
             file: 'lib/accounts/log-in.ts',

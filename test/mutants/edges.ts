@@ -30,7 +30,7 @@ export const edges: readonly Mutant[] = [
     ['Item: { ...attributes, ...key }', 'Item: { ...key, ...attributes }'],
     ['shared ??= new DynamoDBClient(clientSettings)', 'shared = new DynamoDBClient(clientSettings)'],
   ]),
-  ...plant('lib/table/table-scanner.ts', 'test/unit/whole-table.test.ts', [
+  ...plant('lib/table/table-scanner.ts', 'test/unit/table-scanner.test.ts', [
     ['            ConsistentRead: true,\n            ...projection,', '            ...projection,'],
     ['Key: only, ConsistentRead: true', 'Key: only'],
     [
@@ -206,7 +206,7 @@ export const edges: readonly Mutant[] = [
     ],
     ['readKeys().catch(() => undefined)', 'readKeys()'],
   ]),
-  ...plant('lib/accounts/login-throttle-rules.ts', 'test/unit/attempts.test.ts', [
+  ...plant('lib/accounts/login-throttle-rules.ts', 'test/unit/login-throttle-counts.test.ts', [
     ['const FREE_FAILURES = 10', 'const FREE_FAILURES = 9'],
     ['const MAX_WAIT_SECONDS = 15 * 60', 'const MAX_WAIT_SECONDS = 60 * 60'],
     ['const FAILURE_MEMORY_SECONDS = 24 * 60 * 60', 'const FAILURE_MEMORY_SECONDS = 12 * 60 * 60'],
@@ -224,18 +224,18 @@ export const edges: readonly Mutant[] = [
     ['Math.max(1, Math.ceil(', 'Math.max(0, Math.floor('],
     ['expires: network.expires }', 'expires: seconds(now) + KNOWN_NETWORK_SECONDS }'],
   ]),
-  ...plant('lib/contract/source.ts', 'test/unit/attempts.test.ts', [
+  ...plant('lib/contract/source.ts', 'test/unit/login-throttle-counts.test.ts', [
     ['slice(0, 4)', 'slice(0, 3)'],
     ['\\d+)$/i', '\\d+)$/'],
     ['?.[2] ??', '?.[1] ??'],
   ]),
-  ...plant('lib/accounts/login-throttle.ts', 'test/unit/guessing-secret.test.ts', [
+  ...plant('lib/accounts/login-throttle.ts', 'test/unit/login-throttle.test.ts', [
     ['      secret = undefined;\n', ''],
     ['secret ??= deriveSecret()', 'secret = deriveSecret()'],
     ['const MAX_TRIES = 5', 'const MAX_TRIES = 2'],
     ['await count(keys.source', 'count(keys.source'],
     ['await readCount(key), 0, arrivedAt', 'await readCount(key), 1, arrivedAt'],
-    ['await count(keys.source, source, 1, arrivedAt)', 'await count(keys.source, source, 0, arrivedAt)'],
+    ['await count(keys.source, sourceFailures, 1, arrivedAt)', 'await count(keys.source, source, 0, arrivedAt)'],
     ['hash(`${networkOf(address)} ${login}`)', 'hash(networkOf(address))'],
     [
       'await ignoreUnavailable(settleAll([countsCleared, failureTakenBack]))',
@@ -261,12 +261,12 @@ export const edges: readonly Mutant[] = [
   ...plant('lib/accounts/password-reset.ts', 'test/unit/accounts.test.ts', [
     ['const DURATION_MS = 2000', 'const DURATION_MS = 1500'],
     ['const MARGIN_MS = 200', 'const MARGIN_MS = 0'],
-    ['Date.now() / 1000 < reset.expires', 'Date.now() / 1000 <= reset.expires + 1'],
+    ['now / 1000 < reset.expires', 'Date.now() / 1000 <= reset.expires + 1'],
     ['&& user.activated && reset', '&& reset'],
     [' && reset.resetStamp === user.resetStamp', ''],
     ['hashing ??= passwords', 'hashing = passwords'],
     ['      remove(storedKey, stillUnused),\n', ''],
-    ['      ...throttleWrites,\n', ''],
+    ['      ...mailboxProven(failureKeys, now),\n', ''],
     ['loaded?.user.activated && countMail', 'loaded && countMail'],
     ['if (user && heldEmailKey(user) === key)', 'if (user)'],
   ]),
@@ -310,6 +310,10 @@ export const edges: readonly Mutant[] = [
     ["if (isOutage(error)) return new Failure('unavailable');", ''],
     ['statusCode === 422', 'statusCode === 400'],
     ['Promise.resolve(caller?.requireAuthorized())', 'Promise.resolve()'],
+    [
+      '    const handled = async () => {\n      const path = readPath(contract, event);',
+      '    const path = readPath(contract, event);\n    const handled = async () => {',
+    ],
     ['      await finishColdStart();\n', ''],
     ["  'X-Content-Type-Options': 'nosniff',\n", ''],
     ['if (isDefect) logDefect(event, error);', ''],

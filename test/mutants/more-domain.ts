@@ -9,7 +9,7 @@ const planted = (file: string, killedBy: readonly string[], ...changes: readonly
 export const moreDomain: readonly Mutant[] = [
   ...planted(
     'lib/accounts/login-throttle-rules.ts',
-    ['test/unit/attempts.test.ts'],
+    ['test/unit/login-throttle-counts.test.ts'],
     ['Math.ceil((retryAt - now) / 1000)', 'Math.floor((retryAt - now) / 1000)'],
     ['AND (attribute_not_exists(#requests) OR #requests < :requestLimit)', 'AND #requests < :requestLimit'],
     [
@@ -24,16 +24,20 @@ export const moreDomain: readonly Mutant[] = [
   ),
   ...planted(
     'lib/accounts/login-throttle.ts',
-    ['test/unit/guessing-secret.test.ts'],
+    ['test/unit/login-throttle.test.ts'],
     ['const MAX_TRIES = 5;', 'const MAX_TRIES = 1;'],
     ['await ignoreUnavailable(settleAll(', 'void ignoreUnavailable(settleAll('],
-    ['      await count(keys.source, source, 1, arrivedAt);', '      void count(keys.source, source, 1, arrivedAt);'],
+    [
+      '      await count(keys.source, sourceFailures, 1, arrivedAt);',
+      '      void count(keys.source, source, 1, arrivedAt);',
+    ],
     ['await count(key, await readCount(key), 0, arrivedAt);', 'void count(key, await readCount(key), 0, arrivedAt);'],
   ),
   ...planted(
     'lib/accounts/log-in.ts',
     ['test/unit/accounts.test.ts'],
-    ["loginGuardKey(isLogin(login) ? login : '.')", 'loginGuardKey(login)'],
+    ["isLogin(login) ? login : ''", 'login'],
+    ["guard ? entityKey('USER', guard.id as number) : guardKey", "entityKey('USER', guard?.id as number)"],
     ['  await attempt.clearFailures();', '  void attempt.clearFailures();'],
     ['await renewHash(table', 'void renewHash(table'],
     ['await ignoreUnavailable(commit(', 'void ignoreUnavailable(commit('],
@@ -47,7 +51,7 @@ export const moreDomain: readonly Mutant[] = [
   ),
   ...planted(
     'lib/contract/source.ts',
-    ['test/unit/attempts.test.ts'],
+    ['test/unit/login-throttle-counts.test.ts'],
     [".map((group) => Number.parseInt(group || '0', 16).toString(16))", ''],
   ),
   ...planted(

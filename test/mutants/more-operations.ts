@@ -156,7 +156,7 @@ export const moreOperations: readonly Mutant[] = [
     ['const ever = Math.max(parametersEver, highest);', 'const ever = highest;'],
     ["condition: 'attribute_not_exists(#n) OR #n < :highest'", "condition: '#n < :highest'"],
   ]),
-  ...plant('lib/integrity/counters.ts', 'test/unit/moving-table.test.ts', [
+  ...plant('lib/integrity/counters.ts', 'test/unit/verification-during-changes.test.ts', [
     [
       'if (!isSame(totalIn(before), total)) wrong = undefined;',
       'if (totalIn(before).n !== total.n) wrong = undefined;',
@@ -181,7 +181,7 @@ export const moreOperations: readonly Mutant[] = [
     ['counts[kind] = (counts[kind] ?? 0) + 1', 'counts[kind] = 1'],
     ['const defect = item && findDefect(item);', 'const defect = findDefect(item ?? { ...key });'],
   ]),
-  ...plant('lib/integrity/repair-table.ts', 'test/unit/moving-table.test.ts', [
+  ...plant('lib/integrity/repair-table.ts', 'test/unit/verification-during-changes.test.ts', [
     ["=== 'busy' && tries < MAX_TRIES", "=== 'busy' && tries > MAX_TRIES"],
     ["if (!('writes' in remedy)) continue;", "if (!('writes' in remedy)) break;"],
   ]),

@@ -4,6 +4,7 @@ import { ChangePassword } from '../../lib/accounts/account-contracts.ts';
 import { changePassword } from '../../lib/accounts/change-password.ts';
 import { logIn } from '../../lib/accounts/log-in.ts';
 import type { LoginThrottle } from '../../lib/accounts/login-throttle.ts';
+import { mailboxProven } from '../../lib/accounts/login-throttle-rules.ts';
 import { finishReset, requestReset } from '../../lib/accounts/password-reset.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Caller } from '../../lib/contract/caller.ts';
@@ -12,14 +13,16 @@ import type { Mailer } from '../../lib/mail/mail.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
 import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
 import {
+  elsewhereAttemptsKey,
   emailGuardKey,
   entityKey,
   loginGuardKey,
   mailCountKey,
+  networkAttemptsKey,
   precedenceKey,
   resetKey,
+  sourceAttemptsKey,
 } from '../../lib/table/keys.ts';
-import { put } from '../../lib/table/write.ts';
 import { newResetKey } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { aWhile } from '../support/a-while.ts';
@@ -31,7 +34,11 @@ import { cancelledBy, type RecordedTable, recordedTable } from '../support/recor
 const NOW = Date.UTC(2030, 0, 1) + 700;
 const SECONDS = Math.floor(NOW / 1000);
 const SOURCE = { address: '203.0.113.7', arrivedAt: NOW };
-const PROVED = put({ pk: 'ATTEMPTS#x', sk: 'NETWORK#y' }, { n: 0 });
+const FAILURE_KEYS = {
+  network: networkAttemptsKey('ada', 'near'),
+  elsewhere: elsewhereAttemptsKey('ada'),
+  source: sourceAttemptsKey('here'),
+};
 
 const lines = useLogLines();
 beforeEach(() => {
@@ -72,10 +79,10 @@ const throttle: LoginThrottle = {
   async countRequest(source) {
     events.push(`count ${source.address} ${source.arrivedAt}`);
   },
-  async mailboxProven(login, source) {
+  async keysOf(login, source) {
     await aWhile();
-    events.push(`proved ${login} ${source.address}`);
-    return [PROVED];
+    events.push(`keys of ${login} ${source.address}`);
+    return FAILURE_KEYS;
   },
 };
 const mailer: Mailer = {
@@ -145,10 +152,8 @@ describe('logIn', () => {
 
     await expect(result).rejects.toMatchObject({ code: 'bad-credentials' });
     expect(events).toEqual([`attempt ${login} 203.0.113.7 ${NOW}`, matched]);
-    expect(table.reads).toEqual([
-      [loginGuardKey(login === 'a b' ? '.' : login)],
-      [entityKey('USER', login === 'ada' ? 7 : 0)],
-    ]);
+    const guard = loginGuardKey(login === 'a b' ? '' : login);
+    expect(table.reads).toEqual([[guard], [login === 'ada' ? entityKey('USER', 7) : guard]]);
   });
 
   it('rejects a login whose uniqueness guard points to an account with another login', async () => {
@@ -343,8 +348,8 @@ describe('finishReset', () => {
 
     await finishReset(services(table), SOURCE, KEY, 'new');
 
-    expect(events).toEqual([counted, 'hash new', 'proved ada 203.0.113.7', 'notify passwordChanged ada@example.com']);
-    const [[set, removed, proved, mail, audit] = []] = table.transacted;
+    expect(events).toEqual([counted, 'hash new', 'keys of ada 203.0.113.7', 'notify passwordChanged ada@example.com']);
+    const [[set, removed, network, elsewhere, mail, audit] = []] = table.transacted;
     expect(set).toEqual({
       act: 'Update',
       key: entityKey('USER', 7),
@@ -369,10 +374,10 @@ describe('finishReset', () => {
     });
     expect(set?.values?.[':set3']).not.toBe('reset');
     expect(removed).toEqual({ act: 'Delete', key: at, condition: 'attribute_exists(pk)', onConditionFailed: 'retry' });
-    expect(proved).toBe(PROVED);
+    expect([network, elsewhere]).toEqual(mailboxProven(FAILURE_KEYS, NOW));
     expect(mail).toMatchObject({ key: mailCountKey(7, 'passwordChanged'), attributes: { n: 1 } });
     expect(audit?.attributes).toMatchObject({ actor: 'ada', actorId: 7, action: 'password.reset', target: 'user/7' });
-    expect(table.transacted[0]).toHaveLength(5);
+    expect(table.transacted[0]).toHaveLength(6);
   });
 
   it.each<[string, object, Partial<User>]>([
@@ -419,7 +424,7 @@ describe('finishReset', () => {
 
     await finishReset(services(table), SOURCE, KEY, 'new');
 
-    expect(table.transacted[0]).toHaveLength(4);
+    expect(table.transacted[0]).toHaveLength(5);
     expect(events).not.toContain('notify passwordChanged ada@example.com');
   });
 

@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Contract } from '../../lib/contract/contract.ts';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
+import { idInPath } from '../../lib/contract/fields.ts';
 import { endpoint, type Request } from '../../lib/http/endpoint.ts';
 import { ok, okEmpty } from '../../lib/http/response.ts';
 import { CALL_RESERVE_MS } from '../../lib/runtime/aws.ts';
@@ -435,6 +436,21 @@ describe('a protected endpoint', () => {
     expect(statusCode).toBe(status);
     expect(requests.map(({ caller }) => caller)).toEqual(status === 200 ? [expect.objectContaining({ id: 7, roles })] : []);
     expect(lines[0]?.callerId).toBe(status === 401 ? undefined : 7);
+  });
+
+  it.each<[string, { roles: string[] }, string, number]>([
+    ['the role in the token', { roles: ['ROLE_USER'] }, 'token', 403],
+    ['the role in the table', { roles: ['ROLE_ADMIN'] }, 'table', 403],
+    ['an authorized caller', { roles: ['ROLE_ADMIN'] }, 'token', 404],
+  ])('rejects an invalid path after the access is checked: %s', async (_, claims, rolesFrom, status) => {
+    stored = Promise.resolve(undefined);
+    const access = { anyRole: ['ROLE_ADMIN'], rolesFrom };
+    const { handler, requests } = endpointOf({ ...PUBLIC, access, path: idInPath } as Contract);
+    const headers = { authorization: signedBy(key, claims) };
+
+    const { statusCode } = await call(handler, { path: { id: '01' }, headers });
+
+    expect([statusCode, requests]).toEqual([status, []]);
   });
 
   it('checks the token before the body, and the role after it', async () => {

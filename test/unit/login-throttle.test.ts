@@ -235,13 +235,14 @@ describe('a request without a login attempt', () => {
   });
 });
 
-it('mailboxProven clears the failures of the login in its network, but none of the source', async () => {
+it('keysOf pseudonymizes the login, its network and the source', async () => {
   const { throttle } = await throttleOn(recordedTable(), MAC);
 
-  const writes = await throttle.mailboxProven('ada', from('203.0.113.7'));
-
-  expect(writes.map(({ key }) => key.sk)).toEqual([`NETWORK#${hmac('203.0.113 ada')}`, 'ELSEWHERE']);
-  expect(writes.map(({ key }) => key.pk)).toEqual(Array(2).fill(`ATTEMPTS#${hmac('ada')}`));
+  expect(await throttle.keysOf('ada', from('203.0.113.7'))).toEqual({
+    network: { pk: `ATTEMPTS#${hmac('ada')}`, sk: `NETWORK#${hmac('203.0.113 ada')}` },
+    elsewhere: { pk: `ATTEMPTS#${hmac('ada')}`, sk: 'ELSEWHERE' },
+    source: { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: 'SOURCE' },
+  });
 });
 
 it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY'])('openLoginThrottle throws without %s', (name) => {
