@@ -6,7 +6,7 @@ import { formerEmailKey } from '../../lib/users/email-key.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { useUsers } from '../support/users.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 const { create, update, remove: removeUser, get } = useUsers(gatehouse);
 
 let number = 0;

@@ -3,7 +3,7 @@ import { sequenceKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { useUsers } from '../support/users.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 const { create, update, remove, get } = useUsers(gatehouse);
 
 /** Creates a second administrator, who is deleted when the test ends. */

@@ -7,7 +7,7 @@ import { useGatehouse } from '../support/gatehouse.ts';
 
 /** The sort-key ranges of all queries for permanent entries. */
 const rangesRead: string[][] = [];
-const gatehouse = useGatehouse({
+const gatehouse = await useGatehouse({
   intercept({ operation, input }, make) {
     const values = Object.values((input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>);
     const [pk, ...range] = values.map(({ S }) => S ?? '');

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { useGatehouse } from '../support/gatehouse.ts';
 
 const calls: string[] = [];
-const gatehouse = useGatehouse({
+const gatehouse = await useGatehouse({
   intercept({ functionName, operation }, make) {
     if (functionName === 'POST /api/authenticate') calls.push(operation);
     return make();
@@ -132,7 +132,7 @@ describe('a rejected login', () => {
     ['a login that is too long', 'a'.repeat(51), 'admin'],
     ['a login of 10,000 characters', 'a'.repeat(10_000), 'admin'],
     ['a login with invalid characters', '__proto__/\u0000\uD800', 'admin'],
-    ['the placeholder for an invalid login', '.', 'admin'],
+    ['a login that is a path segment', '.', 'admin'],
     ['a deactivated account', 'sleeping', 'sleeping'],
     ['a deactivated account and a wrong password', 'sleeping', 'wrong'],
     ['an account without a password and an empty password', 'invited', ''],

@@ -5,7 +5,7 @@ import { useGatehouse } from '../support/gatehouse.ts';
 /* A rejected caller consumes nothing: no id, no KMS call, no hash. */
 
 let kmsCalls = 0;
-const gatehouse = useGatehouse({
+const gatehouse = await useGatehouse({
   intercept({ service, functionName }, make) {
     if (service === 'KMS' && functionName) kmsCalls++;
     return make();

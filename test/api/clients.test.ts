@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 
 const INTEGRATIONS = '/api/utm-integrations';
 const PARAMETERS = '/api/utm-integration-confs';

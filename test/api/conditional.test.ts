@@ -8,7 +8,7 @@ import { type Received, useGatehouse } from '../support/gatehouse.ts';
 /* Conditional requests (RFC 9110, section 13): with If-Match a change succeeds only on the version that was read. */
 
 const gate = barrier();
-const gatehouse = useGatehouse({ intercept: gate.intercept });
+const gatehouse = await useGatehouse({ intercept: gate.intercept });
 let token: string;
 beforeAll(async () => {
   token = await gatehouse.logIn('admin');

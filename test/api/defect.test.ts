@@ -8,7 +8,7 @@ const QUOTED = JSON.stringify({ Item: { pk: { S: 'USER' }, passwordHash: { S: SE
 
 /** Replaces the response to every GetItem of a function. */
 let override: AwsResponse | undefined;
-const gatehouse = useGatehouse({
+const gatehouse = await useGatehouse({
   async intercept({ operation, functionName }, make) {
     return override && functionName && operation === 'GetItem' ? override : make();
   },

@@ -7,7 +7,7 @@ import { type MalformedRequest, malformedRequests, type Token } from '../support
 const SEED = Number(process.env.SEED ?? randomInt(2 ** 31));
 const REQUESTS = Number(process.env.REQUESTS ?? 4);
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 
 let authorization: Record<Token, string | string[] | undefined>;
 beforeAll(async () => {

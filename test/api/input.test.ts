@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useGatehouse } from '../support/gatehouse.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 const LONE_SURROGATE = 'half\uD800';
 
 let token: string;

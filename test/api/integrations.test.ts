@@ -4,7 +4,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
 const calls: AwsCall[] = [];
-const gatehouse = useGatehouse({
+const gatehouse = await useGatehouse({
   intercept(call, make) {
     calls.push(call);
     return make();

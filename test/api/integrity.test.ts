@@ -25,7 +25,7 @@ let conflicts = 0;
 /** Runs once, after the next read of a verification. */
 let afterNextRead: (() => Promise<unknown>) | undefined;
 const READS = new Set(['GetItem', 'TransactGetItems', 'Query']);
-const gatehouse = useGatehouse({
+const gatehouse = await useGatehouse({
   breaksData: true,
   async intercept(call, make) {
     if (call.functionName === undefined) calls.push(call);

@@ -8,7 +8,7 @@ import { useGatehouse } from '../support/gatehouse.ts';
 
 type Attributes = Record<string, { S?: string; N?: string }>;
 
-const gatehouse = useGatehouse({
+const gatehouse = await useGatehouse({
   async intercept({ operation, input, functionName }, make) {
     const pk = (input.ExpressionAttributeValues as Attributes | undefined)?.[':pk']?.S ?? '';
     if (/^AUDIT#\d/.test(pk)) return { status: 200, body: { Items: entries(pk, Number(input.Limit)) } };

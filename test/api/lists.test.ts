@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Kind } from '../../lib/table/keys.ts';
 import { type Received, useGatehouse } from '../support/gatehouse.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 
 let token: string;
 beforeAll(async () => {

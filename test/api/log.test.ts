@@ -2,7 +2,7 @@ import { beforeAll, expect, it, vi } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 
 const PASSWORD = 'pa55word-of-keeper';
 const VALUE = 'value-of-parameter';

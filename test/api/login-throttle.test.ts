@@ -39,7 +39,7 @@ const intercept: Interceptor = (call, make) => {
   if (faultTakeBackOnly && !JSON.stringify(input).includes('if_not_exists(#n')) return make();
   return faults.intercept(call, make);
 };
-const gatehouse = useGatehouse({ intercept });
+const gatehouse = await useGatehouse({ intercept });
 const hashes = () => calls.filter((call) => call === 'hash').length;
 
 afterEach(() => {

@@ -10,7 +10,7 @@ import { LONG } from '../support/long.ts';
 /* Notices of changed e-mail addresses and passwords, and the limit on mail per account. */
 
 const faults = openFaults();
-const gatehouse = useGatehouse({ intercept: faults.intercept });
+const gatehouse = await useGatehouse({ intercept: faults.intercept });
 afterEach(() => faults.inject([]));
 
 const INIT = '/api/account/reset-password/init';

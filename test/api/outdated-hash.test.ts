@@ -3,7 +3,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { openSetup } from '../support/changes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 
 it('a login rehashes a password stored at a lower cost and changes nothing else, tokens included', async () => {
   const setup = await openSetup(gatehouse);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useGatehouse } from '../support/gatehouse.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 
 /** Creates a user whose password is the login, and returns a token. */
 async function signedIn(login: string, fields = {}): Promise<string> {

@@ -4,7 +4,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 
 const PATH = '/api/utm-integration-confs';
 const FIELDS = { confName: 'api key', confValue: 'T0p-s3cret' };

@@ -9,8 +9,8 @@ import { LONG } from '../support/long.ts';
 
 /* A caller who repeats the most expensive list must not exhaust the read throughput of a partition. */
 
-describe('the read budget of a caller', () => {
-  const gatehouse = useGatehouse();
+describe('the read budget of a caller', async () => {
+  const gatehouse = await useGatehouse();
   let caller = 1000;
   const payer = (id: number) => ({ id, requireAuthorized: async () => undefined });
   /** Spends units against a debt that takes `ahead` milliseconds to pay back; undefined means no stored budget. */

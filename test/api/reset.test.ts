@@ -9,7 +9,7 @@ import type { User } from '../../lib/users/user.ts';
 import { findUser } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 
 const INIT = '/api/account/reset-password/init';
 const FINISH = '/api/account/reset-password/finish';

@@ -5,7 +5,7 @@ import { type Received, useGatehouse } from '../support/gatehouse.ts';
 /* A module reports its restart with the number of the last parameter change that it has loaded. */
 
 const gate = barrier();
-const gatehouse = useGatehouse({ intercept: gate.intercept });
+const gatehouse = await useGatehouse({ intercept: gate.intercept });
 let token: string;
 beforeAll(async () => {
   token = await gatehouse.logIn('user');

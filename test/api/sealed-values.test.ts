@@ -6,7 +6,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
 const keyCalls: AwsCall[] = [];
-const gatehouse = useGatehouse({
+const gatehouse = await useGatehouse({
   intercept(call, make) {
     if (call.service === 'KMS') keyCalls.push(call);
     return make();

@@ -21,7 +21,7 @@ import { useGatehouse } from '../support/gatehouse.ts';
  */
 
 let held: { concerns: (call: AwsCall) => boolean; meanwhile: () => Promise<unknown> } | undefined;
-const gatehouse = useGatehouse({
+const gatehouse = await useGatehouse({
   async intercept(call, make) {
     if (held?.concerns(call)) {
       const { meanwhile } = held;

@@ -6,7 +6,7 @@ import type { Sent } from '../support/launch.ts';
 
 /* The status and headers of every successful response. */
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 
 /** Headers that only some responses have. */
 const SPECIAL = ['location', 'etag', 'x-gatehouseapp-alert', 'x-gatehouseapp-params', 'x-total-count', 'link'];

@@ -5,8 +5,8 @@ import { useGatehouse } from '../support/gatehouse.ts';
 import { decode, encode, es256, makeKey, type Part } from '../support/mint.ts';
 import { PUBLIC_ROUTES } from '../support/public-routes.ts';
 
-describe('authentication', () => {
-  const gatehouse = useGatehouse();
+describe('authentication', async () => {
+  const gatehouse = await useGatehouse();
 
   /** The three parts of a valid token, and the public key that verifies it. */
   interface Known {

@@ -27,7 +27,7 @@ import { PUBLIC_ROUTES } from '../support/public-routes.ts';
  * (stale-tokens.test.ts); the public endpoints, which let everybody in.
  */
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 
 /** Who may call an endpoint: by the roles in the token, by the roles in the table, the caller about the own account. */
 interface Row {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { useUsers } from '../support/users.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 const { create, update, get, list, total, stored } = useUsers(gatehouse);
 
 describe('updating a user', () => {

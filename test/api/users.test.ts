@@ -3,7 +3,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { useUsers } from '../support/users.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 const { create, get, remove, total, stored } = useUsers(gatehouse);
 
 const STAMP = /^[\w-]{16}$/;

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Route, routes } from '../../routes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
-const gatehouse = useGatehouse();
+const gatehouse = await useGatehouse();
 
 const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
 const KIB = 1024;

@@ -7,7 +7,7 @@ import { useGatehouse } from '../support/gatehouse.ts';
 
 /* Lambda freezes work that outlives the response and resumes it during the next request. */
 
-const gatehouse = useGatehouse({ breaksData: true });
+const gatehouse = await useGatehouse({ breaksData: true });
 
 describe('settleAll', () => {
   const later = (milliseconds: number, outcome: string | Error) =>

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
 
-describe('concurrent creations', () => {
-  const gatehouse = useGatehouse();
+describe('concurrent creations', async () => {
+  const gatehouse = await useGatehouse();
   let token: string;
   beforeAll(async () => {
     token = await gatehouse.logIn('admin');

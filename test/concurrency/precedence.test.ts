@@ -8,7 +8,7 @@ import { LONG } from '../support/long.ts';
 /** Runs before each transaction of these routes, so that the account's own change always commits first. */
 let adversary: (() => Promise<unknown>) | undefined;
 let attempts = 0;
-const gatehouse = useGatehouse({
+const gatehouse = await useGatehouse({
   async intercept({ functionName, operation, input }, make) {
     const decides = functionName === 'PUT /api/users' || functionName === 'DELETE /api/users/{login}';
     if (adversary && decides && operation === 'TransactWriteItems' && !JSON.stringify(input).includes('PRECEDENCE')) {

@@ -13,7 +13,7 @@ import { mutant } from '../support/mutant.ts';
 const ROUNDS = 6;
 
 const gate = barrier();
-const gatehouse = useGatehouse({ intercept: gate.intercept });
+const gatehouse = await useGatehouse({ intercept: gate.intercept });
 let token: string;
 beforeAll(async () => {
   token = await gatehouse.logIn('admin');

@@ -8,7 +8,7 @@ import { useGatehouse } from '../support/gatehouse.ts';
 
 const faults = openFaults();
 const made: string[] = [];
-const gatehouse = useGatehouse({
+const gatehouse = await useGatehouse({
   intercept: (call, make) =>
     faults.intercept(call, () => {
       made.push(call.operation);

@@ -11,7 +11,7 @@ import { createFirstAdministrator } from '../../lib/users/first-administrator.ts
 import { useGatehouse } from '../support/gatehouse.ts';
 import { itemsOf } from '../support/items.ts';
 
-const gatehouse = useGatehouse({ breaksData: true });
+const gatehouse = await useGatehouse({ breaksData: true });
 
 async function runFirstAdmin(...options: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const { endpoint, region } = gatehouse.cloud;

@@ -14,7 +14,7 @@ import { type Items, itemsOf, putBack } from '../support/items.ts';
  * accounts, integrations and parameters must not be valid for new ones with the same ids.
  */
 
-const shared = useGatehouse();
+const shared = await useGatehouse();
 /** The instance under test: adopting a table ends all its sessions, so those tests need an instance of their own. */
 let gatehouse: Gatehouse = shared;
 let admin: string;

@@ -27,7 +27,7 @@ interface Shared {
   /** The interceptor of the current test file. */
   intercept: Interceptor | undefined;
 }
-const worker = globalThis as { shared?: Promise<Shared> };
+let started: Promise<Shared> | undefined;
 
 async function share(): Promise<Shared> {
   let shared: Shared | undefined;
@@ -44,20 +44,18 @@ async function share(): Promise<Shared> {
   return shared;
 }
 
-/** Provides an instance to all tests of a file, with only the accounts admin and user in its table and no mail. */
-export function useGatehouse({ intercept, breaksData }: Pick<Options, 'intercept' | 'breaksData'> = {}): Gatehouse {
-  let shared: Shared | undefined;
-  beforeAll(async () => {
-    worker.shared ??= share();
-    shared = await worker.shared;
+/** Starts an instance for all tests of a file, with only the accounts admin and user in its table and no mail. */
+export async function useGatehouse({ intercept, breaksData }: Pick<Options, 'intercept' | 'breaksData'> = {}) {
+  started ??= share();
+  const shared = await started;
+  const { gatehouse, start } = shared;
+  beforeAll(() => {
     shared.intercept = intercept;
   });
   afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') await shared?.gatehouse.quiesce();
+    if (task.result?.state === 'fail') await gatehouse.quiesce();
   });
   afterAll(async () => {
-    if (!shared) return;
-    const { gatehouse, start } = shared;
     shared.intercept = undefined;
     const clear = async () => {
       gatehouse.cloud.mails.splice(0);
@@ -66,7 +64,5 @@ export function useGatehouse({ intercept, breaksData }: Pick<Options, 'intercept
     if (breaksData) await clear();
     await gatehouse.judge().finally(clear);
   });
-  return new Proxy({} as Gatehouse, {
-    get: (_, name) => shared?.gatehouse[name as keyof Gatehouse],
-  });
+  return gatehouse;
 }

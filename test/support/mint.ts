@@ -34,12 +34,12 @@ export function es256(input: string, key: KeyObject): string {
 type TokenHolder = Pick<User, 'id' | 'accountStamp'> & Partial<Pick<User, 'authorities' | 'passwordChanges'>>;
 
 /** One key for all files of a worker: after an unknown key a function does not read keys again for a while. */
-const worker = globalThis as { mintingKey?: Key };
+let mintingKey: Key | undefined;
 
 /** Mints tokens without logins, which hash twice each. They equal a real one except for the key and the account. */
 export function makeTokens(real: string) {
-  worker.mintingKey ??= makeKey();
-  const { jwk, privateKey } = worker.mintingKey;
+  mintingKey ??= makeKey();
+  const { jwk, privateKey } = mintingKey;
   const [header, claims] = real.split('.').slice(0, 2).map(decode);
   return {
     /** Must be in the table for verification to succeed. */
