@@ -39,7 +39,8 @@ const PROBLEMS = {
     status: 400,
     message: 'error.http.400',
     title: 'Bad Request',
-    detail: 'The body must be one JSON object in UTF-8, 32 deep at most, with no key twice and none like __proto__',
+    detail:
+      'The body must be one JSON object in UTF-8, at most 32 levels deep, without duplicate keys or keys like __proto__',
   },
   invalid: {
     status: 400,
@@ -51,7 +52,7 @@ const PROBLEMS = {
     status: 413,
     message: 'error.http.413',
     title: 'Content Too Large',
-    detail: 'A body may have 64 KiB',
+    detail: 'A body must not exceed 64 KiB',
   },
   'unsupported-media-type': {
     status: 415,
@@ -59,7 +60,7 @@ const PROBLEMS = {
     title: 'Unsupported Media Type',
     detail: 'A body must be application/json in UTF-8, without a content encoding',
   },
-  'no-id': { status: 400, message: 'error.idnull', title: 'Invalid id', detail: 'An update must name the id' },
+  'no-id': { status: 400, message: 'error.idnull', title: 'Invalid id', detail: 'An update must contain the id' },
   'id-not-wanted': {
     status: 400,
     message: 'error.idexists',
@@ -89,7 +90,7 @@ const PROBLEMS = {
     status: 412,
     message: 'error.http.412',
     title: 'Precondition Failed',
-    detail: 'It has changed since it was read: read it again',
+    detail: 'The resource has changed since you read it: read it again',
   },
   'wrong-password': {
     status: 400,
@@ -101,32 +102,32 @@ const PROBLEMS = {
     status: 400,
     message: 'error.http.400',
     title: 'Unknown key',
-    detail: 'The key is not known, has been used or is older than 24 hours: ask for another one',
+    detail: 'The key is unknown, has been used or is older than 24 hours: request a new one',
   },
   'too-many-attempts': {
     status: 429,
     message: 'error.http.429',
     title: 'Too Many Requests',
     detail:
-      'Too many wrong passwords, or too many requests from one address: try again after the seconds in Retry-After',
+      'Too many wrong passwords, or too many requests from one address: try again after the number of seconds in Retry-After',
   },
   'read-budget-spent': {
     status: 429,
     message: 'error.http.429',
     title: 'Too Many Requests',
-    detail: 'You have read too many long lists in a short time: try again after the seconds in Retry-After',
+    detail: 'You have read too many long lists in a short time: try again after the number of seconds in Retry-After',
   },
   'too-many-parameters': {
     status: 400,
     message: 'error.toomanyparameters',
     title: 'Too many parameters',
-    detail: 'An integration can have 90 parameters',
+    detail: 'An integration can have at most 90 parameters',
   },
   'parameters-too-large': {
     status: 400,
     message: 'error.parameterstoolarge',
     title: 'The parameters of the integration are too large',
-    detail: 'The names, values and descriptions of all parameters of an integration can have 192 KiB in UTF-8',
+    detail: 'The names, values and descriptions of all parameters of an integration must not exceed 192 KiB in UTF-8',
   },
   'parameter-ids-used-up': {
     status: 400,
@@ -137,37 +138,37 @@ const PROBLEMS = {
   'page-too-deep': {
     ...TOO_LONG,
     detail:
-      'From either end of the list, more than 10,000 entities or 16 MB lie before this page: follow the links to the ' +
-      'next page, from the first page of sort=id,asc or of sort=id,desc',
+      'More than 10,000 entities or 16 MB lie between this page and either end of the list: follow the links to the ' +
+      'next page, starting with the first page of sort=id,asc or sort=id,desc',
   },
   'list-too-long': {
     ...TOO_LONG,
     detail:
-      'A filter, or another order than that of ids, reads the whole list, which has more than 10,000 entities or ' +
-      '16 MB: leave out all filters, and sort by id',
+      'A filter, or an order other than by id, reads the whole list, which exceeds 10,000 entities or 16 MB: ' +
+      'omit all filters and sort by id',
   },
   'parameter-list-too-long': {
     ...TOO_LONG,
     detail:
-      'A filter, or another order than that of ids, reads the parameters of all integrations, which are more than ' +
-      '10,000 or 16 MB: filter by integrationId.equals, or leave out all filters, and sort by id',
+      'A filter, or an order other than by id, reads the parameters of all integrations, which exceed 10,000 or ' +
+      '16 MB: filter by integrationId.equals, or omit all filters and sort by id',
   },
   'audit-list-too-long': {
     ...TOO_LONG,
     detail:
-      'More than 10,000 entries would be read for this page: narrow the time by time.greaterThan and time.lessThan',
+      'This page requires reading more than 10,000 entries: narrow the period with time.greaterThan and time.lessThan',
   },
   'page-too-large': {
     status: 400,
     message: 'error.http.400',
     title: 'The page is too large',
-    detail: 'The answer would have more than 5 MB: ask for a smaller size',
+    detail: 'The response would exceed 5 MB: request a smaller size',
   },
   unavailable: {
     status: 503,
     message: 'error.http.503',
     title: 'Service Unavailable',
-    detail: 'It could not be done, or it is not known whether it was: try again',
+    detail: 'The request was not completed, or its outcome is unknown: try again',
     headers: RETRY_SOON,
   },
   unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },

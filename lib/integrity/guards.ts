@@ -71,8 +71,8 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
   const { article, noun, guardKey } = UNIQUE[unique];
   const intact = [...users.values()].filter((item) => item !== undefined && !findDefect(item)) as Item[];
   const [holder, ...others] = intact.map(verifiedUserOf).filter((user) => guardKey(user).pk === key.pk);
-  const found = (kind: Finding['kind'], says: string, remedy: Finding['remedy']): Finding[] => [
-    { kind, keys: [key, ...(holder ? [entityKey('USER', holder.id)] : [])], message: says, remedy },
+  const found = (kind: Finding['kind'], message: string, remedy: Finding['remedy']): Finding[] => [
+    { kind, keys: [key, ...(holder ? [entityKey('USER', holder.id)] : [])], message, remedy },
   ];
 
   // A defective item is reported by itself; the guard can be verified only after it is corrected.

@@ -94,10 +94,10 @@ const BACKUP = 'compare the item with a backup of the table and correct it by ha
 
 /** The defect of a single item, or undefined. Code that reads an item as its kind must call this first. */
 export function findDefect(item: Item): Finding | undefined {
-  const defect = (kind: Finding['kind'], says: string, advice: string): Finding => ({
+  const defect = (kind: Finding['kind'], predicate: string, advice: string): Finding => ({
     kind,
     keys: [{ pk: item.pk, sk: item.sk }],
-    message: `${nameOf(item)} ${says}.`,
+    message: `${nameOf(item)} ${predicate}.`,
     remedy: { advice },
   });
   const kind = ITEM_KINDS.find(({ owns }) => owns(item));

@@ -15,7 +15,7 @@ const MAX_WAIT_MS = 400;
 export async function repairTable(
   table: Table,
   findings: readonly Finding[],
-  onRepair: (does: string) => void,
+  onRepair: (description: string) => void,
 ): Promise<void> {
   for (const { remedy } of findings) {
     if (!('writes' in remedy)) continue;

@@ -39,9 +39,9 @@ beforeAll(async () => {
 });
 
 const INTEGRATION_FILTER = 'filter by integrationId.equals';
-const NO_FILTERS = 'leave out all filters, and sort by id';
-const NEXT = 'follow the links to the next page, from the first page of sort=id,asc or of sort=id,desc';
-const TIME = 'narrow the time by time.greaterThan and time.lessThan';
+const NO_FILTERS = 'omit all filters and sort by id';
+const NEXT = 'follow the links to the next page, starting with the first page of sort=id,asc or sort=id,desc';
+const TIME = 'narrow the period with time.greaterThan and time.lessThan';
 
 describe('a list that would read too much', () => {
   it.each([

@@ -302,7 +302,7 @@ export const domain: readonly Mutant[] = [
     ["detail: 'Bad credentials',\n    headers: BEARER_CHALLENGE,", "detail: 'Bad credentials',"],
     ["type: 'login-already-used',", ''],
     ["'unknown-id': { status: 404", "'unknown-id': { status: 400"],
-    ['An integration can have 90 parameters', 'An integration can have 100 parameters'],
+    ['An integration can have at most 90 parameters', 'An integration can have 100 parameters'],
     ["userManagement: 'user'", "userManagement: 'userManagement'"],
     ['status === 400 && failure.fieldErrors === undefined', 'status === 400'],
     ['(status === 400 || status === 404) && {', 'status === 400 && {'],

@@ -29,18 +29,23 @@ const SHOWN: Record<FailureCode, Shown> = {
     status: 400,
     message: 'error.http.400',
     title: 'Bad Request',
-    detail: /one JSON object in UTF-8, 32 deep/,
+    detail: /one JSON object in UTF-8, at most 32 levels deep/,
   },
   invalid: {
     ...{ status: 400, message: 'error.validation', title: 'Method argument not valid' },
     type: 'constraint-violation',
   },
-  'too-large': { status: 413, message: 'error.http.413', title: 'Content Too Large', detail: 'A body may have 64 KiB' },
+  'too-large': {
+    status: 413,
+    message: 'error.http.413',
+    title: 'Content Too Large',
+    detail: 'A body must not exceed 64 KiB',
+  },
   'unsupported-media-type': {
     ...{ status: 415, message: 'error.http.415', title: 'Unsupported Media Type' },
     detail: /^A body must be application\/json in UTF-8/,
   },
-  'no-id': { status: 400, message: 'error.idnull', title: 'Invalid id', detail: 'An update must name the id' },
+  'no-id': { status: 400, message: 'error.idnull', title: 'Invalid id', detail: 'An update must contain the id' },
   'id-not-wanted': { status: 400, message: 'error.idexists', title: 'A new entity cannot already have an ID' },
   'unknown-id': { status: 404, message: 'error.idnotfound', title: 'Entity not found' },
   'not-found': { status: 404, message: 'error.http.404', title: 'Not Found' },
@@ -58,7 +63,7 @@ const SHOWN: Record<FailureCode, Shown> = {
   },
   'version-changed': {
     ...{ status: 412, message: 'error.http.412', title: 'Precondition Failed' },
-    detail: 'It has changed since it was read: read it again',
+    detail: 'The resource has changed since you read it: read it again',
   },
   'wrong-password': {
     ...{ status: 400, message: 'error.http.400', title: 'Incorrect password' },
@@ -75,7 +80,7 @@ const SHOWN: Record<FailureCode, Shown> = {
   },
   'too-many-parameters': {
     ...{ status: 400, message: 'error.toomanyparameters', title: 'Too many parameters' },
-    detail: 'An integration can have 90 parameters',
+    detail: 'An integration can have at most 90 parameters',
   },
   'parameters-too-large': {
     status: 400,
@@ -87,23 +92,23 @@ const SHOWN: Record<FailureCode, Shown> = {
     ...{ status: 400, message: 'error.parameteridsusedup', title: 'No parameter ids left' },
     detail: /999,999 parameter ids/,
   },
-  'page-too-deep': { ...TOO_LONG, detail: /more than 10,000 entities or 16 MB lie before this page: follow the links/ },
+  'page-too-deep': { ...TOO_LONG, detail: /^More than 10,000 entities or 16 MB lie between .* follow the links/ },
   'list-too-long': {
     ...TOO_LONG,
-    detail: /more than 10,000 entities or 16 MB: leave out all filters, and sort by id$/,
+    detail: /exceeds 10,000 entities or 16 MB: omit all filters and sort by id$/,
   },
-  'parameter-list-too-long': { ...TOO_LONG, detail: /10,000 or 16 MB: filter by integrationId\.equals, or leave out/ },
+  'parameter-list-too-long': { ...TOO_LONG, detail: /10,000 or 16 MB: filter by integrationId\.equals, or omit/ },
   'audit-list-too-long': {
     ...TOO_LONG,
-    detail: /10,000 entries.* narrow the time by time\.greaterThan and time\.lessThan$/,
+    detail: /10,000 entries.* narrow the period with time\.greaterThan and time\.lessThan$/,
   },
   'page-too-large': {
     ...{ status: 400, message: 'error.http.400', title: 'The page is too large' },
-    detail: 'The answer would have more than 5 MB: ask for a smaller size',
+    detail: 'The response would exceed 5 MB: request a smaller size',
   },
   unavailable: {
     ...{ status: 503, message: 'error.http.503', title: 'Service Unavailable', headers: { 'Retry-After': '1' } },
-    detail: 'It could not be done, or it is not known whether it was: try again',
+    detail: 'The request was not completed, or its outcome is unknown: try again',
   },
   unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },
 };
