@@ -16,7 +16,7 @@ export async function createIntegration(
   fields: NewIntegration,
 ): Promise<Integration> {
   let reservedId: number | undefined;
-  // The caller is checked first, so a rejected caller consumes no id. Retries reuse the reservedId id.
+  // The caller is checked first, so a rejected caller consumes no id. Retries reuse the id.
   const load = async (callerUser: Promise<User>) => {
     await callerUser;
     reservedId ??= await table.nextId('INTEGRATION');
