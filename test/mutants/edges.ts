@@ -206,7 +206,7 @@ export const edges: readonly Mutant[] = [
     ],
     ['readKeys().catch(() => undefined)', 'readKeys()'],
   ]),
-  ...plant('lib/accounts/login-throttle-rules.ts', 'test/unit/login-throttle-counts.test.ts', [
+  ...plant('lib/accounts/login-throttle-rules.ts', 'test/unit/login-throttle-rules.test.ts', [
     ['const FREE_FAILURES = 10', 'const FREE_FAILURES = 9'],
     ['const MAX_WAIT_SECONDS = 15 * 60', 'const MAX_WAIT_SECONDS = 60 * 60'],
     ['const FAILURE_MEMORY_SECONDS = 24 * 60 * 60', 'const FAILURE_MEMORY_SECONDS = 12 * 60 * 60'],
@@ -224,7 +224,7 @@ export const edges: readonly Mutant[] = [
     ['Math.max(1, Math.ceil(', 'Math.max(0, Math.floor('],
     ['expires: network.expires }', 'expires: seconds(now) + KNOWN_NETWORK_SECONDS }'],
   ]),
-  ...plant('lib/contract/source.ts', 'test/unit/login-throttle-counts.test.ts', [
+  ...plant('lib/contract/source.ts', 'test/unit/source.test.ts', [
     ['slice(0, 4)', 'slice(0, 3)'],
     ['\\d+)$/i', '\\d+)$/'],
     ['?.[2] ??', '?.[1] ??'],

@@ -9,7 +9,7 @@ const planted = (file: string, killedBy: readonly string[], ...changes: readonly
 export const moreDomain: readonly Mutant[] = [
   ...planted(
     'lib/accounts/login-throttle-rules.ts',
-    ['test/unit/login-throttle-counts.test.ts'],
+    ['test/unit/login-throttle-rules.test.ts'],
     ['Math.ceil((retryAt - now) / 1000)', 'Math.floor((retryAt - now) / 1000)'],
     ['AND (attribute_not_exists(#requests) OR #requests < :requestLimit)', 'AND #requests < :requestLimit'],
     [
@@ -51,7 +51,7 @@ export const moreDomain: readonly Mutant[] = [
   ),
   ...planted(
     'lib/contract/source.ts',
-    ['test/unit/login-throttle-counts.test.ts'],
+    ['test/unit/source.test.ts'],
     [".map((group) => Number.parseInt(group || '0', 16).toString(16))", ''],
   ),
   ...planted(

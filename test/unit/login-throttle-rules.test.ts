@@ -5,171 +5,235 @@ import {
   mailboxProven,
   recordAttempt,
   recordRequest,
+  type SourceFailures,
   takeBackFailure,
   waitAfter,
 } from '../../lib/accounts/login-throttle-rules.ts';
-import { machineOf, networkOf } from '../../lib/contract/source.ts';
 
-const NOW = Date.UTC(2030, 0, 1);
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+/** Deliberately not a whole second. */
+const NOW = Date.UTC(2030, 0, 1) + 700;
+const SECOND = Math.floor(NOW / 1000);
+const DAY = 86_400;
 const keys = {
   network: { pk: 'ATTEMPTS#login', sk: 'NETWORK#home' },
   elsewhere: { pk: 'ATTEMPTS#login', sk: 'ELSEWHERE' },
   source: { pk: 'ATTEMPTS#address', sk: 'SOURCE' },
 };
-const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000 };
-const noFailures: Failures = { network: undefined, elsewhere: undefined, source: undefined };
-const failures = (n: number, ago = 0, knownFor = DAY) => ({ n, last: NOW - ago, expires: (NOW + knownFor) / 1000 });
+const LIMITS = { failuresPerSource: 70, requestsPerSource: 700 };
 
-const attempt = (counts: Partial<Failures>, arrivedAt = NOW) =>
-  recordAttempt(keys, { ...noFailures, ...counts }, { now: NOW, arrivedAt, ...LIMITS });
-const writtenBy = (counts: Partial<Failures>) =>
-  attempt(counts).writes.map(({ key, attributes, values }) => ({ key, ...attributes, ...values }));
+const attempt = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW } = {}) =>
+  recordAttempt(
+    keys,
+    { network: undefined, elsewhere: undefined, source: undefined, ...counts },
+    { now, arrivedAt, ...LIMITS },
+  );
+const count = (source: SourceFailures | undefined, failures: 0 | 1 = 1, { arrivedAt = NOW, now = NOW } = {}) =>
+  recordRequest(keys.source, source, failures, { now, arrivedAt, ...LIMITS });
 const tooManyAttempts = (retryAfter: number) => expect.objectContaining({ code: 'too-many-attempts', retryAfter });
+const asRead = ({ n, last }: { n: number; last: number }) => ({
+  condition: '#n = :n AND #last = :last',
+  names: { '#n': 'n', '#last': 'last' },
+  values: { ':n': n, ':last': last },
+  onConditionFailed: 'retry',
+});
 
-describe('the wait before the next login attempt', () => {
+describe('waitAfter', () => {
   it('doubles from the tenth failure on, up to 900 seconds', () => {
     const failures = [0, 9, 10, 11, 12, 19, 20, 1000, 5000];
 
     expect(failures.map(waitAfter)).toEqual([0, 0, 1, 2, 4, 512, 900, 900, 900]);
   });
-
-  it('starts at the last failure and is reported in whole seconds', () => {
-    expect(() => attempt({ elsewhere: failures(13, 1) })).toThrow(tooManyAttempts(8));
-    expect(() => attempt({ elsewhere: failures(13, 7999) })).toThrow(tooManyAttempts(1));
-    expect(attempt({ elsewhere: failures(13, 8000) }).result).toBe(false);
-  });
-
-  it('applies to a request that arrived before its end, even if it is processed later', () => {
-    expect(() => attempt({ elsewhere: failures(13, 8000) }, NOW - 1)).toThrow(tooManyAttempts(1));
-  });
-
-  it('does not delay a request that arrived before a concurrent attempt was counted', () => {
-    expect(writtenBy({ elsewhere: failures(3, 0) })[0]).toMatchObject({ key: keys.elsewhere, n: 4 });
-    expect(attempt({ elsewhere: failures(3, 0) }, NOW - 1000).writes).toHaveLength(1);
-  });
-
-  it('starts over a day after the last failure', () => {
-    expect(() => attempt({ elsewhere: { ...failures(500), last: NOW + 1 - DAY } }, NOW - DAY)).toThrow(
-      tooManyAttempts(1),
-    );
-    expect(writtenBy({ elsewhere: failures(500, DAY) })[0]).toMatchObject({ n: 1, last: NOW });
-    expect(writtenBy({ network: failures(500, DAY) })[0]).toMatchObject({ n: 1, last: NOW });
-  });
 });
 
-describe('a known network', () => {
-  it('has its own failure count', () => {
-    const [counted] = writtenBy({ network: failures(2, 0, 20 * DAY), elsewhere: failures(500) });
+describe('recordAttempt', () => {
+  it('counts an attempt from an unknown network under the shared counter, for a day', () => {
+    expect(attempt({})).toEqual({
+      writes: [
+        {
+          act: 'Put',
+          key: keys.elsewhere,
+          attributes: { n: 1, last: NOW, expires: SECOND + DAY },
+          condition: 'attribute_not_exists(pk)',
+          names: {},
+          values: {},
+          onConditionFailed: 'retry',
+        },
+      ],
+      result: false,
+    });
+  });
 
-    expect(counted).toMatchObject({ key: keys.network, n: 3, expires: (NOW + 20 * DAY) / 1000 });
+  it('increments the shared counter on condition that it has not changed since it was read', () => {
+    const elsewhere = { n: 3, last: NOW - 5000, expires: SECOND + 10 };
+
+    expect(attempt({ elsewhere }).writes).toEqual([
+      {
+        act: 'Put',
+        key: keys.elsewhere,
+        attributes: { n: 4, last: NOW, expires: SECOND + DAY },
+        ...asRead(elsewhere),
+      },
+    ]);
+  });
+
+  it('counts an attempt from a known network there, without extending its expiry', () => {
+    const network = { n: 3, last: NOW - 5000, expires: SECOND + 10 };
+
+    expect(attempt({ network, elsewhere: { n: 500, last: NOW, expires: SECOND + DAY } })).toEqual({
+      writes: [
+        {
+          act: 'Put',
+          key: keys.network,
+          attributes: { n: 4, last: NOW, expires: SECOND + 10 },
+          ...asRead(network),
+        },
+      ],
+      result: true,
+    });
+  });
+
+  it('applies the failures of a known network to attempts from there', () => {
+    const failures = (n: number) => ({ n, last: NOW, expires: SECOND + DAY });
+
     expect(() => attempt({ network: failures(10), elsewhere: failures(2) })).toThrow(tooManyAttempts(1));
   });
 
-  it('is known for 30 days after a login, even if DynamoDB has not deleted its expired item yet', () => {
-    const [remembered] = clearFailures(keys, true, NOW);
-    expect(remembered).toMatchObject({
-      key: keys.network,
-      attributes: { n: 0, last: NOW, expires: (NOW + 30 * DAY) / 1000 },
-    });
+  it('knows a network until it expires, even if DynamoDB has not deleted its item yet', () => {
+    const network = { n: 0, last: NOW - 5000, expires: NOW / 1000 };
+    const elsewhere = { n: 500, last: NOW, expires: SECOND + DAY };
 
-    expect(() => attempt({ network: failures(2, 0, 0), elsewhere: failures(500) })).toThrow(tooManyAttempts(900));
-  });
-});
-
-describe('a successful login', () => {
-  it('clears the failure count that applied to it and takes back the failure of its source', () => {
-    const reset = (isKnown: boolean) => clearFailures(keys, isKnown, NOW).map(({ key }) => key);
-
-    expect(reset(true)).toEqual([keys.network]);
-    expect(reset(false)).toEqual([keys.network, keys.elsewhere]);
-    expect(takeBackFailure(keys.source, NOW)).toMatchObject({ key: keys.source, values: { ':one': 1 } });
+    expect(attempt({ network, elsewhere }, { now: NOW - 1 }).result).toBe(true);
+    expect(attempt({ network }).result).toBe(false);
+    expect(() => attempt({ network, elsewhere })).toThrow(tooManyAttempts(900));
   });
 
-  it('leaves a source count that expires, even if an operator has deleted it in the meantime', () => {
-    const takenBack = takeBackFailure(keys.source, NOW);
+  it.each(['network', 'elsewhere'])('forgets the failures of %s a day after the last one', (counter) => {
+    const counted = (ago: number) =>
+      attempt({ [counter]: { n: 5, last: NOW - ago, expires: SECOND + 10 } }).writes[0]?.attributes;
 
-    expect(takenBack.update).toContain('#expires = if_not_exists(#expires, :expires)');
-    expect(takenBack.values).toMatchObject({ ':since': NOW, ':expires': NOW / 1000 + 15 * 60 + 60 });
-  });
-});
-
-describe('a password set with a mailed reset key', () => {
-  it('clears the failures of the login and makes the network known, but keeps the failures of the source', () => {
-    expect(mailboxProven(keys, NOW).map(({ key, attributes }) => [key, attributes])).toEqual([
-      [keys.network, { n: 0, last: NOW, expires: (NOW + 30 * DAY) / 1000 }],
-      [keys.elsewhere, { n: 0, last: NOW, expires: (NOW + DAY) / 1000 }],
-    ]);
-  });
-});
-
-describe('a source', () => {
-  const sourceFailures = (n: number, ago: number, requests = n) => ({ n, requests, since: NOW - ago, expires: 0 });
-
-  const count = (source: Failures['source'], failures: 0 | 1 = 1, arrivedAt = NOW) =>
-    recordRequest(keys.source, source, failures, { now: NOW, arrivedAt, ...LIMITS });
-
-  it('is rejected after its limit of failures until the 15-minute window ends', () => {
-    expect(count(sourceFailures(99, HOUR / 4 - 1)).values).toMatchObject({
-      ':failures': 1,
-      ':one': 1,
-      ':failureLimit': 100,
-    });
-    for (const act of [attempt, ({ source }: Partial<Failures>) => count(source)]) {
-      expect(() => act({ source: sourceFailures(100, 60_000) })).toThrow(tooManyAttempts(840));
-    }
+    expect(counted(DAY * 1000 - 1)).toMatchObject({ n: 6 });
+    expect(counted(DAY * 1000)).toMatchObject({ n: 1, last: NOW });
   });
 
-  it('is rejected after its limit of requests, successful or not, until the 15-minute window ends', () => {
-    expect(count(sourceFailures(0, HOUR / 4 - 1, 999), 0).values).toMatchObject({
-      ':failures': 0,
-      ':requestLimit': 1000,
-    });
-    for (const act of [attempt, ({ source }: Partial<Failures>) => count(source)]) {
-      expect(() => act({ source: sourceFailures(0, 60_000, 1000) })).toThrow(tooManyAttempts(840));
-    }
-    expect(() => count(sourceFailures(0, HOUR / 4, 1000), 0, NOW - 1)).toThrow(tooManyAttempts(1));
-  });
+  it('does not delay a request that arrived before a concurrent attempt was counted', () => {
+    const elsewhere = { n: 3, last: NOW, expires: SECOND + DAY };
 
-  it('starts a new window when the last one is over or there is none', () => {
-    for (const source of [sourceFailures(5000, HOUR / 4), undefined]) {
-      const { update, values } = count(source);
-
-      expect(update).toMatch(/^SET #n = :failures, #requests = :one/);
-      expect(values).toMatchObject({ ':failures': 1, ':one': 1, ':since': NOW });
-    }
-  });
-
-  it('is counted from an item of an earlier release that lacks its requests or its start time', () => {
-    const { requests: _, ...withoutRequests } = sourceFailures(5, 1000);
-    const timeless = { n: -1 } as unknown as Failures['source'];
-
-    expect(count(withoutRequests).condition).toContain('attribute_not_exists(#requests) OR');
-    expect(count(timeless)).toMatchObject({ condition: 'attribute_not_exists(#since)', values: { ':since': NOW } });
-  });
-
-  it('waits for the longer of its own wait and that of the login', () => {
-    expect(() => attempt({ source: sourceFailures(100, HOUR / 4 - 1000), elsewhere: failures(20) })).toThrow(
-      tooManyAttempts(900),
-    );
-    expect(() => attempt({ source: sourceFailures(100, 0), elsewhere: failures(10) })).toThrow(tooManyAttempts(900));
+    expect(attempt({ elsewhere }, { arrivedAt: NOW - 1000 }).writes).toHaveLength(1);
   });
 
   it.each([
-    ['203.0.113.7', '203.0.113', '203.0.113.7'],
-    ['::ffff:203.0.113.7', '203.0.113', '203.0.113.7'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2', '2001:db8:1:2'],
-    ['2001:0DB8:0001:0002::6', '2001:db8:1:2', '2001:db8:1:2'],
-    ['2001:db8::6', '2001:db8:0:0', '2001:db8:0:0'],
-    ['2001:db8::3:4:5:6', '2001:db8:0:0', '2001:db8:0:0'],
-    ['::1', '0:0:0:0', '0:0:0:0'],
-    ['2001:db8:1:2::', '2001:db8:1:2', '2001:db8:1:2'],
-  ])('with the address %s has the network %s and the machine %s', (address, network, machine) => {
-    expect([networkOf(address), machineOf(address)]).toEqual([network, machine]);
+    [10, 1],
+    [11, 2],
+    [20, 900],
+  ])('rejects an attempt after %i failures for %i seconds, by its time of arrival', (n, seconds) => {
+    const elsewhere = { n, last: NOW, expires: SECOND + DAY };
+    const end = NOW + seconds * 1000;
+
+    expect(() => attempt({ elsewhere }, { arrivedAt: end - 1, now: end - 1 })).toThrow(tooManyAttempts(1));
+    expect(() => attempt({ elsewhere }, { arrivedAt: end - 1, now: end + 5000 })).toThrow(tooManyAttempts(1));
+    expect(() => attempt({ elsewhere })).toThrow(tooManyAttempts(seconds));
+    // Retry-After starts now, even for a request that was queued, and is rounded up to a whole second.
+    expect(() => attempt({ elsewhere }, { arrivedAt: NOW - 5000, now: NOW + 1 })).toThrow(tooManyAttempts(seconds));
+    expect(attempt({ elsewhere }, { arrivedAt: end, now: end }).writes).toHaveLength(1);
   });
 
-  it('with an unreadable address is handled like any other', () => {
-    expect(() => [networkOf(''), machineOf('nowhere'), networkOf('a::b::c')]).not.toThrow();
+  it('waits for the later of the two limits, of the login and of the source', () => {
+    const elsewhere = { n: 19, last: NOW, expires: SECOND + DAY };
+    const source = (since: number) => ({ n: 70, requests: 70, since });
+
+    expect(() => attempt({ elsewhere, source: source(NOW - 600_000) })).toThrow(tooManyAttempts(512));
+    expect(() => attempt({ elsewhere, source: source(NOW - 100_000) })).toThrow(tooManyAttempts(800));
+  });
+});
+
+const networkKnown = { act: 'Put', key: keys.network, attributes: { n: 0, last: NOW, expires: SECOND + 30 * DAY } };
+const elsewhereCleared = { act: 'Put', key: keys.elsewhere, attributes: { n: 0, last: NOW, expires: SECOND + DAY } };
+
+describe('a successful login', () => {
+  it('resets the counters that its attempt may have incremented', () => {
+    expect(clearFailures(keys, true, NOW)).toEqual([networkKnown]);
+    expect(clearFailures(keys, false, NOW)).toEqual([networkKnown, elsewhereCleared]);
+  });
+
+  it('takes back its failure, even when the counter has been deleted', () => {
+    expect(takeBackFailure(keys.source, NOW)).toEqual({
+      act: 'Update',
+      key: keys.source,
+      update:
+        'SET #n = if_not_exists(#n, :one) - :one, #since = if_not_exists(#since, :since), #expires = if_not_exists(#expires, :expires)',
+      names: { '#n': 'n', '#since': 'since', '#expires': 'expires' },
+      values: { ':one': 1, ':since': NOW, ':expires': SECOND + 960 },
+    });
+  });
+});
+
+it('a password reset with a mailed key clears the failures of the login and makes the network known', () => {
+  expect(mailboxProven(keys, NOW)).toEqual([networkKnown, elsewhereCleared]);
+});
+
+describe('a source', () => {
+  const begun = {
+    act: 'Update',
+    key: keys.source,
+    update: 'SET #n = :failures, #requests = :one, #since = :since, #expires = :expires',
+    names: { '#n': 'n', '#requests': 'requests', '#since': 'since', '#expires': 'expires' },
+  };
+
+  it('starts a window with its first request', () => {
+    expect(count(undefined, 0)).toEqual({
+      ...begun,
+      condition: 'attribute_not_exists(#since)',
+      values: { ':failures': 0, ':one': 1, ':since': NOW, ':expires': SECOND + 960 },
+    });
+  });
+
+  it('starts another window after 15 minutes, unless a concurrent request already has', () => {
+    const since = NOW - 900_000;
+
+    expect(count({ n: 70, requests: 700, since })).toEqual({
+      ...begun,
+      condition: '#since = :before',
+      values: { ':failures': 1, ':one': 1, ':since': NOW, ':expires': SECOND + 960, ':before': since },
+    });
+  });
+
+  it('starts a window if an earlier release has stored no start time', () => {
+    const stored = { n: -1 } as SourceFailures;
+
+    expect(count(stored)).toMatchObject({ condition: 'attribute_not_exists(#since)', values: { ':since': NOW } });
+  });
+
+  it.each([undefined, 3])('is counted in its window while below its limits: %j requests', (requests) => {
+    const since = NOW - 899_999;
+
+    expect(count({ n: 2, since, ...(requests && { requests }) })).toEqual({
+      act: 'Update',
+      key: keys.source,
+      update: 'ADD #n :failures, #requests :one',
+      condition:
+        '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR #requests < :requestLimit)',
+      names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
+      values: { ':failures': 1, ':one': 1, ':since': since, ':failureLimit': 70, ':requestLimit': 700 },
+    });
+  });
+
+  it.each([
+    ['failures', { n: 70, requests: 70 }, { n: 69, requests: 69 }],
+    ['requests', { n: 0, requests: 700 }, { n: 0, requests: 699 }],
+  ])('is rejected at its limit of %s until its window ends, by the time of arrival', (_, full, free) => {
+    const since = NOW - 1000;
+    const end = since + 900_000;
+    const operations = [
+      (source: SourceFailures, times?: object) => count(source, 0, times),
+      (source: SourceFailures, times?: object) => attempt({ source }, times).writes[0],
+    ];
+
+    for (const operation of operations) {
+      expect(() => operation({ ...full, since })).toThrow(tooManyAttempts(899));
+      expect(() => operation({ ...full, since }, { arrivedAt: NOW - 5000, now: NOW })).toThrow(tooManyAttempts(899));
+      expect(() => operation({ ...full, since }, { arrivedAt: end - 1, now: end + 100 })).toThrow(tooManyAttempts(1));
+      expect(operation({ ...full, since }, { arrivedAt: end, now: end })).toBeDefined();
+      expect(operation({ ...free, since })).toBeDefined();
+    }
   });
 });
