@@ -13,6 +13,7 @@ import {
 } from '../support/changes.ts';
 import { type Gatehouse, type Received, startGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
+import { methodAndPath } from '../support/method-and-path.ts';
 
 /*
  * The response of each route to each fault. docs/faults.md is a snapshot of the results, which
@@ -172,10 +173,9 @@ const changesThat = (use: (row: Route) => unknown) =>
 /** The routes that change nothing. */
 const readers = routes
   .filter(({ route }) => CHANGES.every((change) => change.route !== route))
-  .map(({ route }): Change => {
-    const [method = '', path = ''] = route.split(' ');
-    return {
-      route: route,
+  .map(
+    ({ route }): Change => ({
+      route,
       success: 200,
       repeated: 200,
       hidesOutcome: true,
@@ -183,11 +183,11 @@ const readers = routes
         const { token } = await setup.account();
         const id = route.includes('confs') ? parameter : await setup.integration();
         const query = route.endsWith('confs') ? `?integrationId.equals=${Math.floor(id / 1_000_000)}` : '';
-        const url = path.replace('{login}', 'admin').replace('{id}', String(id)) + query;
-        return { item: '', send: () => gatehouse.call(method, url, { token }), countChanges: async () => 0 };
+        const [method, path] = methodAndPath(route, { login: 'admin', id });
+        return { item: '', send: () => gatehouse.call(method, path + query, { token }), countChanges: async () => 0 };
       },
-    };
-  });
+    }),
+  );
 
 describe('under faults, the service', { timeout: 120_000 }, () => {
   it('responds in time on every route that changes something, and makes the change at most once', () => {

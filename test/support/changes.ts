@@ -15,10 +15,12 @@ import type { User } from '../../lib/users/user.ts';
 import { creation, findUser } from '../../lib/users/user-table.ts';
 import type { routes } from '../../routes.ts';
 import type { Gatehouse, Received } from './gatehouse.ts';
+import type { Sent } from './launch.ts';
+import { methodAndPath, type Params } from './method-and-path.ts';
 import { makeTokens } from './mint.ts';
 
 /*
- * Every route that changes something, as a request whose effect can be counted. Setup are written straight into
+ * Every route that changes something, as a request whose effect can be counted. Prerequisites are written straight into
  * the table, so that only the function under test runs.
  */
 
@@ -35,7 +37,7 @@ export interface Change {
   readonly changesAgain?: true;
   /** Whether the response hides the outcome: a login succeeds without a rehash, and a reset reveals no addresses. */
   readonly hidesOutcome?: true;
-  prepare(prerequisites: Setup): Promise<Prepared>;
+  prepare(setup: Setup): Promise<Prepared>;
 }
 
 /** A change whose prerequisites exist. */
@@ -49,11 +51,16 @@ export interface Prepared {
   countChanges(): Promise<number>;
 }
 
+/** A row of the table of changes: the request consists of its route and of what is prepared. */
+interface Row extends Omit<Change, 'prepare'> {
+  prepare(setup: Setup): Promise<Omit<Prepared, 'send'> & Pick<Sent, 'token' | 'body'> & { readonly params?: Params }>;
+}
+
 /** Creates the prerequisites of requests. */
 export interface Setup {
   readonly gatehouse: Gatehouse;
-  /** Creates an account with the password `pass`, and a token for it. */
-  account(fields?: Partial<User>): Promise<{ user: User; token: string }>;
+  /** Creates an account with the password `pass`, a token for it, and `<pk>/<sk>` of its item. */
+  account(fields?: Partial<User>): Promise<{ user: User; token: string; item: string }>;
   /** Creates an integration with this many parameters. */
   integration(parameters?: number): Promise<number>;
   /** Creates a parameter whose value KMS can decrypt. */
@@ -80,7 +87,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
       const person = { id, login, email: `${login}@example.com`, activated: true, langKey: 'en', passwordHash };
       const user = newAccount({ ...person, authorities: ['ROLE_ADMIN', 'ROLE_USER'], ...fields }, 'test', Date.now());
       await untilCommitted(() => commit(table, creation(user)));
-      return { user, token: tokens.of(user) };
+      return { user, token: tokens.of(user), item: Object.values(entityKey('USER', id)).join('/') };
     },
     async integration(parameters = 0) {
       const { accountStamp } = (await findUser(table, 1)) as User;
@@ -130,8 +137,6 @@ async function untilCommitted(send: () => Promise<string>): Promise<void> {
   while ((await send()) !== 'committed') await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
 }
 
-const named = (kind: 'USER' | 'INTEGRATION', id: number): string => Object.values(entityKey(kind, id)).join('/');
-
 const stored = (setup: Setup, kind: 'USER' | 'INTEGRATION' | 'CONF', id: number) =>
   setup.gatehouse.table.get(entityKey(kind, id));
 
@@ -141,42 +146,44 @@ async function changesOf(setup: Setup, kind: 'USER' | 'INTEGRATION' | 'CONF', id
   return count - (counter === 'passwordChanges' ? 0 : 1);
 }
 
+const changeOf = ({ prepare, ...row }: Row): Change => ({
+  ...row,
+  async prepare(setup) {
+    const { token, body, params, ...prepared } = await prepare(setup);
+    const [method, path] = methodAndPath(row.route, params);
+    return { ...prepared, send: () => setup.gatehouse.call(method, path, { token, body, mayCrash: true }) };
+  },
+});
+
 /** Without a password, an invitation is mailed. */
-const createUser = (password: string | undefined): Change => ({
+const createUser = (password: string | undefined): Row => ({
   route: 'POST /api/users',
   success: 201,
   // The first request has taken the login.
   repeated: 400,
   async prepare(setup) {
-    const { user, token } = await setup.account();
+    const { user, token, item } = await setup.account();
     const login = `made-by-${user.id}`;
     const body = { login, email: `${login}@example.com`, authorities: ['ROLE_ADMIN'], password };
-    return {
-      item: named('USER', user.id),
-      send: () => setup.gatehouse.call('POST', '/api/users', { token, body, mayCrash: true }),
-      countChanges: async () => Number((await setup.gatehouse.table.get(loginGuardKey(login))) !== undefined),
-    };
+    const countChanges = async () => Number((await setup.gatehouse.table.get(loginGuardKey(login))) !== undefined);
+    return { item, token, body, countChanges };
   },
 });
 /** The creation that hashes a password and sends no mail. */
-export const CREATION_WITH_PASSWORD = createUser('pass');
+export const CREATION_WITH_PASSWORD = changeOf(createUser('pass'));
 
-/** One change for every route that writes to the table. */
-export const CHANGES: readonly Change[] = [
+const ROWS: readonly Row[] = [
   {
     route: 'POST /api/authenticate',
     success: 200,
     repeated: 200,
     hidesOutcome: true,
     async prepare(setup) {
-      const { user } = await setup.account({ passwordHash: await setup.outdatedHash() });
+      const { user, item } = await setup.account({ passwordHash: await setup.outdatedHash() });
       const body = { username: user.login, password: 'pass' };
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('POST', '/api/authenticate', { body, mayCrash: true }),
-        countChanges: async () =>
-          Number(String((await stored(setup, 'USER', user.id))?.passwordHash).includes(',t=2,')),
-      };
+      const countChanges = async () =>
+        Number(String((await stored(setup, 'USER', user.id))?.passwordHash).includes(',t=2,'));
+      return { item, body, countChanges };
     },
   },
   {
@@ -185,13 +192,9 @@ export const CHANGES: readonly Change[] = [
     // An update without a difference writes nothing.
     repeated: 200,
     async prepare(setup) {
-      const { user, token } = await setup.account();
+      const { user, token, item } = await setup.account();
       const body = { ...user, firstName: 'Changed', email: `changed-${user.login}@example.com` };
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('POST', '/api/account', { token, body, mayCrash: true }),
-        countChanges: () => changesOf(setup, 'USER', user.id),
-      };
+      return { item, token, body, countChanges: () => changesOf(setup, 'USER', user.id) };
     },
   },
   {
@@ -200,13 +203,9 @@ export const CHANGES: readonly Change[] = [
     // The former password is no longer valid.
     repeated: 400,
     async prepare(setup) {
-      const { user, token } = await setup.account();
+      const { user, token, item } = await setup.account();
       const body = { currentPassword: 'pass', newPassword: 'word' };
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('POST', '/api/account/change-password', { token, body, mayCrash: true }),
-        countChanges: () => changesOf(setup, 'USER', user.id, 'passwordChanges'),
-      };
+      return { item, token, body, countChanges: () => changesOf(setup, 'USER', user.id, 'passwordChanges') };
     },
   },
   {
@@ -216,16 +215,11 @@ export const CHANGES: readonly Change[] = [
     changesAgain: true,
     hidesOutcome: true,
     async prepare(setup) {
-      const { user } = await setup.account();
+      const { user, item: read } = await setup.account();
       const { email } = user;
-      return {
-        // Each key is an item of its own.
-        item: 'RESET#*',
-        read: named('USER', user.id),
-        send: () =>
-          setup.gatehouse.call('POST', '/api/account/reset-password/init', { body: { email }, mayCrash: true }),
-        countChanges: async () => setup.gatehouse.mailsTo(email).length,
-      };
+      // Each key is an item of its own.
+      const item = 'RESET#*';
+      return { item, read, body: { email }, countChanges: async () => setup.gatehouse.mailsTo(email).length };
     },
   },
   {
@@ -234,15 +228,11 @@ export const CHANGES: readonly Change[] = [
     // A key is valid once.
     repeated: 400,
     async prepare(setup) {
-      const { user } = await setup.account();
+      const { user, item } = await setup.account();
       const { key, write } = newResetKey(user, Date.now());
       await commit(setup.gatehouse.table, [write]);
       const body = { key, newPassword: 'word' };
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('POST', '/api/account/reset-password/finish', { body, mayCrash: true }),
-        countChanges: () => changesOf(setup, 'USER', user.id, 'passwordChanges'),
-      };
+      return { item, body, countChanges: () => changesOf(setup, 'USER', user.id, 'passwordChanges') };
     },
   },
   createUser(undefined),
@@ -252,15 +242,11 @@ export const CHANGES: readonly Change[] = [
     repeated: 200,
     changesAgain: true,
     async prepare(setup) {
-      const { token, user } = await setup.account();
+      const { token, item } = await setup.account();
       const { user: target } = await setup.account({ authorities: ['ROLE_USER'] });
       const login = `renamed-${target.id}`;
       const body = { id: target.id, login, email: `${login}@example.com`, authorities: ['ROLE_ADMIN'] };
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('PUT', '/api/users', { token, body, mayCrash: true }),
-        countChanges: () => changesOf(setup, 'USER', target.id),
-      };
+      return { item, token, body, countChanges: () => changesOf(setup, 'USER', target.id) };
     },
   },
   {
@@ -268,13 +254,10 @@ export const CHANGES: readonly Change[] = [
     success: 200,
     repeated: 404,
     async prepare(setup) {
-      const { token, user } = await setup.account();
+      const { token, item } = await setup.account();
       const { user: target } = await setup.account();
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('DELETE', `/api/users/${target.login}`, { token, mayCrash: true }),
-        countChanges: async () => Number((await stored(setup, 'USER', target.id)) === undefined),
-      };
+      const countChanges = async () => Number((await stored(setup, 'USER', target.id)) === undefined);
+      return { item, token, params: { login: target.login }, countChanges };
     },
   },
   {
@@ -283,15 +266,12 @@ export const CHANGES: readonly Change[] = [
     repeated: 201,
     changesAgain: true,
     async prepare(setup) {
-      const { token, user } = await setup.account();
+      const { token, user, item } = await setup.account();
       const name = `Made by ${user.id}`;
       const body = { name, shortName: 'made', integrationType: 'API' };
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('POST', '/api/utm-integrations', { token, body, mayCrash: true }),
-        countChanges: async () =>
-          (await setup.gatehouse.table.query('INTEGRATION')).filter((integration) => integration.name === name).length,
-      };
+      const countChanges = async () =>
+        (await setup.gatehouse.table.query('INTEGRATION')).filter((integration) => integration.name === name).length;
+      return { item, token, body, countChanges };
     },
   },
   {
@@ -300,14 +280,10 @@ export const CHANGES: readonly Change[] = [
     repeated: 200,
     changesAgain: true,
     async prepare(setup) {
-      const { token, user } = await setup.account();
+      const { token, item } = await setup.account();
       const id = await setup.integration();
       const body = { id, name: 'Changed', shortName: 'changed', integrationType: 'CLOUD', active: false };
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('PUT', '/api/utm-integrations', { token, body, mayCrash: true }),
-        countChanges: () => changesOf(setup, 'INTEGRATION', id),
-      };
+      return { item, token, body, countChanges: () => changesOf(setup, 'INTEGRATION', id) };
     },
   },
   {
@@ -315,17 +291,14 @@ export const CHANGES: readonly Change[] = [
     success: 200,
     repeated: 404,
     async prepare(setup) {
-      const { token, user } = await setup.account();
+      const { token, item } = await setup.account();
       const id = await setup.integration(2);
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('DELETE', `/api/utm-integrations/${id}`, { token, mayCrash: true }),
-        countChanges: async () => {
-          const left = await Promise.all([1, 2].map((n) => stored(setup, 'CONF', parameterId(id, n))));
-          const items = [await stored(setup, 'INTEGRATION', id), ...left].filter((item) => item !== undefined);
-          return items.length === 0 ? 1 : items.length === 3 ? 0 : Number.NaN;
-        },
+      const countChanges = async () => {
+        const left = await Promise.all([1, 2].map((n) => stored(setup, 'CONF', parameterId(id, n))));
+        const items = [await stored(setup, 'INTEGRATION', id), ...left].filter((each) => each !== undefined);
+        return items.length === 0 ? 1 : items.length === 3 ? 0 : Number.NaN;
       };
+      return { item, token, params: { id }, countChanges };
     },
   },
   {
@@ -333,14 +306,10 @@ export const CHANGES: readonly Change[] = [
     success: 200,
     repeated: 200,
     async prepare(setup) {
-      const { token, user } = await setup.account();
+      const { token, item } = await setup.account();
       const id = await setup.integration(1);
-      const path = `/api/utm-integrations/${id}/module/restarted`;
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('POST', path, { token, body: { changes: 1 }, mayCrash: true }),
-        countChanges: () => changesOf(setup, 'INTEGRATION', id),
-      };
+      const countChanges = () => changesOf(setup, 'INTEGRATION', id);
+      return { item, token, params: { id }, body: { changes: 1 }, countChanges };
     },
   },
   {
@@ -349,14 +318,11 @@ export const CHANGES: readonly Change[] = [
     repeated: 201,
     changesAgain: true,
     async prepare(setup) {
-      const { token, user } = await setup.account();
+      const { token, item } = await setup.account();
       const id = await setup.integration();
       const body = { integration: { id }, confName: 'Key', confValue: 'value' };
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('POST', '/api/utm-integration-confs', { token, body, mayCrash: true }),
-        countChanges: async () => (await stored(setup, 'INTEGRATION', id))?.parameterCount as number,
-      };
+      const countChanges = async () => (await stored(setup, 'INTEGRATION', id))?.parameterCount as number;
+      return { item, token, body, countChanges };
     },
   },
   {
@@ -365,14 +331,10 @@ export const CHANGES: readonly Change[] = [
     repeated: 200,
     changesAgain: true,
     async prepare(setup) {
-      const { token, user } = await setup.account();
+      const { token, item } = await setup.account();
       const id = await setup.integration(1);
       const body = { id: parameterId(id, 1), integration: { id }, confName: 'Key', confValue: 'other' };
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('PUT', '/api/utm-integration-confs', { token, body, mayCrash: true }),
-        countChanges: () => changesOf(setup, 'CONF', parameterId(id, 1)),
-      };
+      return { item, token, body, countChanges: () => changesOf(setup, 'CONF', parameterId(id, 1)) };
     },
   },
   {
@@ -380,13 +342,13 @@ export const CHANGES: readonly Change[] = [
     success: 200,
     repeated: 404,
     async prepare(setup) {
-      const { token, user } = await setup.account();
+      const { token, item } = await setup.account();
       const id = parameterId(await setup.integration(1), 1);
-      return {
-        item: named('USER', user.id),
-        send: () => setup.gatehouse.call('DELETE', `/api/utm-integration-confs/${id}`, { token, mayCrash: true }),
-        countChanges: async () => Number((await stored(setup, 'CONF', id)) === undefined),
-      };
+      const countChanges = async () => Number((await stored(setup, 'CONF', id)) === undefined);
+      return { item, token, params: { id }, countChanges };
     },
   },
 ];
+
+/** One change for every route that writes to the table. */
+export const CHANGES: readonly Change[] = ROWS.map(changeOf);
