@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { methodAndPath } from '../support/method-and-path.ts';
 
 const gatehouse = await useGatehouse();
 const LONE_SURROGATE = 'half\uD800';
@@ -34,7 +35,7 @@ const FIELDS = STORING.flatMap(([route, body, fields]) => fields.map((field) => 
 
 describe('a lone surrogate, which UTF-8 would replace', () => {
   it.each(FIELDS)('is rejected by %s in the field %s', async (route, field, bodyOf) => {
-    const [method = '', path = ''] = route.split(' ');
+    const [method, path] = methodAndPath(route);
     // Short enough for the length limit and the pattern of the field.
     const value = field === 'langKey' ? 'd\uD800' : field === 'email' ? 'a\uD800@b.c' : LONE_SURROGATE;
 
@@ -90,7 +91,7 @@ describe('a line break', () => {
   it.each(['POST /api/users', 'PUT /api/users'])(
     'is rejected in a login, which response headers contain: %s',
     async (route) => {
-      const [method = '', path = ''] = route.split(' ');
+      const [method, path] = methodAndPath(route);
       const sent = { login: `x${BREAK}`, email: 'x@example.com', id: method === 'PUT' ? callerUser.id : undefined };
 
       const { status, body } = await gatehouse.call(method, path, { token, body: sent });

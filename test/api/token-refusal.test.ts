@@ -2,6 +2,7 @@ import { createHmac, createPublicKey } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { methodAndPath } from '../support/method-and-path.ts';
 import { decode, encode, es256, makeKey, type Part } from '../support/mint.ts';
 import { PUBLIC_ROUTES } from '../support/public-routes.ts';
 
@@ -107,12 +108,12 @@ describe('authentication', async () => {
 
   const protectedRoutes = routes
     .filter(({ route }) => !PUBLIC_ROUTES.includes(route))
-    .map(({ route }) => route.split(' ') as [string, string]);
+    .map(({ route }) => methodAndPath(route, { login: 'x', id: 'x' }));
 
   it.each(protectedRoutes)(
     'rejects a request without a token with 401 before any other check: %s %s',
     async (method, path) => {
-      const { status } = await gatehouse.call(method, path.replace('{id}', 'x').replace('{login}', 'x'), {
+      const { status } = await gatehouse.call(method, path, {
         body: method === 'GET' ? undefined : 'no JSON',
       });
 

@@ -9,27 +9,24 @@ import { type Route, routes } from '../../routes.ts';
 import { openSetup, type Setup } from '../support/changes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { itemsOf } from '../support/items.ts';
+import { methodAndPath } from '../support/method-and-path.ts';
 import { PUBLIC_ROUTES } from '../support/public-routes.ts';
 
 /*
- * Every endpoint, driven by every kind of caller who must not get in. The requests are valid in form, so that nothing
- * but
- * the authorization can reject them, and a rejected request must leave every item of the table as it was.
+ * Every endpoint, called by every kind of unauthorized caller. The requests are valid, so that only authorization can
+ * reject them, and a rejected request must leave every item of the table unchanged.
  *
- * Covered: no token; each role that does not suffice; a token whose user was demoted, deactivated, deleted, replaced
- * under
- * the same id (after a restore), or given another password since. The table of rows stands here a second time on
- * purpose:
- * an endpoint that is opened by mistake in its contract fails.
+ * Covered: no token; each role that does not suffice; a token whose user has been demoted, deactivated, deleted,
+ * replaced under the same id (after a restore), or given another password since. The requirements of each endpoint are
+ * repeated here deliberately, so that the test fails if a contract opens an endpoint by mistake.
  *
  * Not covered: malformed, foreign and expired tokens (token-refusal.test.ts); a right that is lost between load and
- * commit
- * (stale-tokens.test.ts); the public endpoints, which let everybody in.
+ * commit (stale-tokens.test.ts); the public endpoints, which anyone may call.
  */
 
 const gatehouse = await useGatehouse();
 
-/** Who may call an endpoint: by the roles in the token, by the roles in the table, the caller about the own account. */
+/** The callers that an endpoint admits: by the roles in the token or in the table, or all, on their own account. */
 interface Row {
   readonly anyRole?: readonly Role[];
   readonly rolesFrom: 'token' | 'table' | 'own account';
@@ -71,7 +68,7 @@ const ROWS: Partial<Record<Route['route'], Row>> = {
   'GET /api/audits': ADMIN,
 };
 
-/** What has happened to a user since the token was issued, as the writes of the rules that do it. */
+/** Changes to a user after the token was issued, as the writes of the rules that make them. */
 const LOSSES = {
   demoted: (user) => modification(user, { ...user, authorities: [] }),
   deactivated: (user) => modification(user, { ...user, activated: false }),
@@ -95,16 +92,15 @@ beforeAll(async () => {
 });
 
 function send(route: string, { body, query = '' }: Row, token?: string) {
-  const [method = '', path = ''] = route.split(' ');
-  const url = path.replace('{login}', 'admin').replace('{id}', '1') + query;
-  return gatehouse.call(method, url, { ...(token !== undefined && { token }), ...(body && { body }) });
+  const [method, path] = methodAndPath(route, { login: 'admin', id: 1 });
+  return gatehouse.call(method, path + query, { token, body });
 }
 
-/** Items that count what callers try, whatever becomes of it. */
+/** Items that count requests, including rejected ones. */
 const isCount = (name: string): boolean => /^(ATTEMPTS|READS)#/.test(name);
 const itemsBesidesCounts = async () => [...(await itemsOf(gatehouse.cloud))].filter(([name]) => !isCount(name));
 
-/** The status that a token gets whose user has lost something; undefined where the request is served. */
+/** The status for a token whose user has suffered this loss; undefined where the request is served. */
 function rejectionOf(route: string, { rolesFrom }: Row, loss: Loss): 401 | 403 | undefined {
   if (rolesFrom === 'table') return 403;
   // Reads by the token are allowed until it expires.
@@ -140,16 +136,12 @@ describe.each(Object.entries(ROWS) as [string, Row][])('%s', (route, row) => {
     }
   });
 
-  it('lets every sufficient role in', async () => {
+  it('admits every sufficient role', async () => {
     for (const role of row.anyRole ?? ROLES) {
-      // About something that does not exist, so that nothing changes for the other endpoints.
-      const [method = '', path = ''] = route.split(' ');
-      const url = path.replace('{login}', 'unknown').replace('{id}', '999') + (row.query ?? '');
+      // The entity does not exist, so that nothing changes for the other endpoints.
+      const [method, path] = methodAndPath(route, { login: 'unknown', id: 999 });
       const body = row.body && { ...row.body, ...('id' in row.body && { id: 999_000_001 }) };
-      const { status } = await gatehouse.call(method, url, {
-        token: tokens.get(role) as string,
-        ...(body && { body }),
-      });
+      const { status } = await gatehouse.call(method, path + (row.query ?? ''), { token: tokens.get(role), body });
 
       expect([401, 403], role).not.toContain(status);
     }

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Route, routes } from '../../routes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { methodAndPath } from '../support/method-and-path.ts';
 
 const gatehouse = await useGatehouse();
 
@@ -15,11 +16,7 @@ beforeAll(async () => {
   [admin, analyst] = await Promise.all([gatehouse.logIn('admin'), gatehouse.logIn('analyst')]);
 });
 
-/** Method and path of a route, with a value for each path parameter. */
-function requestOf({ route }: Route): [method: string, path: string] {
-  const [method = '', path = ''] = route.split(' ');
-  return [method, path.replace(/\{\w+\}/g, '7')];
-}
+const requestOf = ({ route }: Route) => methodAndPath(route, { login: '7', id: 7 });
 
 const routesWhere = (predicate: (route: Route) => unknown) =>
   routes.filter(predicate).map((route) => [route.route, route] as const);
