@@ -1,10 +1,11 @@
 import type { Settings } from '../../infra/settings.ts';
 
 /**
- * Settings that no environment has, all with distinct numbers, so that they reveal constants in the source that only
- * happen to equal a setting in `cdk.json`. They do not keep data, which reveals decisions by the environment's name.
+ * Every setting, with values that no environment has. The numbers are distinct, so that they reveal constants in the
+ * source that only happen to equal a setting in `cdk.json`. They do not keep data, which reveals decisions by the
+ * environment's name.
  */
-export const OTHER_SETTINGS: Partial<Settings> = {
+export const OTHER_SETTINGS = {
   region: 'eu-north-1',
   keepData: false,
   logRetentionDays: 90,
@@ -30,4 +31,4 @@ export const OTHER_SETTINGS: Partial<Settings> = {
     },
   },
   dailyVerification: { alarmTopic: 'arn:aws:sns:eu-north-1:123456789012:operators' },
-};
+} satisfies Required<Settings>;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Node } from 'constructs';
 import { describe, expect, it } from 'vitest';
 import { readSettings, type Settings } from '../../infra/settings.ts';
+import { OTHER_SETTINGS } from '../support/other-settings.ts';
 
 const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
 
@@ -11,29 +12,8 @@ const readFrom = (context: Record<string, unknown>) =>
 
 /** A valid environment with every possible field. */
 const VALID = {
-  region: 'eu-north-1',
+  ...OTHER_SETTINGS,
   keepData: true,
-  logRetentionDays: 90,
-  auditDays: 411,
-  tableMaximum: { readUnits: 7001, writeUnits: 3001 },
-  throttle: { all: { rate: 11, burst: 12 }, login: { rate: 13, burst: 14 } },
-  loginConcurrency: 17,
-  guessing: { failuresPerSource: 19, requestsPerSource: 23 },
-  signingKeys: ['SigningKeyB', 'SigningKeyA'],
-  tokenLife: { minutes: 7, rememberedMinutes: 29 },
-  mail: {
-    sender: 'gate@mail.example.org',
-    configurationSet: 'events',
-    linkBase: 'https://one.example/set-password?key=',
-    templates: {
-      en: {
-        reset: { subject: 'Reset', text: 'a {link}' },
-        invitation: { subject: 'Welcome', text: 'b {link}' },
-        passwordChanged: { subject: 'Password', text: 'c' },
-        emailChanged: { subject: 'Address', text: 'd' },
-      },
-    },
-  },
   corsOrigins: ['https://one.example', 'http://127.0.0.1:9000'],
   dailyVerification: { alarmTopic: 'arn:aws-cn:sns:cn-north-1:123456789012:operators.of_gate-1' },
 };
@@ -54,8 +34,12 @@ const readValid = (environment: object) => readFrom({ env: 'moon', environments:
 const reading = (environment: object) => () => readValid(environment);
 
 describe('the environments of cdk.json', () => {
-  const common = {
+  /** The settings that most environments have. */
+  const usual = {
     region: 'eu-central-1',
+    keepData: true,
+    tableMaximum: { readUnits: 4000, writeUnits: 2000 },
+    guessing: { failuresPerSource: 100, requestsPerSource: 1000 },
     signingKeys: ['SigningKey'],
     tokenLife: { minutes: 60, rememberedMinutes: 1440 },
     corsOrigins: [],
@@ -70,11 +54,10 @@ describe('the environments of cdk.json', () => {
     [
       'dev',
       {
-        ...common,
+        ...usual,
         keepData: false,
         logRetentionDays: 7,
         auditDays: 30,
-        tableMaximum: { readUnits: 4000, writeUnits: 2000 },
         throttle: { all: { rate: 100, burst: 200 }, login: { rate: 100, burst: 200 } },
         guessing: { failuresPerSource: 10_000, requestsPerSource: 100_000 },
         mail: mail('http://127.0.0.1:9000'),
@@ -83,27 +66,22 @@ describe('the environments of cdk.json', () => {
     [
       'staging',
       {
-        ...common,
-        keepData: true,
+        ...usual,
         logRetentionDays: 30,
         auditDays: 365,
-        tableMaximum: { readUnits: 4000, writeUnits: 2000 },
         throttle: { all: { rate: 200, burst: 400 }, login: { rate: 200, burst: 400 } },
-        guessing: { failuresPerSource: 100, requestsPerSource: 1000 },
         mail: mail('https://staging.example.com'),
       },
     ],
     [
       'prod',
       {
-        ...common,
-        keepData: true,
+        ...usual,
         logRetentionDays: 365,
         auditDays: 730,
         tableMaximum: { readUnits: 12_000, writeUnits: 4000 },
         throttle: { all: { rate: 500, burst: 1000 }, login: { rate: 1000, burst: 2000 } },
         loginConcurrency: 100,
-        guessing: { failuresPerSource: 100, requestsPerSource: 1000 },
         mail: mail('https://gatehouse.example.com'),
       },
     ],
