@@ -1,7 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { UNKNOWN_IDS, useIntegrations } from '../support/integrations.ts';
 
 const calls: AwsCall[] = [];
 const gatehouse = await useGatehouse({
@@ -11,37 +12,12 @@ const gatehouse = await useGatehouse({
   },
 });
 
-const PATH = '/api/utm-integrations';
 const FIELDS = { name: 'Office 365 logs', shortName: 'office logs', integrationType: 'CLOUD' };
 
-let token: string;
-
-beforeAll(async () => {
-  token = await gatehouse.logIn('user');
-});
-
-const post = (body: unknown) => gatehouse.call('POST', PATH, { token, body });
-const put = (body: unknown) => gatehouse.call('PUT', PATH, { token, body });
-const remove = (id: number | string) => gatehouse.call('DELETE', `${PATH}/${id}`, { token });
-const get = (id: number | string) => gatehouse.call('GET', `${PATH}/${id}`, { token });
-const total = async (path = PATH) =>
-  Number((await gatehouse.call('GET', `${path}?size=1`, { token })).headers['x-total-count']);
-
-async function make(fields: Record<string, unknown> = {}) {
-  const { status, body, text } = await post({ ...FIELDS, ...fields });
-  expect(status, text).toBe(201);
-  return body;
-}
-
-async function addParameter(integrationId: number) {
-  const body = { integration: { id: integrationId }, confName: 'key', confValue: 'value' };
-  const { status, text, ...created } = await gatehouse.call('POST', '/api/utm-integration-confs', {
-    token,
-    body,
-  });
-  expect(status, text).toBe(201);
-  return created.body;
-}
+const { integrations, parameters } = useIntegrations(gatehouse);
+const { post, put, remove, get, total } = integrations;
+const make = (fields: object = {}) => integrations.make({ ...FIELDS, ...fields });
+const makeParameter = (id: number) => parameters.make({ integration: { id }, confName: 'key', confValue: 'value' });
 
 describe('creating an integration', () => {
   it('returns it with an id and a Location, active and without a module', async () => {
@@ -52,7 +28,7 @@ describe('creating an integration', () => {
     expect(status).toBe(201);
     expect(body).toEqual({ ...FIELDS, id: body.id, description: null, active: true, module: null });
     expect(headers).toMatchObject({
-      location: `${PATH}/${body.id}`,
+      location: `/api/utm-integrations/${body.id}`,
       'x-gatehouseapp-alert': 'gatehouseApp.utmIntegration.created',
       'x-gatehouseapp-params': String(body.id),
     });
@@ -269,32 +245,22 @@ describe('deleting an integration', () => {
 
   it('removes its parameters, and no others, in the same transaction', async () => {
     const [doomed, next] = [await make(), await make()];
-    const parameters = [await addParameter(doomed.id), await addParameter(doomed.id)];
-    const other = await addParameter(next.id);
-    const [integrationsBefore, parametersBefore] = [await total(), await total('/api/utm-integration-confs')];
+    const removed = [await makeParameter(doomed.id), await makeParameter(doomed.id)];
+    const other = await makeParameter(next.id);
+    const [integrationsBefore, parametersBefore] = [await total(), await parameters.total()];
     calls.length = 0;
 
     await remove(doomed.id);
 
-    const stored = await Promise.all(parameters.map(({ id }) => gatehouse.table.get(entityKey('CONF', id))));
+    const stored = await Promise.all(removed.map(({ id }) => gatehouse.table.get(entityKey('CONF', id))));
     expect(stored).toEqual([undefined, undefined]);
     expect(await gatehouse.table.get(entityKey('CONF', other.id))).toBeDefined();
     expect(await total()).toBe(integrationsBefore - 1);
-    expect(await total('/api/utm-integration-confs')).toBe(parametersBefore - 2);
+    expect(await parameters.total()).toBe(parametersBefore - 2);
     expect(calls.filter(({ operation }) => operation === 'TransactWriteItems')).toHaveLength(1);
   });
 
-  it.each(['0#', '+#', '#e0', '#.0', '%20#', '#%20', '-#', '0', 'abc', '9007199254740993', '777777'])(
-    'rejects the id %s with 404, as reading does',
-    async (spelling) => {
-      const integration = await make();
-      const id = spelling.replace('#', integration.id);
-
-      const responses = [await remove(id), await get(id)];
-
-      for (const response of responses)
-        expect(response).toMatchObject({ status: 404, body: { message: 'error.http.404' } });
-      expect((await get(integration.id)).body).toEqual(integration);
-    },
-  );
+  it.each([...UNKNOWN_IDS, '777777'])('rejects the id %s with 404, as reading does', async (spelling) => {
+    await integrations.expectUnknownId(spelling, await make());
+  });
 });

@@ -1,44 +1,22 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { UNKNOWN_IDS, useIntegrations } from '../support/integrations.ts';
 
 const gatehouse = await useGatehouse();
 
-const PATH = '/api/utm-integration-confs';
 const FIELDS = { confName: 'api key', confValue: 'T0p-s3cret' };
 
-let token: string;
-
-beforeAll(async () => {
-  token = await gatehouse.logIn('user');
-});
-
-const post = (body: unknown) => gatehouse.call('POST', PATH, { token, body });
-const put = (body: unknown) => gatehouse.call('PUT', PATH, { token, body });
-const remove = (id: number | string) => gatehouse.call('DELETE', `${PATH}/${id}`, { token });
-const get = (id: number | string) => gatehouse.call('GET', `${PATH}/${id}`, { token });
-const list = (query = '') => gatehouse.call('GET', `${PATH}${query}`, { token });
-const total = async () => Number((await list('?size=1')).headers['x-total-count']);
-
-async function makeIntegration() {
-  const body = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
-  const created = await gatehouse.call('POST', '/api/utm-integrations', { token, body });
-  expect(created.status, created.text).toBe(201);
-  return created.body;
-}
-
-async function moduleOf(integrationId: number) {
-  const { body } = await gatehouse.call('GET', `/api/utm-integrations/${integrationId}`, { token });
-  return body.module;
-}
+const { integrations, parameters } = useIntegrations(gatehouse);
+const { post, put, remove, get, list, total } = parameters;
+const makeIntegration = () => integrations.make({ name: 'Gate logs', shortName: 'gate', integrationType: 'API' });
+const moduleOf = async (integrationId: number) => (await integrations.get(integrationId)).body.module;
 
 async function make(fields: Record<string, unknown> = {}) {
   const integration = fields.integration ?? { id: (await makeIntegration()).id };
-  const { status, body, text } = await post({ ...FIELDS, ...fields, integration });
-  expect(status, text).toBe(201);
-  return body;
+  return parameters.make({ ...FIELDS, ...fields, integration });
 }
 
 describe('creating a parameter', () => {
@@ -55,7 +33,7 @@ describe('creating a parameter', () => {
       confDescription: null,
     });
     expect(headers).toMatchObject({
-      location: `${PATH}/${body.id}`,
+      location: `/api/utm-integration-confs/${body.id}`,
       'x-gatehouseapp-alert': 'gatehouseApp.utmIntegrationConf.created',
       'x-gatehouseapp-params': String(body.id),
     });
@@ -173,12 +151,12 @@ describe('updating a parameter', () => {
     const change = { id, name: 'Renamed', shortName: 'gate', integrationType: 'API', active: false };
 
     await remove(second.id);
-    const updated = await gatehouse.call('PUT', '/api/utm-integrations', { token, body: change });
+    const updated = await integrations.put(change);
     const unflagged = await moduleOf(id);
     await put({ ...first, confValue: 'changed' });
     const third = await make({ integration: { id } });
     await remove(third.id);
-    await gatehouse.call('PUT', '/api/utm-integrations', { token, body: { ...updated.body, active: true } });
+    await integrations.put({ ...updated.body, active: true });
 
     expect([unflagged, updated.body.module]).toEqual([null, null]);
     expect(third.integration.module).toEqual({ needsRestart: true, changes: 1 });
@@ -239,17 +217,10 @@ describe('deleting a parameter', () => {
     expect(await total()).toBe(before - 1);
   });
 
-  it.each(['0#', '+#', '#e0', '#.0', '%20#', '-#', '#1', '0', 'abc', '9007199254740993', '1'])(
+  it.each([...UNKNOWN_IDS, '#1', '1'])(
     'is rejected with 404 under the id %s, and so is reading it',
     async (spelling) => {
-      const parameter = await make();
-      const id = spelling.replace('#', parameter.id);
-
-      const responses = [await remove(id), await get(id)];
-
-      for (const response of responses)
-        expect(response).toMatchObject({ status: 404, body: { message: 'error.http.404' } });
-      expect((await get(parameter.id)).body).toEqual(parameter);
+      await parameters.expectUnknownId(spelling, await make());
     },
   );
 });
@@ -265,7 +236,7 @@ it('an integration has at most 90 parameters, and is deleted with all of them', 
   await remove(id * 1_000_000 + 45);
   const again = await post({ ...FIELDS, integration });
   const full = await post({ ...FIELDS, integration });
-  const gone = await gatehouse.call('DELETE', `/api/utm-integrations/${id}`, { token });
+  const gone = await integrations.remove(id);
 
   expect(inAll).toBe(before + 89);
   expect(oneMore).toMatchObject({ status: 400, body: { message: 'error.toomanyparameters' } });
@@ -307,7 +278,7 @@ describe('an integration that has had 999,998 parameters', () => {
     const { id } = await makeWithCounters({ parametersEver: 999_999, parameterCount: 90 });
 
     const rejected = await post({ ...FIELDS, integration: { id } });
-    await gatehouse.call('DELETE', `/api/utm-integrations/${id}`, { token });
+    await integrations.remove(id);
 
     expect(rejected).toMatchObject({ status: 400, body: { message: 'error.parameteridsusedup' } });
   });
