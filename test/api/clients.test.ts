@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { INTEGRATION } from '../support/integrations.ts';
 
 const gatehouse = await useGatehouse();
 
 const INTEGRATIONS = '/api/utm-integrations';
 const PARAMETERS = '/api/utm-integration-confs';
-const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
 
 let token: string;
 /** Entities as they were read, for requests that send them back. */
@@ -36,6 +36,10 @@ describe('a JHipster client', () => {
     lastModifiedDate: null,
     password: '',
   };
+  const eight = {
+    ...{ login: 'eight', firstName: 'J', lastName: 'H', email: 'eight@example.com', activated: false },
+    ...{ langKey: 'de', authorities: ['ROLE_USER', 'ROLE_ANALYST'] },
+  };
   const created = { status: 201 };
   const ok = { status: 200 };
 
@@ -44,7 +48,8 @@ describe('a JHipster client', () => {
     ['list users', 'GET', '/api/users?page=0&size=20&sort=lastModifiedDate,desc', () => undefined, ok],
     ['open the form for a new user', 'GET', '/api/users/authorities', () => undefined, ok],
     ['create a user', 'POST', '/api/users', () => ({ ...form, login: 'six', email: 'six@example.com' }), created],
-    ['create a user (JHipster 8)', 'POST', '/api/users', () => ({ ...jhipster8, ...form, login: 'eight', email: 'eight@example.com' }), created],
+    ['create a user (JHipster 8)', 'POST', '/api/users', () => ({ ...jhipster8, ...eight }),
+      { ...created, body: { ...eight, createdBy: 'admin' } }],
     ['create a user from an e2e test', 'POST', '/api/users', () => ({ login: 'spec', email: 'spec@example.com' }), created],
     ['edit a user', 'PUT', '/api/users', () => ({ ...form, id: existing.user.id, login: 'listed', email: 'listed@example.com' }), ok],
     ['toggle a user', 'PUT', '/api/users', () => ({ ...existing.user, activated: false }), { ...ok, body: { activated: false } }],

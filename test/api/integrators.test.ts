@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { INTEGRATION } from '../support/integrations.ts';
 
 const gatehouse = await useGatehouse();
 
-const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
 const PARAMETER = { confName: 'api key', confValue: 'T0p-s3cret' };
 const LISTS = ['/api/utm-integrations', '/api/utm-integration-confs'] as const;
 

@@ -3,7 +3,7 @@ import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
-import { UNKNOWN_IDS, useIntegrations } from '../support/integrations.ts';
+import { INTEGRATION, UNKNOWN_IDS, useIntegrations } from '../support/integrations.ts';
 
 const gatehouse = await useGatehouse();
 
@@ -11,7 +11,7 @@ const FIELDS = { confName: 'api key', confValue: 'T0p-s3cret' };
 
 const { integrations, parameters } = useIntegrations(gatehouse);
 const { post, put, remove, get, list, total } = parameters;
-const makeIntegration = () => integrations.make({ name: 'Gate logs', shortName: 'gate', integrationType: 'API' });
+const makeIntegration = () => integrations.make(INTEGRATION);
 const moduleOf = async (integrationId: number) => (await integrations.get(integrationId)).body.module;
 
 async function make(fields: Record<string, unknown> = {}) {

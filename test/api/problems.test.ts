@@ -1,25 +1,19 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Received, useGatehouse } from '../support/gatehouse.ts';
+import { INTEGRATION } from '../support/integrations.ts';
+import { useAdminAndAnalyst } from '../support/users.ts';
 
 const gatehouse = await useGatehouse();
 
-const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
+const tokens = useAdminAndAnalyst(gatehouse);
 const KIB = 1024;
 
-let admin: string;
-let analyst: string;
-
-beforeAll(async () => {
-  await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
-  [admin, analyst] = await Promise.all([gatehouse.logIn('admin'), gatehouse.logIn('analyst')]);
-});
-
 const create = (body: unknown, headers = {}) =>
-  gatehouse.call('POST', '/api/utm-integrations', { token: admin, body, headers });
+  gatehouse.call('POST', '/api/utm-integrations', { token: tokens.admin, body, headers });
 
 /** Sends without the contract check, for responses that API Gateway produces itself. */
 async function unchecked(method: string, path: string, init: RequestInit = {}) {
-  const headers = { Authorization: `Bearer ${admin}`, 'Content-Type': 'application/json' };
+  const headers = { Authorization: `Bearer ${tokens.admin}`, 'Content-Type': 'application/json' };
   const response = await fetch(`${gatehouse.cloud.url}${path}`, { method, headers, ...init });
   return { status: response.status, text: await response.text() };
 }
@@ -44,7 +38,7 @@ describe('a problem', () => {
       'invalid-password',
     ],
   ])('for %s %s with %j is repeated in the response headers', async (method, path, sent, status, message, type) => {
-    const { headers, ...response } = await gatehouse.call(method, path, { token: admin, body: sent });
+    const { headers, ...response } = await gatehouse.call(method, path, { token: tokens.admin, body: sent });
 
     expect(response.status).toBe(status);
     expect(response.body).toMatchObject({ type: problemType(type), status, path, message, params: 'userManagement' });
@@ -75,7 +69,7 @@ describe('a problem', () => {
     ],
     ['/api/account/change-password', { currentPassword: 'x', newPassword: '123' }, 'user', [['newPassword', 'Size']]],
   ])('for invalid fields sent to %s names each field', async (path, sent, objectName, wrong) => {
-    const { status, body, headers } = await gatehouse.call('POST', path, { token: admin, body: sent });
+    const { status, body, headers } = await gatehouse.call('POST', path, { token: tokens.admin, body: sent });
 
     expect(status).toBe(400);
     expect(body).toEqual({
@@ -98,14 +92,14 @@ describe('a response', () => {
   const call =
     (method: string, path: string, sent: object = {}) =>
     () =>
-      gatehouse.call(method, path, { token: admin, ...sent });
+      gatehouse.call(method, path, { token: tokens.admin, ...sent });
 
   it.each<[number, () => Promise<Received>]>([
     [200, call('GET', '/api/account')],
     [201, () => create(INTEGRATION)],
     [400, () => create([])],
     [401, call('GET', '/api/account', { token: 'x' })],
-    [403, () => gatehouse.call('GET', '/api/users/authorities', { token: analyst })],
+    [403, () => gatehouse.call('GET', '/api/users/authorities', { token: tokens.analyst })],
     [404, call('GET', '/api/users/nobody')],
     [413, () => create('x'.repeat(64 * KIB + 1))],
     [415, () => create(INTEGRATION, { 'Content-Type': 'text/plain' })],

@@ -1,20 +1,14 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Route, routes } from '../../routes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { INTEGRATION } from '../support/integrations.ts';
 import { methodAndPath } from '../support/method-and-path.ts';
+import { useAdminAndAnalyst } from '../support/users.ts';
 
 const gatehouse = await useGatehouse();
 
-const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
+const tokens = useAdminAndAnalyst(gatehouse);
 const KIB = 1024;
-
-let admin: string;
-let analyst: string;
-
-beforeAll(async () => {
-  await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
-  [admin, analyst] = await Promise.all([gatehouse.logIn('admin'), gatehouse.logIn('analyst')]);
-});
 
 const requestOf = ({ route }: Route) => methodAndPath(route, { login: '7', id: 7 });
 
@@ -24,7 +18,7 @@ const protectedRoutes = routesWhere(({ contract }) => contract.access !== 'publi
 const routesWithBody = routesWhere(({ contract }) => contract.body);
 
 const create = (body: unknown, headers = {}) =>
-  gatehouse.call('POST', '/api/utm-integrations', { token: admin, body, headers });
+  gatehouse.call('POST', '/api/utm-integrations', { token: tokens.admin, body, headers });
 
 describe('a request without a valid token', () => {
   it.each(protectedRoutes)('is rejected with 401 and a Bearer challenge: %s', async (_, route) => {
@@ -47,7 +41,7 @@ describe('a request without a valid token', () => {
   );
 
   it('is rejected with 401 for two Authorization headers', async () => {
-    const Authorization = [`Bearer ${admin}`, `Bearer ${admin}`];
+    const Authorization = [`Bearer ${tokens.admin}`, `Bearer ${tokens.admin}`];
 
     const { status } = await gatehouse.call('GET', '/api/account', { headers: { Authorization } });
 
@@ -65,9 +59,9 @@ describe('a request body', () => {
 
       const responses = [
         ...(isProtected ? [await gatehouse.call(method, path, malformed)] : []),
-        await gatehouse.call(method, path, { ...malformed, token: analyst }),
-        await gatehouse.call(method, path, { ...malformed, token: analyst, body: '{' }),
-        await gatehouse.call(method, path, { token: analyst, body: '{' }),
+        await gatehouse.call(method, path, { ...malformed, token: tokens.analyst }),
+        await gatehouse.call(method, path, { ...malformed, token: tokens.analyst, body: '{' }),
+        await gatehouse.call(method, path, { token: tokens.analyst, body: '{' }),
       ];
 
       expect(responses.map(({ status }) => status)).toEqual([...(isProtected ? [401] : []), 413, 415, 400]);
@@ -75,18 +69,18 @@ describe('a request body', () => {
   );
 
   it('is validated before authorization, existence and business rules are checked, in this order', async () => {
-    const { body: callerUser } = await gatehouse.call('GET', '/api/account', { token: admin });
+    const { body: callerUser } = await gatehouse.call('GET', '/api/account', { token: tokens.admin });
     const taken = { id: 777_777, login: 'analyst', email: 'ANALYST@example.com', authorities: [] };
     const put = (token: string, body: unknown) => gatehouse.call('PUT', '/api/users', { token, body });
 
     const responses = [
-      await put(analyst, { ...taken, authorities: ['ROLE_NOBODY'] }),
-      await put(analyst, taken),
-      await put(admin, taken),
-      await put(admin, { ...taken, id: callerUser.id }),
-      await put(admin, { ...taken, id: callerUser.id, login: 'admin' }),
-      await put(admin, { ...taken, id: callerUser.id, login: 'admin', email: callerUser.email }),
-      await put(admin, callerUser),
+      await put(tokens.analyst, { ...taken, authorities: ['ROLE_NOBODY'] }),
+      await put(tokens.analyst, taken),
+      await put(tokens.admin, taken),
+      await put(tokens.admin, { ...taken, id: callerUser.id }),
+      await put(tokens.admin, { ...taken, id: callerUser.id, login: 'admin' }),
+      await put(tokens.admin, { ...taken, id: callerUser.id, login: 'admin', email: callerUser.email }),
+      await put(tokens.admin, callerUser),
     ];
 
     expect(responses.map(({ status, body }) => `${status} ${body.message}`)).toEqual([
@@ -167,7 +161,7 @@ describe('a request body', () => {
     Buffer.from('{"name":"a\xffb"}', 'latin1'),
   ])('of %j is rejected with 400 by every route', async (body) => {
     for (const [, route] of routesWithBody) {
-      const response = await gatehouse.call(...requestOf(route), { token: admin, body });
+      const response = await gatehouse.call(...requestOf(route), { token: tokens.admin, body });
 
       expect(response, route.route).toMatchObject({ status: 400, body: { message: 'error.http.400' } });
     }
@@ -186,7 +180,7 @@ describe('a request body', () => {
     const body = `{"note":${'['.repeat(depth)}${']'.repeat(depth)}}`;
 
     for (const [, route] of routesWithBody) {
-      const { status } = await gatehouse.call(...requestOf(route), { token: admin, body });
+      const { status } = await gatehouse.call(...requestOf(route), { token: tokens.admin, body });
 
       expect(status, route.route).toBe(400);
     }

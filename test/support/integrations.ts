@@ -1,6 +1,9 @@
 import { beforeAll, expect } from 'vitest';
 import type { Gatehouse } from './gatehouse.ts';
 
+/** The body that creates an integration. */
+export const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
+
 /** Spellings of an id in a path, in which `#` is the id of an entity, that identify neither this entity nor another. */
 export const UNKNOWN_IDS = ['0#', '+#', '#e0', '#.0', '%20#', '#%20', '-#', '0', 'abc', '9007199254740993'];
 

@@ -19,3 +19,13 @@ export function useUsers(gatehouse: Gatehouse) {
     stored: (id: number) => gatehouse.table.get(entityKey('USER', id)),
   };
 }
+
+/** The tokens of admin and of analyst, whose role suffices for no change. */
+export function useAdminAndAnalyst(gatehouse: Gatehouse) {
+  const tokens = { admin: '', analyst: '' };
+  beforeAll(async () => {
+    await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
+    [tokens.admin, tokens.analyst] = await Promise.all([gatehouse.logIn('admin'), gatehouse.logIn('analyst')]);
+  });
+  return tokens;
+}
