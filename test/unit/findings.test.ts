@@ -113,6 +113,72 @@ const guardWithout = (key: keys.Key, id: number, why: string, check: object): ob
   remedy: { description: `removes ${key.pk} / GUARD`, writes: [removesGuard(key, id), check] },
 });
 
+const missingFromRoster = (id: number): object => ({
+  kind: 'not-on-roster',
+  keys: [entityKey('USER', id), rosterKey],
+  message: `User ${id} is an administrator, but is not on the roster of administrators.`,
+  remedy: { description: `adds user ${id} to the roster`, writes: [joins(id), isAs(id)] },
+});
+const wronglyOnRoster = (id: number, why: string, writes: object[]): object => ({
+  kind: 'wrongly-on-roster',
+  keys: [entityKey('USER', id), rosterKey],
+  message: `The roster of administrators names user ${id}, who ${why}.`,
+  remedy: { description: `removes user ${id} from the roster`, writes },
+});
+const wrongTotal = (
+  kind: 'USER' | 'INTEGRATION' | 'CONF',
+  total: number | 'absent',
+  count: number,
+  condition: string,
+  values: object = {},
+): object => {
+  const amount = total === 'absent' ? count : count - total;
+  return {
+    kind: 'wrong-total',
+    keys: [totalKey(kind)],
+    message: `TOTAL / ${kind} is ${total}, but the table holds ${count}.`,
+    remedy: {
+      description: `adds ${amount} to TOTAL / ${kind}`,
+      writes: [
+        {
+          act: 'Update',
+          key: totalKey(kind),
+          update: 'ADD #n :amount, #changes :one',
+          condition,
+          names: { '#n': 'n', '#changes': 'changes' },
+          values: { ':amount': amount, ':one': 1, ...values },
+          onConditionFailed: 'retry',
+        },
+      ],
+    },
+  };
+};
+const sequenceBehind = (kind: 'USER' | 'INTEGRATION', last: number | 'absent', highest: number): object => ({
+  kind: 'sequence-behind',
+  keys: [sequenceKey(kind)],
+  message: `SEQUENCE / ${kind} is ${last}, but id ${highest} exists: ids would be assigned twice.`,
+  remedy: {
+    description: `sets SEQUENCE / ${kind} to ${highest}`,
+    writes: [
+      {
+        act: 'Update',
+        key: sequenceKey(kind),
+        update: 'SET #set0 = :set0',
+        condition: 'attribute_not_exists(#n) OR #n < :highest',
+        names: { '#n': 'n', '#set0': 'n' },
+        values: { ':highest': highest, ':set0': highest },
+        onConditionFailed: 'retry',
+      },
+    ],
+  },
+});
+
+/** An intact table in which these changes are made after the scan, before the first item is read again. */
+const changedAfterScan = (...changes: Damage[]) =>
+  wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
+    if (count === 1) for (const change of changes) change(table);
+  });
+
 describe('verifyTable', () => {
   it('counts the items of an intact table and finds nothing', async () => {
     expect(await verifyTable(wholeTableInMemory(INTACT_ITEMS))).toEqual({
@@ -280,194 +346,49 @@ const CASES: [string, Damage[], object[]][] = [
   [
     'an administrator missing from the roster',
     [put(ALICE, { authorities: ['ROLE_USER', 'ROLE_ADMIN'] })],
-    [
-      {
-        kind: 'not-on-roster',
-        keys: [ALICE, rosterKey],
-        message: 'User 3 is an administrator, but is not on the roster of administrators.',
-        remedy: { description: 'adds user 3 to the roster', writes: [joins(3), isAs(3)] },
-      },
-    ],
+    [missingFromRoster(3)],
   ],
-  [
-    'a missing roster',
-    [removed(rosterKey)],
-    [
-      {
-        kind: 'not-on-roster',
-        keys: [ADMIN, rosterKey],
-        message: 'User 1 is an administrator, but is not on the roster of administrators.',
-        remedy: { description: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
-      },
-    ],
-  ],
+  ['a missing roster', [removed(rosterKey)], [missingFromRoster(1)]],
   [
     'a roster that names a non-administrator and a user that does not exist',
     [put(rosterKey, { ids: new Set([1, 2, 999]) })],
     [
-      {
-        kind: 'wrongly-on-roster',
-        keys: [USER, rosterKey],
-        message: 'The roster of administrators names user 2, who is not an administrator.',
-        remedy: { description: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
-      },
-      {
-        kind: 'wrongly-on-roster',
-        keys: [entityKey('USER', 999), rosterKey],
-        message: 'The roster of administrators names user 999, who does not exist.',
-        remedy: { description: 'removes user 999 from the roster', writes: [leaves(999), isAbsent(999)] },
-      },
+      wronglyOnRoster(2, 'is not an administrator', [leaves(2), isAs(2)]),
+      wronglyOnRoster(999, 'does not exist', [leaves(999), isAbsent(999)]),
     ],
   ],
   [
     'a roster that names only a deactivated administrator',
     [put(ADMIN, { activated: false })],
-    [
-      {
-        kind: 'wrongly-on-roster',
-        keys: [ADMIN, rosterKey],
-        message: 'The roster of administrators names user 1, who is not an administrator.',
-        remedy: { description: 'removes user 1 from the roster', writes: [leavesEvenLast(1), isAs(1)] },
-      },
-      NO_ADMINISTRATOR,
-    ],
+    [wronglyOnRoster(1, 'is not an administrator', [leavesEvenLast(1), isAs(1)]), NO_ADMINISTRATOR],
   ],
   [
     'a roster that names only a non-administrator, where the repair adds before it removes',
     [put(rosterKey, { ids: new Set([2]) })],
-    [
-      {
-        kind: 'not-on-roster',
-        keys: [ADMIN, rosterKey],
-        message: expect.any(String),
-        remedy: { description: 'adds user 1 to the roster', writes: [joins(1), isAs(1)] },
-      },
-      {
-        kind: 'wrongly-on-roster',
-        keys: [USER, rosterKey],
-        message: expect.any(String),
-        remedy: { description: 'removes user 2 from the roster', writes: [leaves(2), isAs(2)] },
-      },
-    ],
+    [missingFromRoster(1), wronglyOnRoster(2, 'is not an administrator', [leaves(2), isAs(2)])],
   ],
   [
     'a total that is too low',
     [put(totalKey('USER'), { n: 1 })],
-    [
-      {
-        kind: 'wrong-total',
-        keys: [totalKey('USER')],
-        message: 'TOTAL / USER is 1, but the table holds 3.',
-        remedy: {
-          description: 'adds 2 to TOTAL / USER',
-          writes: [
-            {
-              act: 'Update',
-              key: totalKey('USER'),
-              update: 'ADD #n :amount, #changes :one',
-              condition: '#n = :n AND #changes = :changes',
-              names: { '#n': 'n', '#changes': 'changes' },
-              values: { ':amount': 2, ':one': 1, ':n': 1, ':changes': 3 },
-              onConditionFailed: 'retry',
-            },
-          ],
-        },
-      },
-    ],
+    [wrongTotal('USER', 1, 3, '#n = :n AND #changes = :changes', { ':n': 1, ':changes': 3 })],
   ],
   [
     'a total that is too high and has no change counter',
     [put(totalKey('INTEGRATION'), { n: 4, changes: undefined })],
-    [
-      {
-        kind: 'wrong-total',
-        keys: [totalKey('INTEGRATION')],
-        message: 'TOTAL / INTEGRATION is 4, but the table holds 1.',
-        remedy: {
-          description: 'adds -3 to TOTAL / INTEGRATION',
-          writes: [
-            {
-              act: 'Update',
-              key: totalKey('INTEGRATION'),
-              update: 'ADD #n :amount, #changes :one',
-              condition: '#n = :n AND attribute_not_exists(#changes)',
-              names: { '#n': 'n', '#changes': 'changes' },
-              values: { ':amount': -3, ':one': 1, ':n': 4 },
-              onConditionFailed: 'retry',
-            },
-          ],
-        },
-      },
-    ],
+    [wrongTotal('INTEGRATION', 4, 1, '#n = :n AND attribute_not_exists(#changes)', { ':n': 4 })],
   ],
   [
     'a missing total',
     [removed(totalKey('CONF'))],
-    [
-      {
-        kind: 'wrong-total',
-        keys: [totalKey('CONF')],
-        message: 'TOTAL / CONF is absent, but the table holds 2.',
-        remedy: {
-          description: 'adds 2 to TOTAL / CONF',
-          writes: [
-            {
-              act: 'Update',
-              key: totalKey('CONF'),
-              update: 'ADD #n :amount, #changes :one',
-              condition: 'attribute_not_exists(#n) AND attribute_not_exists(#changes)',
-              names: { '#n': 'n', '#changes': 'changes' },
-              values: { ':amount': 2, ':one': 1 },
-              onConditionFailed: 'retry',
-            },
-          ],
-        },
-      },
-    ],
+    [wrongTotal('CONF', 'absent', 2, 'attribute_not_exists(#n) AND attribute_not_exists(#changes)')],
   ],
-  ...(['USER', 'INTEGRATION'] as const).map((kind): [string, Damage[], object[]] => {
-    const highest = { USER: 3, INTEGRATION: 4 }[kind];
-    return [
-      `a sequence that would reuse ids of ${kind}`,
-      [put(sequenceKey(kind), { n: highest - 1 })],
-      [
-        {
-          kind: 'sequence-behind',
-          keys: [sequenceKey(kind)],
-          message: `SEQUENCE / ${kind} is ${highest - 1}, but id ${highest} exists: ids would be assigned twice.`,
-          remedy: {
-            description: `sets SEQUENCE / ${kind} to ${highest}`,
-            writes: [
-              {
-                act: 'Update',
-                key: sequenceKey(kind),
-                update: 'SET #set0 = :set0',
-                condition: 'attribute_not_exists(#n) OR #n < :highest',
-                names: { '#n': 'n', '#set0': 'n' },
-                values: { ':highest': highest, ':set0': highest },
-                onConditionFailed: 'retry',
-              },
-            ],
-          },
-        },
-      ],
-    ];
-  }),
+  ['a sequence that would reuse ids of USER', [put(sequenceKey('USER'), { n: 2 })], [sequenceBehind('USER', 2, 3)]],
   [
-    'a missing sequence',
-    [removed(sequenceKey('USER'))],
-    [
-      {
-        kind: 'sequence-behind',
-        keys: [sequenceKey('USER')],
-        message: 'SEQUENCE / USER is absent, but id 3 exists: ids would be assigned twice.',
-        remedy: {
-          description: 'sets SEQUENCE / USER to 3',
-          writes: [expect.objectContaining({ key: sequenceKey('USER') })],
-        },
-      },
-    ],
+    'a sequence that would reuse ids of INTEGRATION',
+    [put(sequenceKey('INTEGRATION'), { n: 3 })],
+    [sequenceBehind('INTEGRATION', 3, 4)],
   ],
+  ['a missing sequence', [removed(sequenceKey('USER'))], [sequenceBehind('USER', 'absent', 3)]],
   [
     'parameters without their integration',
     [removed(GATE), put(totalKey('INTEGRATION'), { n: 0 })],
@@ -604,7 +525,7 @@ describe('the verification finds', () => {
 it('a missing total is a finding even with a single item', async () => {
   const findings = await findingsIn(removed(totalKey('INTEGRATION')));
 
-  expect(findings.map(({ message: says }) => says)).toEqual(['TOTAL / INTEGRATION is absent, but the table holds 1.']);
+  expect(findings.map(({ message }) => message)).toEqual(['TOTAL / INTEGRATION is absent, but the table holds 1.']);
 });
 
 it('a missing sequence is a finding even with a single user', async () => {
@@ -613,7 +534,7 @@ it('a missing sequence is a finding even with a single user', async () => {
   );
   const table = wholeTableInMemory([...first, { ...totalKey('USER'), n: 1 }]);
 
-  expect((await verifyTable(table)).findings.map(({ message: says }) => says)).toEqual([
+  expect((await verifyTable(table)).findings.map(({ message }) => message)).toEqual([
     'SEQUENCE / USER is absent, but id 1 exists: ids would be assigned twice.',
   ]);
 });
@@ -697,9 +618,7 @@ describe('a damaged item', () => {
   });
 
   it('is read again, so that a transient state is not reported', async () => {
-    const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
-      if (count === 1) table.put(ALICE, { version: 'v3' });
-    });
+    const table = changedAfterScan(put(ALICE, { version: 'v3' }));
     table.put(ALICE, { version: null });
     const removedSince = wholeTableInMemory([...INTACT_ITEMS, { pk: 'GHOST', sk: 'x' }], (_, count, table) => {
       if (count === 1) table.remove({ pk: 'GHOST', sk: 'x' });
@@ -793,7 +712,7 @@ it('parameters are not read for an integration whose id is too large to have any
 
   const { findings } = await verifyTable(table);
 
-  expect(findings.map(({ message: says }) => says)).toEqual([
+  expect(findings.map(({ message }) => message)).toEqual([
     'Integration 9007199255 records 1 parameters with 0 bytes, 0 ever created, but has 0 with 0 bytes and the highest number 0.',
   ]);
   expect(table.reads.filter((read) => 'pk' in read)).toEqual([]);
@@ -801,9 +720,7 @@ it('parameters are not read for an integration whose id is too large to have any
 
 describe('a guard', () => {
   it('is not reported when its user was damaged after the scan', async () => {
-    const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
-      if (count === 1) table.put(ALICE, { version: null });
-    });
+    const table = changedAfterScan(put(ALICE, { version: null }));
     table.remove(loginGuardKey('alice'));
 
     expect((await verifyTable(table)).findings).toEqual([]);
@@ -834,18 +751,14 @@ describe('a guard', () => {
   });
 
   it('is not reported when a read together with its user finds it correct', async () => {
-    const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
-      if (count === 1) table.put(loginGuardKey('alice'), { id: 3 });
-    });
+    const table = changedAfterScan(put(loginGuardKey('alice'), { id: 3 }));
     table.remove(loginGuardKey('alice'));
 
     expect((await verifyTable(table)).findings).toEqual([]);
   });
 
   it('is not reported when it was deleted after the scan', async () => {
-    const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
-      if (count === 1) table.remove(loginGuardKey('former'));
-    });
+    const table = changedAfterScan(removed(loginGuardKey('former')));
     table.put(loginGuardKey('former'), { id: 3 });
 
     expect((await verifyTable(table)).findings).toEqual([]);
@@ -854,13 +767,9 @@ describe('a guard', () => {
 
 describe('the roster', () => {
   it('is not reported when a read together with its user finds it correct', async () => {
-    const joined = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
-      if (count === 1) table.put(rosterKey, { ids: new Set([1, 3]) });
-    });
+    const joined = changedAfterScan(put(rosterKey, { ids: new Set([1, 3]) }));
     joined.put(ALICE, { authorities: ['ROLE_ADMIN'] });
-    const left = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
-      if (count === 1) table.put(rosterKey, { ids: new Set([1]) });
-    });
+    const left = changedAfterScan(put(rosterKey, { ids: new Set([1]) }));
     left.put(rosterKey, { ids: new Set([1, 2]) });
 
     expect((await verifyTable(joined)).findings).toEqual([]);
@@ -868,11 +777,10 @@ describe('the roster', () => {
   });
 
   it('counts an administrator who was added after the scan', async () => {
-    const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
-      if (count !== 1) return;
-      table.put(rosterKey, { ids: new Set([1, 3]) });
-      table.put(ALICE, { authorities: ['ROLE_ADMIN'], version: 'new' });
-    });
+    const table = changedAfterScan(
+      put(rosterKey, { ids: new Set([1, 3]) }),
+      put(ALICE, { authorities: ['ROLE_ADMIN'], version: 'new' }),
+    );
     table.put(ADMIN, { activated: false });
 
     const { findings } = await verifyTable(table);
