@@ -1,7 +1,8 @@
-import { beforeEach, expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import type { Table } from '../../lib/table/table.ts';
 import { openVerifier, type Verifier } from '../../lib/tokens/verify-token.ts';
 import { encode, es256, type Key, type Part } from './mint.ts';
+import { useStillClock } from './still-clock.ts';
 
 /** The Authorization header with a token that this key signs now; undefined removes a header parameter or claim. */
 export function signedBy({ jwk, privateKey }: Key, claims: Part = {}, header: Part = {}): string {
@@ -25,18 +26,8 @@ export function signedBy({ jwk, privateKey }: Key, claims: Part = {}, header: Pa
 export const NOW = Date.UTC(2030, 0, 1) / 1000;
 
 /** Stops the clock for the tests of a block, and sets the environment of a verifier. */
-export function useStillClock(): void {
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['Date'], now: NOW * 1000 });
-    vi.stubEnv('TOKEN_ISSUER', 'here');
-    vi.stubEnv('TOKEN_SECONDS', '3600');
-    vi.stubEnv('REMEMBERED_TOKEN_SECONDS', '86400');
-    return () => {
-      vi.useRealTimers();
-      vi.unstubAllEnvs();
-    };
-  });
-}
+export const useVerifierEnvironment = () =>
+  useStillClock(NOW * 1000, { TOKEN_ISSUER: 'here', TOKEN_SECONDS: '3600', REMEMBERED_TOKEN_SECONDS: '86400' });
 
 /** A table with these public keys that counts reads and can be made unavailable. */
 export function tableOf(...keys: Key[]) {

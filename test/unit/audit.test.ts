@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ListAudits } from '../../lib/audit/audit-contracts.ts';
 import { AUDITED_ACTIONS, auditDays, auditEntry, changedFields, OPERATOR } from '../../lib/audit/audit-entry.ts';
 import { readAudits } from '../../lib/audit/read-audits.ts';
@@ -8,17 +8,11 @@ import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';
 import { auditKey, entityKey, permanentAuditKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { memoryTable } from '../support/memory-table.ts';
+import { useStillClock } from '../support/still-clock.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.750Z');
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
-  vi.stubEnv('AUDIT_DAYS', '400');
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllEnvs();
-});
+useStillClock(NOW, { AUDIT_DAYS: '400' });
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 

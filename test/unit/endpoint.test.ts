@@ -12,7 +12,7 @@ import { startInColdStart } from '../../lib/runtime/cold-start.ts';
 import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { makeKey } from '../support/mint.ts';
-import { NOW, signedBy, useStillClock } from '../support/tokens.ts';
+import { NOW, signedBy, useVerifierEnvironment } from '../support/tokens.ts';
 
 /* Calls endpoints as Lambda does, with events from API Gateway. */
 
@@ -389,7 +389,7 @@ describe('a failed request', () => {
 });
 
 describe('a protected endpoint', () => {
-  useStillClock();
+  useVerifierEnvironment();
   const key = makeKey('one');
   beforeEach(() => {
     vi.stubEnv('TABLE_NAME', 'Gates');

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openLoginThrottle } from '../../lib/accounts/login-throttle.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
@@ -9,6 +9,7 @@ import type { Table } from '../../lib/table/table.ts';
 import { useOpenedConnections } from '../support/opened-connections.ts';
 import { recordedTable } from '../support/recorded-table.ts';
 import { type Reply, scripted } from '../support/scripted-client.ts';
+import { useStillClock } from '../support/still-clock.ts';
 
 /* How login attempts are counted, on a table that records its calls. */
 
@@ -19,14 +20,8 @@ const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000 };
 const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
 
 const opened = useOpenedConnections();
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-  vi.useRealTimers();
-  setDeadline(Number.POSITIVE_INFINITY);
-});
+useStillClock(NOW);
+afterEach(() => setDeadline(Number.POSITIVE_INFINITY));
 
 async function throttleOn(table: Table, ...replies: Reply[]) {
   const { settings, asked, inputs } = scripted(...replies);

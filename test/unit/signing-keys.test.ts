@@ -3,12 +3,20 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { rawSignature } from '../../lib/tokens/signing-keys.ts';
 import { makeKey } from '../support/mint.ts';
-import { REFUSED, signedBy, tableOf, useStillClock, verifierOn } from '../support/tokens.ts';
+import { REFUSED, signedBy, tableOf, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
 
 describe('the public keys that verify tokens', () => {
-  useStillClock();
+  useVerifierEnvironment();
   const [key, other] = [makeKey('one'), makeKey('two')];
   const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+
+  /** A table with these public keys, and a verifier that has read them. */
+  async function loadedVerifier(...keys: ReturnType<typeof makeKey>[]) {
+    const table = tableOf(...keys);
+    const verifier = verifierOn(table);
+    await verifier.verify(signedBy(key));
+    return { table, verifier };
+  }
 
   it('are read once for several tokens', async () => {
     const table = tableOf(key);
@@ -42,9 +50,7 @@ describe('the public keys that verify tokens', () => {
   });
 
   it('include a new key as soon as a token signed with it arrives', async () => {
-    const table = tableOf(key);
-    const verifier = verifierOn(table);
-    await verifier.verify(signedBy(key));
+    const { table, verifier } = await loadedVerifier(key);
     table.keys.push(other);
 
     const caller = await verifier.verify(signedBy(other));
@@ -53,9 +59,7 @@ describe('the public keys that verify tokens', () => {
   });
 
   it('include a key published five minutes before its first use, despite unknown key ids meanwhile', async () => {
-    const table = tableOf(key);
-    const verifier = verifierOn(table);
-    await verifier.verify(signedBy(key));
+    const { table, verifier } = await loadedVerifier(key);
     table.keys.push(other);
     pass(301);
     await expect(verifier.verify(signedBy(makeKey('stranger')))).rejects.toEqual(REFUSED);
@@ -66,9 +70,7 @@ describe('the public keys that verify tokens', () => {
   });
 
   it('are read again for a new key after a failed read', async () => {
-    const table = tableOf(key);
-    const verifier = verifierOn(table);
-    await verifier.verify(signedBy(key));
+    const { table, verifier } = await loadedVerifier(key);
     table.keys.push(other);
     table.isAvailable = false;
     await expect(verifier.verify(signedBy(other))).rejects.toThrow('The table does not answer');
@@ -80,9 +82,7 @@ describe('the public keys that verify tokens', () => {
   });
 
   it('expire after five minutes, so that a removed key no longer verifies tokens', async () => {
-    const table = tableOf(key, other);
-    const verifier = verifierOn(table);
-    await verifier.verify(signedBy(other));
+    const { table, verifier } = await loadedVerifier(key, other);
     table.keys.pop();
     pass(300);
     await verifier.verify(signedBy(other));
@@ -95,9 +95,7 @@ describe('the public keys that verify tokens', () => {
   });
 
   it('verify no token once they have expired and the table is unavailable', async () => {
-    const table = tableOf(key);
-    const verifier = verifierOn(table);
-    await verifier.verify(signedBy(key));
+    const { table, verifier } = await loadedVerifier(key);
     table.isAvailable = false;
     pass(301);
 

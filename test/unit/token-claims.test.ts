@@ -1,10 +1,10 @@
 import { sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { makeKey, type Part } from '../support/mint.ts';
-import { NOW, REFUSED, signedBy, tableOf, useStillClock, verifierOn } from '../support/tokens.ts';
+import { NOW, REFUSED, signedBy, tableOf, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
 
 describe('a token with a valid signature', () => {
-  useStillClock();
+  useVerifierEnvironment();
   const key = makeKey('one');
 
   it('identifies the caller', async () => {

@@ -9,10 +9,10 @@ import type { User } from '../../lib/users/user.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { decode, makeKey } from '../support/mint.ts';
 import { recordedTable } from '../support/recorded-table.ts';
-import { NOW, REFUSED, signedBy, tableOf, useStillClock, verifierOn } from '../support/tokens.ts';
+import { NOW, REFUSED, signedBy, tableOf, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
 
 describe('an issued token', () => {
-  useStillClock();
+  useVerifierEnvironment();
   const user = {
     id: 7,
     authorities: ['ROLE_USER', 'ROLE_ANALYST'],
@@ -55,7 +55,7 @@ describe('an issued token', () => {
 });
 
 describe('verify', () => {
-  useStillClock();
+  useVerifierEnvironment();
   const key = makeKey('one');
 
   /** A table with this key that rejects tokens issued before this second. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { UpdateAccount } from '../../lib/accounts/account-contracts.ts';
 import { updateAccount } from '../../lib/accounts/update-account.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
@@ -18,16 +18,10 @@ import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user
 import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-table.ts';
 import { aWhile } from '../support/a-while.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
+import { useStillClock } from '../support/still-clock.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.000Z');
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
-  vi.stubEnv('AUDIT_DAYS', '400');
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllEnvs();
-});
+useStillClock(NOW, { AUDIT_DAYS: '400' });
 
 const ADMIN: Caller = { id: 1, roles: [], accountStamp: 'admins', jti: 'j', passwordChanges: 0 };
 const administrator = (table: Table) => authorize(table, ADMIN, UpdateUser.access);
