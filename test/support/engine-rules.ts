@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { commit } from '../../lib/table/change.ts';
+import type { Key } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { add, claim, type Write } from '../../lib/table/write.ts';
 
@@ -9,21 +10,20 @@ import { add, claim, type Write } from '../../lib/table/write.ts';
  * the engine first.
  */
 
-const key = (name: string) => ({ pk: `SELFTEST#${name}`, sk: randomUUID() });
-const deleteItems = (table: Table, ...keys: { pk: string; sk: string }[]) =>
-  table.transact(
-    keys.map((at): Write => ({ act: 'Delete', key: at })),
-    randomUUID(),
-  );
-const counter = async (table: Table, at: { pk: string; sk: string }) => (await table.get(at))?.n;
+const newKey = (name: string): Key => ({ pk: `ENGINE-RULES#${name}`, sk: randomUUID() });
+const counterOf = async (table: Table, key: Key) => (await table.get(key))?.n;
+async function deleteItems(table: Table, ...keys: Key[]): Promise<void> {
+  const deletions = keys.map((key): Write => ({ act: 'Delete', key }));
+  await table.transact(deletions, randomUUID());
+}
 
 /** Checks by the guarantee that they verify; each fails if the engine violates it. */
 export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
   async 'exactly one of 50 concurrent puts of a new item succeeds'(table) {
-    const wanted = key('claim');
+    const key = newKey('claim');
     const put = async (n: number) => {
       for (;;) {
-        const outcome = await commit(table, [claim(wanted, { n }, 'login-taken')]).catch((error) => error.code);
+        const outcome = await commit(table, [claim(key, { n }, 'login-taken')]).catch((error) => error.code);
         if (outcome !== 'busy') return { n, outcome };
       }
     };
@@ -33,30 +33,30 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
     const winners = outcomes.filter(({ outcome }) => outcome === 'committed');
     assert.equal(winners.length, 1);
     assert.equal(outcomes.filter(({ outcome }) => outcome === 'login-taken').length, 49);
-    assert.equal(await counter(table, wanted), winners[0]?.n);
-    await deleteItems(table, wanted);
+    assert.equal(await counterOf(table, key), winners[0]?.n);
+    await deleteItems(table, key);
   },
 
   async 'a transaction takes effect once per client request token'(table) {
-    const at = key('replay');
+    const key = newKey('replay');
     const token = randomUUID();
-    for (let times = 0; times < 5; times++) await table.transact([add(at, 1)], token);
+    for (let times = 0; times < 5; times++) await table.transact([add(key, 1)], token);
 
-    assert.equal(await counter(table, at), 1);
-    await assert.rejects(table.transact([add(at, 2)], token), { name: 'IdempotentParameterMismatchException' });
-    await table.transact([add(at, 1)], randomUUID());
-    assert.equal(await counter(table, at), 2);
-    await deleteItems(table, at);
+    assert.equal(await counterOf(table, key), 1);
+    await assert.rejects(table.transact([add(key, 2)], token), { name: 'IdempotentParameterMismatchException' });
+    await table.transact([add(key, 1)], randomUUID());
+    assert.equal(await counterOf(table, key), 2);
+    await deleteItems(table, key);
   },
 
   async 'a transaction with one failed condition has no effect'(table) {
-    const [first, taken, last] = [key('first'), key('taken'), key('last')];
+    const [first, taken, last] = [newKey('first'), newKey('taken'), newKey('last')];
     await table.transact([add(taken, 1)], randomUUID());
     const writes: Write[] = [add(first, 1), claim(taken, {}, 'retry'), add(last, 1)];
 
     await assert.rejects(table.transact(writes, randomUUID()), { name: 'TransactionCanceledException' });
 
-    assert.deepEqual(await Promise.all([first, taken, last].map((at) => counter(table, at))), [
+    assert.deepEqual(await Promise.all([first, taken, last].map((key) => counterOf(table, key))), [
       undefined,
       1,
       undefined,
@@ -65,14 +65,14 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
   },
 
   async 'no update of 20 concurrent additions is lost'(table) {
-    const at = key('sum');
+    const key = newKey('sum');
     const increase = async () => {
-      while ((await commit(table, [add(at, 1)])) !== 'committed');
+      while ((await commit(table, [add(key, 1)])) !== 'committed');
     };
 
     await Promise.all(Array.from({ length: 20 }, increase));
 
-    assert.equal(await counter(table, at), 20);
-    await deleteItems(table, at);
+    assert.equal(await counterOf(table, key), 20);
+    await deleteItems(table, key);
   },
 };
