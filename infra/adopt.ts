@@ -33,12 +33,12 @@ try {
   print(
     `Deleted ${resetKeys} reset ${resetKeys === 1 ? 'key' : 'keys'}: users who still need one must request another`,
   );
-  print('Done. Verify the table next: npm run verify');
+  print(`Done. Verify the table next: npm run verify${name === undefined ? '' : ` -- --table ${name}`}`);
 } catch (error) {
   await connection.close();
   if (error instanceof NotGatehouseTable)
-    fail(`${connection.tableName} has no administrator roster. Nothing was changed.`);
-  fail(`The table was not adopted; run the command again. ${error instanceof Error ? error.message : error}`);
+    fail(`${connection.tableName} is not a Gatehouse table: it has no administrator roster. Nothing was changed.`);
+  fail(`The adoption is incomplete: ${error instanceof Error ? error.message : error}. Run the command again.`);
 }
 await connection.close();
 process.exit(0);

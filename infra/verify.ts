@@ -7,7 +7,7 @@ import { openTable } from '../lib/table/table.ts';
 import { NotGatehouseTable, openTableScanner, scannerClient } from '../lib/table/table-scanner.ts';
 import { openLocalTable, type TableConnection } from './local/aws/local-table.ts';
 
-/* `npm run verify`: checks every rule that spans several items; --repair fixes the items that others determine. */
+/* `npm run verify`: checks the rules that span several items; --repair corrects items that follow from other items. */
 
 const USAGE = 'npm run verify -- [--table NAME] [--repair]';
 const PROGRESS_EVERY = 10_000;
@@ -43,8 +43,8 @@ async function run(): Promise<number> {
   let verification = await verifyTable(scanner, progress());
   if (repair && verification.findings.some(({ remedy }) => 'writes' in remedy)) {
     report(verification);
-    await repairTable(openTable(connection.tableName, connection.client), verification.findings, (does) =>
-      print(`Repairing: ${does}`),
+    await repairTable(openTable(connection.tableName, connection.client), verification.findings, (description) =>
+      print(`Repair: ${description}`),
     );
     print('Verifying the repaired table');
     verification = await verifyTable(scanner, progress());
@@ -65,13 +65,13 @@ function progress(): (items: number) => void {
 }
 
 function report({ items, users, integrations, parameters, findings, undecided }: Verification): void {
-  for (const { kind, message: says, remedy } of findings) {
-    print(`${kind}: ${says}`);
+  for (const { kind, message, remedy } of findings) {
+    print(`${kind}: ${message}`);
     print('writes' in remedy ? `  --repair ${remedy.description}` : `  cannot be repaired: ${remedy.advice}`);
   }
   for (const sentence of undecided) print(`Undecided: ${sentence}. Verify again at a quieter time.`);
   print(
-    `${items} items, ${users} users, ${integrations} integrations, ${parameters} parameters: ` +
+    `${items} items (users: ${users}, integrations: ${integrations}, parameters: ${parameters}): ` +
       (findings.length === 1 ? '1 finding' : `${findings.length || 'no'} findings`),
   );
 }
@@ -94,9 +94,9 @@ function readArguments(): { table: string | undefined; repair: boolean } {
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof NotGatehouseTable) return `${name} is not a Gatehouse table.`;
+  if (error instanceof NotGatehouseTable) return `${connection.tableName} is not a Gatehouse table.`;
   if (error instanceof Failure)
-    return 'The table did not respond in time. The last repair may have been made: verify again.';
+    return 'The table did not respond in time. The last repair may have taken effect: verify again.';
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;
   if (error.name === 'ResourceNotFoundException')

@@ -1,5 +1,7 @@
 import { type ExecFileException, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -23,6 +25,16 @@ async function serve(table: InMemoryScanner, override: Override = () => undefine
   const aws = await scriptedAws((operation, input) => override(operation, input) ?? replyFrom(table, operation, input));
   stops.push(aws.stop);
   return aws;
+}
+
+/** Serves a table as the engine of a new state folder. Returns the environment of a command that opens it. */
+async function serveLocally(table: InMemoryScanner, override: Override = () => undefined) {
+  const { environment } = await serve(table, (operation, input) =>
+    operation === 'ListTables' ? { TableNames: ['Gate'] } : override(operation, input),
+  );
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-commands-'));
+  stops.push(() => rmSync(folder, { recursive: true, force: true }));
+  return { STATE_DIR: folder, AWS_ENDPOINT_URL_DYNAMODB: environment.AWS_ENDPOINT_URL };
 }
 
 async function run(script: string, options: readonly string[], environment: object = {}) {
@@ -55,7 +67,7 @@ const OUTAGE = { error: 'TransactionConflictException' };
 describe.concurrent('npm run verify', () => {
   const USAGE = 'npm run verify -- [--table NAME] [--repair]';
   const STARTED = ['Verifying Gate'];
-  const SUMMARY = '18 items, 3 users, 1 integrations, 2 parameters:';
+  const SUMMARY = '18 items (users: 3, integrations: 1, parameters: 2):';
   const MISSING = [
     'login-guard-missing: User 3 has a login whose guard LOGIN#alice / GUARD does not exist.',
     '  --repair claims LOGIN#alice / GUARD for user 3',
@@ -77,7 +89,7 @@ describe.concurrent('npm run verify', () => {
 
     expect(ghost).toEqual({
       code: 1,
-      stdout: [...STARTED, ...GHOST, '19 items, 3 users, 1 integrations, 2 parameters: 1 finding'],
+      stdout: [...STARTED, ...GHOST, '19 items (users: 3, integrations: 1, parameters: 2): 1 finding'],
       stderr: [],
       calls: ['Scan', 'GetItem', 'GetItem', 'GetItem'],
     });
@@ -94,11 +106,11 @@ describe.concurrent('npm run verify', () => {
       ...STARTED,
       ...GHOST,
       ...MISSING,
-      '18 items, 3 users, 1 integrations, 2 parameters: 2 findings',
-      'Repairing: claims LOGIN#alice / GUARD for user 3',
+      `${SUMMARY} 2 findings`,
+      'Repair: claims LOGIN#alice / GUARD for user 3',
       'Verifying the repaired table',
       ...GHOST,
-      '19 items, 3 users, 1 integrations, 2 parameters: 1 finding',
+      '19 items (users: 3, integrations: 1, parameters: 2): 1 finding',
     ]);
   });
 
@@ -109,7 +121,7 @@ describe.concurrent('npm run verify', () => {
     expect([repaired.code, repaired.stdout.at(-1)]).toEqual([0, `${SUMMARY} no findings`]);
     expect([verified.code, verified.stdout]).toEqual([
       1,
-      [...STARTED, ...MISSING, '17 items, 3 users, 1 integrations, 2 parameters: 1 finding'],
+      [...STARTED, ...MISSING, '17 items (users: 3, integrations: 1, parameters: 2): 1 finding'],
     ]);
     expect(verified.calls).not.toContain('TransactWriteItems');
   });
@@ -187,6 +199,13 @@ describe.concurrent('npm run verify', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: STARTED, stderr: [sentence] });
   });
 
+  it('names the local table when it is not a Gatehouse table', async () => {
+    const foreign = overrideOf('Scan', { Items: [{ id: { S: 'x' } }] });
+    const { code, stdout, stderr } = await run('verify', [], await serveLocally(wholeTableInMemory([]), foreign));
+
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: STARTED, stderr: ['Gate is not a Gatehouse table.'] });
+  });
+
   it('exits with 2 when the outcome of a repair is unknown', async () => {
     const { code, stdout, stderr } = await verify(
       ['--repair'],
@@ -195,8 +214,8 @@ describe.concurrent('npm run verify', () => {
     );
 
     expect(code).toBe(2);
-    expect(stdout.at(-1)).toBe('Repairing: claims LOGIN#alice / GUARD for user 3');
-    expect(stderr).toEqual(['The table did not respond in time. The last repair may have been made: verify again.']);
+    expect(stdout.at(-1)).toBe('Repair: claims LOGIN#alice / GUARD for user 3');
+    expect(stderr).toEqual(['The table did not respond in time. The last repair may have taken effect: verify again.']);
   });
 
   it.each([
@@ -258,9 +277,19 @@ describe.concurrent('npm run adopt', () => {
       'The next INTEGRATION id is 1000005; it was 5',
       expect.stringMatching(/^Tokens issued before 20\d\d-\S+:\d\d\.000Z are rejected: all users must log in again$/),
       'Deleted 2 reset keys: users who still need one must request another',
-      'Done. Verify the table next: npm run verify',
+      'Done. Verify the table next: npm run verify -- --table Gate',
     ]);
     expect(table.items.filter(({ pk }) => pk.startsWith('RESET#'))).toEqual([]);
+  });
+
+  it('adopts the local table without --table, and suggests verifying it', async () => {
+    const { code, stdout } = await run('adopt', [], await serveLocally(wholeTableInMemory(INTACT_ITEMS)));
+
+    expect([code, stdout[0], stdout.at(-1)]).toEqual([
+      0,
+      'Adopting Gate',
+      'Done. Verify the table next: npm run verify',
+    ]);
   });
 
   it('skips the given number of ids, and prints a single reset key in the singular', async () => {
@@ -272,16 +301,20 @@ describe.concurrent('npm run adopt', () => {
   });
 
   it.each<[string, Override | undefined, string]>([
-    ['a table of another application', undefined, 'Gate has no administrator roster. Nothing was changed.'],
+    [
+      'a table of another application',
+      undefined,
+      'Gate is not a Gatehouse table: it has no administrator roster. Nothing was changed.',
+    ],
     [
       'a missing permission',
       overrideOf('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
-      'The table was not adopted; run the command again. not authorized',
+      'The adoption is incomplete: not authorized. Run the command again.',
     ],
     [
       'an unavailable table',
       (operation, input) => (operation === 'TransactWriteItems' ? OUTAGE : input.Key && { Item: { n: { N: '1' } } }),
-      'The table was not adopted; run the command again. unavailable',
+      'The adoption is incomplete: unavailable. Run the command again.',
     ],
   ])('exits with 2 and one sentence for %s', async (_, override, sentence) => {
     const { code, stdout, stderr } = await adopt([], [], override);

@@ -18,5 +18,5 @@ async function verify({ cloud: { endpoint, region, tableName } }: Pick<Gatehouse
 /** Fails unless every invariant across items holds. */
 export async function expectIntact(gatehouse: Pick<Gatehouse, 'cloud'>): Promise<void> {
   const { findings, undecided } = await verify(gatehouse);
-  assert.deepEqual([...findings.map(({ message: says }) => says), ...undecided], [], 'findings of the verification');
+  assert.deepEqual([...findings.map(({ message }) => message), ...undecided], [], 'findings of the verification');
 }
