@@ -36,7 +36,9 @@ export class DailyVerification extends Construct {
     new Rule(this, 'Daily', { schedule: Schedule.rate(Duration.days(1)), targets: [new Target(verification)] });
 
     const alarm = new Alarm(this, 'Alarm', {
-      alarmDescription: 'Gatehouse: the table is not intact, or could not be verified. npm run verify tells more.',
+      alarmDescription:
+        'Gatehouse: the table is not intact, or it could not be verified. ' +
+        'Run npm run verify -- --table NAME for details.',
       metric: verification.metricErrors({ period: Duration.days(1), statistic: 'Sum' }),
       threshold: 1,
       evaluationPeriods: 1,

@@ -577,7 +577,9 @@ describe('the daily verification', () => {
 
   it('raises an alarm on the first error of a day, but not on days without a run', () => {
     const alarm = {
-      AlarmDescription: 'Gatehouse: the table is not intact, or could not be verified. npm run verify tells more.',
+      AlarmDescription:
+        'Gatehouse: the table is not intact, or it could not be verified. ' +
+        'Run npm run verify -- --table NAME for details.',
       Namespace: 'AWS/Lambda',
       MetricName: 'Errors',
       Statistic: 'Sum',

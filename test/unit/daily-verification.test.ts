@@ -64,7 +64,7 @@ it('logs the number of findings of each kind and fails when the table is not int
   expect(logged).toEqual([
     { verified: 17, findings: 3, undecided: 0, 'login-guard-missing': 2, 'email-guard-orphan': 1 },
   ]);
-  expect(outcome).toEqual(new Error('The table is not intact: npm run verify tells more'));
+  expect(outcome).toEqual(new Error('The table is not intact: run npm run verify -- --table NAME for details'));
 });
 
 it('logs the number of undecided findings without failing', async () => {
