@@ -64,13 +64,13 @@ function loadFaults(file: string): void {
   try {
     const rules = JSON.parse(readFileSync(file, 'utf8'));
     faults.inject(rules);
-    print(`Injecting the faults of ${name}: ${rules.length === 1 ? 'one rule' : `${rules.length} rules`}`);
+    print(`Injecting faults from ${name}: ${rules.length} ${rules.length === 1 ? 'rule' : 'rules'}`);
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     if (isMissing) faults.inject([]);
     print(
       isMissing
-        ? 'Injecting no more faults'
+        ? 'Stopped injecting faults'
         : `The faults are unchanged, because ${name} is invalid: ${(error as Error).message}`,
     );
   }
@@ -106,8 +106,8 @@ async function run(cloud: Cloud): Promise<void> {
   print(`Mail that the service sends is shown at ${endpoint}/mailbox`);
   print(`Table ${tableName} in ${region}; set AWS_ENDPOINT_URL=${endpoint} to access it`);
   if (isFirstStart) {
-    print('First start: created the accounts admin, password admin (ROLE_ADMIN, ROLE_USER),');
-    print('             and user, password user (ROLE_USER)');
+    print('First start: created the accounts admin (password admin; ROLE_ADMIN and ROLE_USER)');
+    print('             and user (password user; ROLE_USER)');
   }
   print('Try it:');
   print(`  TOKEN=$(curl -s ${url}/api/authenticate -H 'Content-Type: application/json' \\`);
@@ -186,7 +186,8 @@ async function requireFreePort(wanted: number): Promise<void> {
   await once(probe, 'listening').catch((error) => {
     throw error.code === 'EADDRINUSE'
       ? new Error(
-          `Port ${wanted} is taken. Stop the process that uses it, or choose another: PORT=${wanted + 1} npm start`,
+          `Port ${wanted} is taken. Stop the process that uses it, or choose another port: ` +
+            `PORT=${wanted + 1} npm start`,
         )
       : error;
   });

@@ -120,7 +120,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     const account = JSON.parse(execFileSync('bash', ['-c', example], { encoding: 'utf8' }));
 
     expect(lines.at(-1)).toBe(`Gatehouse is ready at ${url}`);
-    expect(lines.join('\n')).toContain('admin, password admin');
+    expect(lines.join('\n')).toContain('admin (password admin; ROLE_ADMIN and ROLE_USER)');
     expect(account).toMatchObject({ login: 'admin', authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
     expect(await logIn(url, 'user')).toBeTruthy();
   });
@@ -128,12 +128,12 @@ describe('npm start', { timeout: 60_000 }, () => {
   it('injects the faults of the file in its state folder until that is removed', async () => {
     const file = join(folder, 'faults.json');
     writeFileSync(file, '[{"function": "GET /api/health", "fault": "error-before"}]');
-    await service.line('Injecting the faults of');
+    await service.line('Injecting faults from');
     const faulted = await get('/api/health');
     writeFileSync(file, '[{"fault": "fire"}]');
     const rejection = await service.line('The faults are unchanged');
     rmSync(file);
-    await service.line('Injecting no more faults');
+    await service.line('Stopped injecting faults');
     const healthy = await get('/api/health');
 
     expect([faulted.status, healthy.status]).toEqual([503, 200]);

@@ -74,7 +74,7 @@ const PAGE = `<!doctype html>
   pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit }
 </style>
 <h1>Mailbox of the local cloud</h1>
-<p>Nothing leaves this machine. The same mails as <a href="/mailbox.json">JSON</a>.</p>
+<p>Messages do not leave this machine. They are also available as <a href="/mailbox.json">JSON</a>.</p>
 {mails}
 </html>
 `;
