@@ -12,8 +12,8 @@ import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
 import type { Authorization } from '../iam/authorization.ts';
 import type { Identity } from '../lambda/functions.ts';
 import { type CapacityOptions, type Meter, meterCapacity } from './capacity.ts';
-import { transactionsInFlight } from './in-flight.ts';
 import type { localMailbox } from './mailbox.ts';
+import { detectConflicts } from './transaction-conflicts.ts';
 
 interface AwsEndpointOptions {
   readonly engineUrl: string;
@@ -26,7 +26,7 @@ interface AwsEndpointOptions {
   /** The tags of the table, which the engine does not support. */
   readonly tableTags: () => { Key: string; Value: string }[];
   readonly intercept?: Interceptor | undefined;
-  /** Called when a function makes a call after it has responded, when Lambda would have frozen it. */
+  /** Called when a function makes a call after its response; Lambda would have frozen the instance by then. */
   readonly onLateCall: (name: string, operation: string) => void;
   /** Called with the reason when the policies of a function do not allow its call. */
   readonly onDenied: (reason: string) => void;
@@ -39,10 +39,13 @@ interface AwsEndpointOptions {
 const SERVICES: Record<string, AwsCall['service']> = { DynamoDB_20120810: 'DynamoDB', TrentService: 'KMS', SES: 'SES' };
 const SEND_MAIL = '/v2/email/outbound-emails';
 
-/** A loopback endpoint that serves DynamoDB, KMS and SES by the headers and path of a request, and the mailbox page. */
+/**
+ * Starts a loopback endpoint for DynamoDB, KMS and SES, selected by the headers and path of a request. It also serves
+ * the mailbox page.
+ */
 export async function startAwsEndpoint(options: AwsEndpointOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  const withoutConflict = transactionsInFlight(options.holdTransactions);
+  const forwardUnlessConflicting = detectConflicts(options.holdTransactions);
   const meter: Meter = options.capacity ? meterCapacity(options.capacity) : ({ input }, forward) => forward(input);
 
   async function handle(req: IncomingMessage): Promise<AwsResponse> {
@@ -80,7 +83,7 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
       return meter(
         { operation, input },
         (metered) =>
-          withoutConflict(operation, metered, () =>
+          forwardUnlessConflicting(operation, metered, () =>
             callEngine(operation, metered === input ? text : JSON.stringify(metered)),
           ),
         (keys) => callEngine('BatchGetItem', JSON.stringify(keys)),

@@ -11,8 +11,8 @@ import {
   storedItems,
   writesOf,
 } from './call-items.ts';
-import { transactionCanceled } from './in-flight.ts';
 import { bytesAfterUpdate, type Item, itemBytes, type ReadMode, readUnits, writeUnits } from './item-size.ts';
+import { transactionCanceled } from './transaction-conflicts.ts';
 
 /*
  * DynamoDB limits the throughput of a partition and of a table, and throttles calls above it; the embedded engine does

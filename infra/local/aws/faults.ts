@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { actionsOf, isWrite } from '../calls/actions.ts';
 import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
-import { CONFLICT, canceledByConflict } from './in-flight.ts';
+import { CONFLICT, canceledByConflict } from './transaction-conflicts.ts';
 
 /* Fault injection between the functions and the local cloud; the functions contain no code for it. */
 

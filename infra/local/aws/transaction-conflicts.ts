@@ -7,8 +7,11 @@ import type { AwsResponse } from '../calls/aws-call.ts';
  * transaction in progress, condition checks included.
  */
 
-/** Forwards writes, or rejects them as DynamoDB would if they conflict with a transaction in progress. */
-export function transactionsInFlight(holdMs = 0) {
+/**
+ * Forwards calls, but rejects a write that conflicts with a transaction in progress, as DynamoDB would. BatchWriteItem
+ * is not checked.
+ */
+export function detectConflicts(holdMs = 0) {
   /** The ClientRequestToken of the transaction in progress, by item. */
   const held = new Map<string, string>();
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { transactionsInFlight } from '../../infra/local/aws/in-flight.ts';
+import { detectConflicts } from '../../infra/local/aws/transaction-conflicts.ts';
 import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
 
 const OK: AwsResponse = { status: 200, body: {} };
@@ -15,12 +15,12 @@ function sdkErrorOf({ status, body }: AwsResponse) {
   return { status, name: __type?.split('#')[1], codes: CancellationReasons?.map(({ Code }) => Code) };
 }
 
-let pass: ReturnType<typeof transactionsInFlight>;
+let pass: ReturnType<typeof detectConflicts>;
 let finish: (response: AwsResponse | Error) => Promise<unknown>;
 
 /** A transaction with a check of A, an update of B, a deletion of C and a put of D is in progress. */
 beforeEach(() => {
-  pass = transactionsInFlight();
+  pass = detectConflicts();
   const { promise, resolve, reject } = Promise.withResolvers<AwsResponse>();
   const actions = [{ ConditionCheck: item('A') }, { Update: item('B') }, { Delete: item('C') }, { Put: put('D') }];
   const first = pass('TransactWriteItems', transaction('first', ...actions), () => promise);
@@ -103,7 +103,7 @@ it.each([
 });
 
 it('a transaction holds its items for the configured time', async () => {
-  pass = transactionsInFlight(50);
+  pass = detectConflicts(50);
   const first = pass('TransactWriteItems', transaction('first', { Update: item('A') }), succeed);
 
   await wait(10);
