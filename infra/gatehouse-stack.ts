@@ -4,7 +4,7 @@ import { routes } from '../routes.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
 import { DailyVerification } from './constructs/daily-verification.ts';
 import { EndpointFunction } from './constructs/endpoint-function.ts';
-import { HttpEntrance } from './constructs/http-entrance.ts';
+import { GatehouseHttpApi } from './constructs/http-api.ts';
 import { Keys } from './constructs/keys.ts';
 import { Mail } from './constructs/mail.ts';
 import type { Settings } from './settings.ts';
@@ -28,20 +28,21 @@ export class GatehouseStack extends Stack {
     // infra/first-admin.ts reads this tag.
     Tags.of(table).add('gatehouse:pepper-key', keys.pepper.keyArn);
     const mail = new Mail(this, 'Mail', settings);
-    const entrance = new HttpEntrance(this, 'Entrance', settings);
+    // A different id would replace the API, which would change its URL.
+    const httpApi = new GatehouseHttpApi(this, 'Entrance', settings);
 
     for (const route of routes) {
       const fn = new EndpointFunction(this, route.handler, { route, bundles, environment, settings });
       table.grantTo(fn, route);
       keys.grantTo(fn, route);
       mail.grantTo(fn, route);
-      entrance.addRoute(route, fn);
+      httpApi.addRoute(route, fn);
     }
 
     const daily = settings.dailyVerification;
     if (daily) new DailyVerification(this, 'DailyVerification', { table, bundles, settings, daily });
 
-    new CfnOutput(this, 'Url', { value: entrance.url });
+    new CfnOutput(this, 'Url', { value: httpApi.url });
     new CfnOutput(this, 'TableName', { value: table.name });
   }
 }

@@ -71,7 +71,7 @@ export const moreOperations: readonly Mutant[] = [
   ...plant('infra/constructs/administration-table.ts', 'test/stack/facts.test.ts', [
     ['deletionProtection: keepData', 'deletionProtection: true'],
   ]),
-  ...plant('infra/constructs/http-entrance.ts', 'test/stack/facts.test.ts', [
+  ...plant('infra/constructs/http-api.ts', 'test/stack/facts.test.ts', [
     ["'Content-Type', 'If-Match']", "'Content-Type']"],
     ['retention: logRetentionDays', 'retention: 365'],
   ]),

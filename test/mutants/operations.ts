@@ -21,7 +21,7 @@ const inFile =
 
 const keys = inFile('infra/constructs/keys.ts', FACTS);
 const table = inFile('infra/constructs/administration-table.ts', FACTS);
-const entrance = inFile('infra/constructs/http-entrance.ts', FACTS);
+const httpApi = inFile('infra/constructs/http-api.ts', FACTS);
 const gatehouseFunction = inFile('infra/constructs/gatehouse-function.ts', FACTS);
 const endpointFunction = inFile('infra/constructs/endpoint-function.ts', FACTS);
 const daily = inFile('infra/constructs/daily-verification.ts', FACTS);
@@ -76,24 +76,24 @@ export const operations: readonly Mutant[] = [
   ),
   table("conditions: { StringEquals: { 'kms:ViaService': `dynamodb.${Stack.of(this).region}.amazonaws.com` } },", ''),
 
-  entrance("'ETag',\n", ''),
-  entrance("'X-Total-Count',\n", ''),
-  entrance(
+  httpApi("'ETag',\n", ''),
+  httpApi("'X-Total-Count',\n", ''),
+  httpApi(
     "allowHeaders: ['Authorization', 'Content-Type', 'If-Match']",
     "allowHeaders: ['Authorization', 'Content-Type']",
   ),
-  entrance('exposeHeaders: EXPOSED_HEADERS,', ''),
-  entrance(', CorsHttpMethod.DELETE]', ']'),
-  entrance('corsOrigins.length > 0', 'corsOrigins.length > 5'),
-  entrance('retention: logRetentionDays,', ''),
-  entrance('RemovalPolicy.RETAIN : RemovalPolicy.DESTROY', 'RemovalPolicy.DESTROY : RemovalPolicy.DESTROY'),
-  entrance('burstLimit: throttle.all.burst', 'burstLimit: throttle.all.rate'),
-  entrance('this.strictLimits = throttle.login', 'this.strictLimits = throttle.all'),
-  entrance('ThrottlingBurstLimit: burst', 'ThrottlingBurstLimit: rate'),
-  entrance('sourceIp: AccessLogField.contextIdentitySourceIp(),', ''),
-  entrance("integrationError: '$context.integrationErrorMessage',", ''),
-  entrance("'$context.responseLatency'", "'$context.integrationLatency'"),
-  entrance('this.stage.node.addDependency(httpRoute);', ''),
+  httpApi('exposeHeaders: EXPOSED_HEADERS,', ''),
+  httpApi(', CorsHttpMethod.DELETE]', ']'),
+  httpApi('corsOrigins.length > 0', 'corsOrigins.length > 5'),
+  httpApi('retention: logRetentionDays,', ''),
+  httpApi('RemovalPolicy.RETAIN : RemovalPolicy.DESTROY', 'RemovalPolicy.DESTROY : RemovalPolicy.DESTROY'),
+  httpApi('burstLimit: throttle.all.burst', 'burstLimit: throttle.all.rate'),
+  httpApi('this.strictLimits = throttle.login', 'this.strictLimits = throttle.all'),
+  httpApi('ThrottlingBurstLimit: burst', 'ThrottlingBurstLimit: rate'),
+  httpApi('sourceIp: AccessLogField.contextIdentitySourceIp(),', ''),
+  httpApi("integrationError: '$context.integrationErrorMessage',", ''),
+  httpApi("'$context.responseLatency'", "'$context.integrationLatency'"),
+  httpApi('this.stage.node.addDependency(httpRoute);', ''),
 
   gatehouseFunction('retention: settings.logRetentionDays,', 'retention: 365,'),
   gatehouseFunction('settings.keepData ? RemovalPolicy.RETAIN', 'settings.keepData ? RemovalPolicy.DESTROY'),

@@ -30,7 +30,7 @@ const EXPOSED_HEADERS = [
 ];
 
 /** The HTTP API: a route for each row, throttling that bounds the cost, and an access log. */
-export class HttpEntrance extends Construct {
+export class GatehouseHttpApi extends Construct {
   readonly url: string;
   private readonly api: HttpApi;
   private readonly stage: HttpStage;
