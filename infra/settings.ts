@@ -2,11 +2,14 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
 import * as v from 'valibot';
 
-const rate = v.strictObject({ rate: v.pipe(v.number(), v.minValue(1)), burst: v.pipe(v.number(), v.minValue(1)) });
-const count = v.pipe(v.number(), v.integer(), v.minValue(1));
+const throttleLimits = v.strictObject({
+  rate: v.pipe(v.number(), v.minValue(1)),
+  burst: v.pipe(v.number(), v.minValue(1)),
+});
+const positiveInteger = v.pipe(v.number(), v.integer(), v.minValue(1));
 
 const template = v.strictObject({ subject: v.string(), text: v.pipe(v.string(), v.includes('{link}')) });
-/** Reports a completed change; a mail without an action must not carry a link. */
+/** Reports a completed change. It asks for no action, so it must not contain a link. */
 const notice = v.strictObject({ subject: v.string(), text: v.pipe(v.string(), v.excludes('{link}')) });
 const language = v.strictObject({
   reset: template,
@@ -27,26 +30,29 @@ const settings = v.strictObject({
   keepData: v.boolean(),
   logRetentionDays: v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number')),
   /** The retention period of the audit trail. */
-  auditDays: count,
+  auditDays: positiveInteger,
   /** The maximum throughput of the on-demand table, in request units per second; bounds its cost. */
-  tableMaximum: v.strictObject({ readUnits: count, writeUnits: count }),
+  tableMaximum: v.strictObject({ readUnits: positiveInteger, writeUnits: positiveInteger }),
   /** Requests per second: `all` for the whole stage, `login` for each route with `strictThrottle`. */
-  throttle: v.strictObject({ all: rate, login: rate }),
+  throttle: v.strictObject({ all: throttleLimits, login: throttleLimits }),
   /**
    * The reserved concurrency of each `strictThrottle` function, which bounds the cost of a flood of requests. It counts
    * against the account's quota, of which 100 must remain unreserved. If it is unset, the quota is the limit.
    */
-  loginConcurrency: v.optional(count),
-  /** Limits per source address in 15 minutes, across all accounts: wrong passwords, and all logins and resets. */
+  loginConcurrency: v.optional(positiveInteger),
+  /**
+   * Limits per source address and 15 minutes, across all accounts: `failuresPerSource` counts wrong passwords,
+   * `requestsPerSource` all logins and resets.
+   */
   guessing: v.pipe(
-    v.strictObject({ failuresPerSource: count, requestsPerSource: count }),
+    v.strictObject({ failuresPerSource: positiveInteger, requestsPerSource: positiveInteger }),
     v.check(
       ({ failuresPerSource, requestsPerSource }) => failuresPerSource <= requestsPerSource,
       'failuresPerSource must not exceed requestsPerSource: each failure is a request',
     ),
   ),
   /**
-   * The logical ids of the token keys: the first signs, all are published. A second one is needed only during a key
+   * The logical ids of the signing keys: the first signs, all are published. A second one is needed only during a key
    * rotation; docs/operating.md has the procedure.
    */
   signingKeys: v.optional(
@@ -58,7 +64,7 @@ const settings = v.strictObject({
     ['SigningKey'],
   ),
   tokenLife: v.pipe(
-    v.strictObject({ minutes: count, rememberedMinutes: count }),
+    v.strictObject({ minutes: positiveInteger, rememberedMinutes: positiveInteger }),
     v.check(
       ({ minutes, rememberedMinutes }) => minutes <= rememberedMinutes,
       'minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected with 401',

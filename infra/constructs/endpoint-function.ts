@@ -4,8 +4,8 @@ import type { Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 import { GatehouseFunction } from './gatehouse-function.ts';
 
-/** Megabytes. Lambda allocates CPU in proportion to memory, and only argon2 needs much CPU. */
-const MEMORY = { usual: 512, hashing: 1024 };
+/** Lambda allocates CPU in proportion to memory, and only argon2 needs much CPU. */
+const MEMORY_MB = { default: 512, hashing: 1024 };
 
 /** Shorter than API Gateway's limit of 30 seconds, so that the function fails first. */
 const TIMEOUT = Duration.seconds(10);
@@ -26,7 +26,7 @@ export class EndpointFunction extends GatehouseFunction {
       bundles,
       settings,
       description: route.route,
-      memorySize: route.permissions.keys?.includes('pepper') ? MEMORY.hashing : MEMORY.usual,
+      memorySize: route.permissions.keys?.includes('pepper') ? MEMORY_MB.hashing : MEMORY_MB.default,
       timeout: TIMEOUT,
       ...(route.strictThrottle &&
         settings.loginConcurrency !== undefined && { reservedConcurrentExecutions: settings.loginConcurrency }),

@@ -21,7 +21,7 @@ export interface CloudOptions {
   /** Receives each line that a function prints, and errors of the local cloud itself. */
   readonly onLine: (line: string) => void;
   /** Called when the engine exits unexpectedly. */
-  readonly onEnd: (reason: string) => void;
+  readonly onEngineExit: (reason: string) => void;
   /** Runs around every call to AWS. */
   readonly intercept?: Interceptor;
   /** The minimum duration of each transaction, in milliseconds. */
@@ -74,7 +74,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   async function start(): Promise<Cloud> {
     const template = readTemplate(options.assembly);
     let deployed = deploy(template, state);
-    const engine = await startEngine(state.database, state.recordEngine, options.onEnd);
+    const engine = await startEngine(state.database, state.recordEngine, options.onEngineExit);
     stops.push(engine.stop);
 
     const lateCalls: string[] = [];
@@ -194,8 +194,8 @@ function deploy(template: Template, state: State): Deployed {
       name,
       file: join(template.assetFolder(S3Key), `${file}.mjs`),
       environment: evaluate<{ Variables: Record<string, string> }>(properties.Environment).Variables,
-      timeout: Number(properties.Timeout) * 1000,
-      memory: Number(properties.MemorySize),
+      timeoutMs: Number(properties.Timeout) * 1000,
+      memoryMb: Number(properties.MemorySize),
     };
   });
 

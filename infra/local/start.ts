@@ -88,7 +88,7 @@ starting = startCloud({
   onLine: print,
   intercept: faults.intercept,
   meterCapacity: true,
-  onEnd: (reason) => void stop(`The DynamoDB engine has exited. ${reason}`, 1),
+  onEngineExit: (reason) => void stop(`The DynamoDB engine has exited. ${reason}`, 1),
 });
 await starting.then(run).catch((error) => {
   if (!stopping) fail(error instanceof Error ? error.message : String(error));

@@ -26,7 +26,7 @@ let cloud: Cloud | undefined;
 beforeAll(async () => {
   const state = await openState(folder);
   const quiet = () => undefined;
-  cloud = await startCloud({ assembly: inject('assembly'), state, port: 0, onLine: quiet, onEnd: quiet });
+  cloud = await startCloud({ assembly: inject('assembly'), state, port: 0, onLine: quiet, onEngineExit: quiet });
   await createFirstAccounts(cloud, state);
 });
 afterAll(async () => {

@@ -106,8 +106,8 @@ export const moreOperations: readonly Mutant[] = [
     ['tokenLife: v.pipe(\n    v.strictObject', 'tokenLife: v.pipe(\n    v.object'],
     ["text: v.pipe(v.string(), v.excludes('{link}'))", 'text: v.string()'],
     [
-      'const count = v.pipe(v.number(), v.integer(), v.minValue(1));',
-      'const count = v.pipe(v.number(), v.minValue(1));',
+      'const positiveInteger = v.pipe(v.number(), v.integer(), v.minValue(1));',
+      'const positiveInteger = v.pipe(v.number(), v.minValue(1));',
     ],
     [
       "logRetentionDays: v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number'))",

@@ -85,7 +85,7 @@ export async function launch({
   const secrets = canaries();
   const cloud = await startCloud({
     port: 0,
-    onEnd: (reason) => lines.push(`The engine has ended. ${reason}`),
+    onEngineExit: (reason) => lines.push(`The engine has exited. ${reason}`),
     ...options,
     async intercept(call, make) {
       const response = await (options.intercept ? options.intercept(call, make) : make());

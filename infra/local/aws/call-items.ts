@@ -15,7 +15,7 @@ interface ItemWrite extends Key {
 }
 
 /** The `RequestItems` of a batch: for each table, the keys and options of a read, or a list of write requests. */
-export type Requests = Record<string, { readonly Keys: unknown[]; readonly ConsistentRead?: boolean } | unknown[]>;
+export type RequestItems = Record<string, { readonly Keys: unknown[]; readonly ConsistentRead?: boolean } | unknown[]>;
 
 /** Identifies an item in a map. */
 export const itemId = ({ table, pk, sk }: Key): string => JSON.stringify([table, pk, sk]);
@@ -57,7 +57,7 @@ export async function storedItems(
   batchGetItem: (input: Input) => Promise<AwsResponse>,
 ): Promise<Map<string, Item>> {
   const found = new Map<string, Item>();
-  let pending: Requests | undefined = Object.fromEntries(
+  let pending: RequestItems | undefined = Object.fromEntries(
     Object.entries(Object.groupBy(keys, ({ table }) => table)).map(([table, group = []]) => {
       const Keys = group.map(({ pk, sk }) => ({ pk: { S: pk }, sk: { S: sk } }));
       return [table, { Keys, ConsistentRead: true }];
@@ -68,7 +68,7 @@ export async function storedItems(
     // The engine rejects invalid keys, such as duplicates; it will reject the metered call for the same reason.
     if (response.status !== 200) break;
     for (const [id, item] of itemsIn('BatchGetItem', [], parsedBody(response))) found.set(id, item);
-    pending = parsedBody(response).UnprocessedKeys as Requests | undefined;
+    pending = parsedBody(response).UnprocessedKeys as RequestItems | undefined;
   }
   return found;
 }
@@ -87,18 +87,20 @@ export function itemsIn(operation: string, reads: readonly Key[], body: Record<s
 }
 
 /** A batch reduced to the keys or requests at the selected positions. */
-export function batchSubset(input: Input, isSelected: (position: number) => boolean): { RequestItems: Requests } {
+export function batchSubset(input: Input, isSelected: (position: number) => boolean): { RequestItems: RequestItems } {
   let position = 0;
   const select = <T>(list: readonly T[]): T[] => list.filter(() => isSelected(position++));
-  const parts = Object.entries(input.RequestItems as Requests).map(([table, part]): [string, Requests[string]] => [
-    table,
-    Array.isArray(part) ? select(part) : { ...part, Keys: select(part.Keys) },
-  ]);
+  const parts = Object.entries(input.RequestItems as RequestItems).map(
+    ([table, part]): [string, RequestItems[string]] => [
+      table,
+      Array.isArray(part) ? select(part) : { ...part, Keys: select(part.Keys) },
+    ],
+  );
   return { ...input, RequestItems: Object.fromEntries(parts.filter(([, part]) => listIn(part).length > 0)) };
 }
 
 /** Merges two parts of a batch. */
-export function mergeRequests(first: Requests = {}, second: Requests = {}): Requests {
+export function mergeRequestItems(first: RequestItems = {}, second: RequestItems = {}): RequestItems {
   const merged = { ...first };
   for (const [table, part] of Object.entries(second)) {
     const list = [...listIn(first[table]), ...listIn(part)];
@@ -107,4 +109,4 @@ export function mergeRequests(first: Requests = {}, second: Requests = {}): Requ
   return merged;
 }
 
-const listIn = (part: Requests[string] | undefined): unknown[] => (Array.isArray(part) ? part : (part?.Keys ?? []));
+const listIn = (part: RequestItems[string] | undefined): unknown[] => (Array.isArray(part) ? part : (part?.Keys ?? []));

@@ -5,9 +5,9 @@ import {
   batchSubset,
   itemId,
   itemsIn,
-  mergeRequests,
+  mergeRequestItems,
   parsedBody,
-  type Requests,
+  type RequestItems,
   storedItems,
   writesOf,
 } from './call-items.ts';
@@ -174,8 +174,9 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     if (response.status !== 200) return response;
     const body = parsedBody(response);
     const name = operation === 'BatchGetItem' ? 'UnprocessedKeys' : 'UnprocessedItems';
-    const { RequestItems } = batchSubset(input, (position) => isExceeded(exceeded[position]));
-    return { ...response, body: { ...body, [name]: mergeRequests(body[name] as Requests | undefined, RequestItems) } };
+    const throttledPart = batchSubset(input, (position) => isExceeded(exceeded[position])).RequestItems;
+    const unprocessed = mergeRequestItems(body[name] as RequestItems | undefined, throttledPart);
+    return { ...response, body: { ...body, [name]: unprocessed } };
   }
 
   async function meterWrite(...[call, forward, batchGetItem]: Parameters<Meter>): Promise<AwsResponse> {
@@ -210,7 +211,7 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     const reads = actionsOf(call);
     const modeOf = (table: string): ReadMode => {
       if (operation === 'TransactGetItems') return 'transactional';
-      const options = operation === 'GetItem' ? input : ((input.RequestItems as Requests)[table] as Input);
+      const options = operation === 'GetItem' ? input : ((input.RequestItems as RequestItems)[table] as Input);
       return options.ConsistentRead ? 'strong' : 'eventual';
     };
     const demands = reads.map(

@@ -14,12 +14,12 @@ const START_TIMEOUT_MS = 10_000;
 
 /**
  * Starts the embedded engine on a file or in memory, unless `AWS_ENDPOINT_URL_DYNAMODB` names another engine.
- * `onStart` receives the pid as soon as the process exists; `onEnd` is called if it exits unexpectedly.
+ * `onStart` receives the pid as soon as the process exists; `onEngineExit` is called if it exits unexpectedly.
  */
 export async function startEngine(
   file: string | undefined,
   onStart: (pid: number | undefined) => void,
-  onEnd: (reason: string) => void,
+  onEngineExit: (reason: string) => void,
 ): Promise<Engine> {
   const externalUrl = process.env.AWS_ENDPOINT_URL_DYNAMODB;
   if (externalUrl) return { url: externalUrl, stop: async () => undefined };
@@ -37,14 +37,14 @@ export async function startEngine(
     let errors = '';
     child.stderr.on('data', (text) => (errors = (errors + text).slice(-2000)));
     const url = `http://127.0.0.1:${port}`;
-    if (await isReady(url, child)) return running(url, child, () => onEnd(errors));
+    if (await isReady(url, child)) return running(url, child, () => onEngineExit(errors));
     if (tries === 3) throw new Error(`The DynamoDB engine did not start. ${errors}`);
   }
 }
 
-function running(url: string, child: ChildProcess, onEnd: () => void): Engine {
+function running(url: string, child: ChildProcess, onEngineExit: () => void): Engine {
   let stopping = false;
-  child.on('exit', () => stopping || onEnd());
+  child.on('exit', () => stopping || onEngineExit());
   // Stops the engine on every exit of this process except SIGKILL.
   const killEngine = () => child.kill('SIGKILL');
   process.on('exit', killEngine);

@@ -32,10 +32,10 @@ export async function openLocalTable(stateDir: string): Promise<TableConnection>
       `There is no table in ${stateDir} yet: \`npm start\` creates it. For a deployed table, use --table.`,
     );
   }
-  return openStoppedTable(stateDir);
+  return openTableWithOwnEngine(stateDir);
 }
 
-async function openStoppedTable(stateDir: string): Promise<TableConnection> {
+async function openTableWithOwnEngine(stateDir: string): Promise<TableConnection> {
   const state = await openState(stateDir);
   const engine = await startEngine(state.database, state.recordEngine, () => undefined).catch((error) => {
     state.close();

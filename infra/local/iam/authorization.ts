@@ -49,7 +49,10 @@ export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: 
 
 const LEADING_KEYS = 'dynamodb:LeadingKeys';
 
-/** Such a grant never counts as used, because it covers more than one kind of item; `LOGIN#*` covers a single kind. */
+/**
+ * A grant with wildcards or without a single kind of item as its leading key. It never counts as used; `LOGIN#*` is
+ * bounded, because it covers one kind.
+ */
 function isUnbounded({ action, resource, leadingKey }: Grant): boolean {
   const anyKey = leadingKey === undefined ? action.startsWith('dynamodb:') : !/^[A-Z]+(#\*)?$/.test(leadingKey);
   return /[*?]/.test(action + resource) || anyKey;
@@ -110,13 +113,13 @@ function accessRequestsOf(
  * The policies of each function, keyed by the function's description. Throws if two functions share a role, or if
  * permissions come from anything other than the role's inline and attached policies.
  */
-export function readPolicies(template: Template, find: <T>(value: unknown) => T): Map<string, Policy> {
+export function readPolicies(template: Template, evaluate: <T>(value: unknown) => T): Map<string, Policy> {
   const documents = new Map<string, PolicyDocument[]>();
   for (const [role, { ManagedPolicyArns, PermissionsBoundary, Policies = [] }] of template.ofType('AWS::IAM::Role')) {
     if (ManagedPolicyArns || PermissionsBoundary) {
       throw new Error(`The local cloud does not support managed policies or permissions boundaries, which ${role} has`);
     }
-    const inline = find<{ PolicyDocument: PolicyDocument }[]>(Policies);
+    const inline = evaluate<{ PolicyDocument: PolicyDocument }[]>(Policies);
     documents.set(
       role,
       inline.map(({ PolicyDocument }) => PolicyDocument),
@@ -124,12 +127,12 @@ export function readPolicies(template: Template, find: <T>(value: unknown) => T)
   }
   for (const [policy, { Roles, Users, Groups, PolicyDocument }] of template.ofType('AWS::IAM::Policy')) {
     if (Users || Groups) throw new Error(`The local cloud does not support users or groups, which ${policy} names`);
-    for (const role of find<string[]>(Roles)) documents.get(role)?.push(find<PolicyDocument>(PolicyDocument));
+    for (const role of evaluate<string[]>(Roles)) documents.get(role)?.push(evaluate<PolicyDocument>(PolicyDocument));
   }
 
   const policies = new Map<string, Policy>();
   for (const [logicalId, { Description, Role }] of template.ofType('AWS::Lambda::Function')) {
-    const role = find<string>(Role).split('/').at(-1) as string;
+    const role = evaluate<string>(Role).split('/').at(-1) as string;
     const own = documents.get(role);
     if (!own) throw new Error(`The function ${logicalId} has no role of its own`);
     // Removed so that a second function with the same role fails.

@@ -7,17 +7,17 @@ import { parentPort, workerData } from 'node:worker_threads';
 export interface WorkerData {
   readonly file: string;
   readonly name: string;
-  readonly memory: string;
+  readonly memoryMb: string;
 }
 
 export interface Invocation {
   readonly event: unknown;
   readonly requestId: string;
-  readonly timeout: number;
+  readonly timeoutMs: number;
 }
 export type Report = { readonly ready: true } | { readonly result: unknown } | { readonly error: string };
 
-const { file, name, memory } = workerData as WorkerData;
+const { file, name, memoryMb } = workerData as WorkerData;
 const port = parentPort as NonNullable<typeof parentPort>;
 const send = (report: Report): void => port.postMessage(report);
 
@@ -26,12 +26,12 @@ enableCompileCache();
 const { handler } = await import(pathToFileURL(file).href);
 flushCompileCache();
 
-port.on('message', async ({ event, requestId, timeout }: Invocation) => {
-  const deadline = Date.now() + timeout;
+port.on('message', async ({ event, requestId, timeoutMs }: Invocation) => {
+  const deadline = Date.now() + timeoutMs;
   const context = {
     functionName: name,
     functionVersion: '$LATEST',
-    memoryLimitInMB: memory,
+    memoryLimitInMB: memoryMb,
     awsRequestId: requestId,
     getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
   };

@@ -10,25 +10,23 @@ export interface FunctionConfig {
   readonly name: string;
   readonly file: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Milliseconds. */
-  readonly timeout: number;
-  /** Megabytes. */
-  readonly memory: number;
+  readonly timeoutMs: number;
+  readonly memoryMb: number;
 }
 
 /** The caller of an AWS API: a function, and the state of its instance. */
 export interface Identity {
   readonly name: string;
-  readonly state: State;
+  readonly state: InstanceState;
 }
 
-type State = 'starting' | 'busy' | 'idle' | 'ended';
+type InstanceState = 'starting' | 'busy' | 'idle' | 'ended';
 
 interface Instance {
   readonly config: FunctionConfig;
   readonly worker: Worker;
   readonly accessKey: string;
-  state: State;
+  state: InstanceState;
   lastUsed: number;
   /** Runs outdated code, so it must not handle further requests. */
   stale: boolean;
@@ -80,7 +78,7 @@ export function runFunctions(
   function start(config: FunctionConfig): Instance {
     const accessKey = `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`;
     const worker = new Worker(RUNTIME, {
-      workerData: { file: config.file, name: config.name, memory: String(config.memory) } satisfies WorkerData,
+      workerData: { file: config.file, name: config.name, memoryMb: String(config.memoryMb) } satisfies WorkerData,
       env: {
         ...runtimeEnvironment(config, region),
         ...config.environment,
@@ -179,8 +177,8 @@ export function runFunctions(
         instance.state = 'busy';
       }
 
-      const { timeout } = instance.config;
-      const report = await withTimeout(timeout, instance, nextReport(instance, { event, requestId, timeout }));
+      const { timeoutMs } = instance.config;
+      const report = await withTimeout(timeoutMs, instance, nextReport(instance, { event, requestId, timeoutMs }));
 
       instance.state = 'idle';
       instance.lastUsed = Date.now();
@@ -222,14 +220,14 @@ export function runFunctions(
   };
 }
 
-function runtimeEnvironment({ name, memory }: FunctionConfig, region: string): Record<string, string> {
+function runtimeEnvironment({ name, memoryMb }: FunctionConfig, region: string): Record<string, string> {
   return {
     AWS_REGION: region,
     AWS_DEFAULT_REGION: region,
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_SESSION_TOKEN: 'local',
     AWS_LAMBDA_FUNCTION_NAME: name,
-    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memory),
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
     AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
     // Lambda has neither file; the developer's own must not be read.
     AWS_CONFIG_FILE: '/dev/null',
