@@ -12,7 +12,7 @@ export class Keys extends Construct {
   readonly table: Key;
   /** Computes the HMAC over password hashes. */
   readonly pepper: Key;
-  /** Token keys: the first signs. */
+  /** The signing keys of tokens. The first one signs; all are published. */
   private readonly signing: Key[];
   /** Wraps the data keys that encrypt parameter values. */
   private readonly values: Key;
@@ -54,7 +54,8 @@ export class Keys extends Construct {
         new PolicyStatement({
           actions,
           resources: arns,
-          // Requires the encryption context that binds a value to its integration; the key alone would not.
+          // Requires the encryption context that binds a value to its integration; without this condition, KMS would
+          // accept any context.
           ...(keys.includes(this.values) && {
             conditions: {
               StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },

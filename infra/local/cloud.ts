@@ -22,7 +22,7 @@ export interface CloudOptions {
   readonly onLine: (line: string) => void;
   /** Called when the engine exits unexpectedly. */
   readonly onEngineExit: (reason: string) => void;
-  /** Runs around every call to AWS. */
+  /** Runs around every call to AWS that is neither denied nor late. */
   readonly intercept?: Interceptor;
   /** The minimum duration of each transaction, in milliseconds. */
   readonly holdTransactions?: number;
@@ -41,7 +41,7 @@ export interface Cloud {
   readonly pepperKey: string;
   /** Calls that a function made after it had responded, each as function name and operation. */
   readonly lateCalls: string[];
-  /** The mails sent through SES, the newest last. */
+  /** The messages sent through SES, newest last. */
   readonly mails: Mail[];
   /** One sentence for each call that the policies of its function do not allow. */
   readonly deniedCalls: string[];

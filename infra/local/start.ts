@@ -117,7 +117,10 @@ async function run(cloud: Cloud): Promise<void> {
   print(`Gatehouse is ready at ${url}`);
 }
 
-/** A change to functions only rebuilds their bundles; a change to the API or the stack synthesizes the stack again. */
+/**
+ * A change in functions/ or lib/ rebuilds the bundles only; a change in routes.ts, cdk.json or the stack synthesizes
+ * the stack again.
+ */
 function watchSource(running: Cloud): void {
   let changed = new Set<string>();
   let pendingWork = Promise.resolve();

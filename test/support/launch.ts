@@ -46,7 +46,7 @@ export interface Gatehouse {
   logIn(login: string, password?: string): Promise<string>;
   /** Creates an account as admin. Its password is its login, padded with dots to the minimum of four characters. */
   makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
-  /** The mails to an address, oldest first. */
+  /** The messages to an address, oldest first. */
   mailsTo(address: string): Mail[];
   /** The key in the last mail to an address. */
   keyMailedTo(address: string): string;

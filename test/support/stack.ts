@@ -23,7 +23,7 @@ export function synthesizeHere(name: string, changes: Partial<Settings> = {}, pr
   const app = new App({
     outdir,
     context: { ...context, env: name, 'aws:cdk:disable-asset-staging': true },
-    // Validation takes four seconds each time; `npm run check` validates the template of production.
+    // Validation takes seconds; `npm run check` validates the production template.
     builtinCloudFormationValidation: false,
   });
   const settings = { ...readSettings(app.node).settings, ...changes };

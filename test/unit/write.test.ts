@@ -157,7 +157,7 @@ describe('the keys of the table', () => {
     ['a reset key', resetKey('abc'), 'RESET#abc', 'RESET'],
     ['a read budget', readBudgetKey(7), `READS#${ID}`, 'BUDGET'],
     ['a precedence', precedenceKey(7), `PRECEDENCE#${ID}`, 'PRECEDENCE'],
-    ['a count of mails', mailCountKey(7, 'reset'), `MAILS#${ID}`, 'reset'],
+    ['a mail count', mailCountKey(7, 'reset'), `MAILS#${ID}`, 'reset'],
     ['an audit entry', auditKey('2030-02-03T04:05:06.007Z', 'x'), 'AUDIT#2030-02', '2030-02-03T04:05:06.007Z#x'],
     ['a permanent audit entry', permanentAuditKey('2030-02-03T04:05:06.007Z', 'x'), 'AUDIT#PERMANENT', '2030-02-03T04:05:06.007Z#x'],
     ['attempts in a known network', networkAttemptsKey('l', 'n'), 'ATTEMPTS#l', 'NETWORK#n'],

@@ -22,9 +22,9 @@ interface SendEmailInput {
 }
 
 const FILE = 'mailbox.json';
-const MAX_MAILS = 200;
+const MAX_MESSAGES = 200;
 
-/** Stores mails instead of sending them; a browser shows them as a page or as JSON. */
+/** Stores messages instead of sending them; a browser shows them as a page or as JSON. */
 export function localMailbox(state: State) {
   const mails: Mail[] = JSON.parse(state.read(FILE) ?? '[]');
   return {
@@ -39,7 +39,7 @@ export function localMailbox(state: State) {
         subject: Subject.Data,
         text: Body.Text.Data,
       });
-      if (mails.length > MAX_MAILS) mails.shift();
+      if (mails.length > MAX_MESSAGES) mails.shift();
       state.write(FILE, JSON.stringify(mails));
       return { status: 200, body: { MessageId: `local-${mails.length}` } };
     },

@@ -19,7 +19,10 @@ const TRANSACT_ACTIONS: Record<string, string> = {
   ConditionCheck: 'dynamodb:ConditionCheckItem',
 };
 
-/** The actions of a DynamoDB call, one per item of a transaction or batch; empty for a call that names no item. */
+/**
+ * The actions of a DynamoDB call, one per item of a transaction or batch read; empty for other operations, such as Scan
+ * and BatchWriteItem.
+ */
 export function actionsOf({ operation, input }: Pick<AwsCall, 'operation' | 'input'>): Action[] {
   const actionOn = (action: string, { TableName, Key, Item }: Input): Action => {
     const { pk, sk } = (Key ?? Item) as Attributes;

@@ -44,7 +44,7 @@ const INTEGRATION_TIMEOUT_MS = 30_000;
 
 /**
  * An API Gateway HTTP API with payload format 2.0 on the loopback address. It does not emulate throttling, access logs
- * and custom domains. `api` is read at each request, so a new deployment takes effect immediately.
+ * or custom domains. `api` is read at each request, so a new deployment takes effect immediately.
  */
 export async function startGateway(port: number, api: () => Api, invoke: Invoke, onError: (error: string) => void) {
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {

@@ -19,7 +19,7 @@ export async function synthesize(assembly: string, changes: object = { checked: 
     env: {
       ...process.env,
       CDK_OUTDIR: assembly,
-      // Validation takes two of four seconds; `npm run check` validates the production template.
+      // Validation takes seconds; `npm run check` validates the production template.
       CDK_VALIDATION: 'false',
       CDK_CONTEXT_JSON: JSON.stringify({ ...context, ...changes, 'aws:cdk:disable-asset-staging': true }),
     },
