@@ -8,11 +8,11 @@ import { useGatehouse } from '../support/gatehouse.ts';
 /** The sort-key ranges of all queries for permanent entries. */
 const rangesRead: string[][] = [];
 const gatehouse = await useGatehouse({
-  intercept({ operation, input }, make) {
+  intercept({ operation, input }, forward) {
     const values = Object.values((input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>);
     const [pk, ...range] = values.map(({ S }) => S ?? '');
     if (operation === 'Query' && pk === 'AUDIT#PERMANENT') rangesRead.push(range);
-    return make();
+    return forward();
   },
 });
 let admin: string;

@@ -4,9 +4,9 @@ import { useGatehouse } from '../support/gatehouse.ts';
 
 const calls: string[] = [];
 const gatehouse = await useGatehouse({
-  intercept({ functionName, operation }, make) {
+  intercept({ functionName, operation }, forward) {
     if (functionName === 'POST /api/authenticate') calls.push(operation);
-    return make();
+    return forward();
   },
 });
 

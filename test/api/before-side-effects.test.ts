@@ -6,9 +6,9 @@ import { useGatehouse } from '../support/gatehouse.ts';
 
 let kmsCalls = 0;
 const gatehouse = await useGatehouse({
-  intercept({ service, functionName }, make) {
+  intercept({ service, functionName }, forward) {
     if (service === 'KMS' && functionName) kmsCalls++;
-    return make();
+    return forward();
   },
 });
 let integration: { id: number };

@@ -9,8 +9,8 @@ const QUOTED = JSON.stringify({ Item: { pk: { S: 'USER' }, passwordHash: { S: SE
 /** Replaces the response to every GetItem of a function. */
 let override: AwsResponse | undefined;
 const gatehouse = await useGatehouse({
-  async intercept({ operation, functionName }, make) {
-    return override && functionName && operation === 'GetItem' ? override : make();
+  async intercept({ operation, functionName }, forward) {
+    return override && functionName && operation === 'GetItem' ? override : forward();
   },
 });
 

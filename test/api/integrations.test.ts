@@ -6,9 +6,9 @@ import { UNKNOWN_IDS, useIntegrations } from '../support/integrations.ts';
 
 const calls: AwsCall[] = [];
 const gatehouse = await useGatehouse({
-  intercept(call, make) {
+  intercept(call, forward) {
     calls.push(call);
-    return make();
+    return forward();
   },
 });
 

@@ -27,16 +27,16 @@ let afterNextRead: (() => Promise<unknown>) | undefined;
 const READS = new Set(['GetItem', 'TransactGetItems', 'Query']);
 const gatehouse = await useGatehouse({
   breaksData: true,
-  async intercept(call, make) {
+  async intercept(call, forward) {
     if (call.functionName === undefined) calls.push(call);
     if (afterNextRead && READS.has(call.operation) && call.functionName === undefined) {
       const interfere = afterNextRead;
       afterNextRead = undefined;
-      const response = await make();
+      const response = await forward();
       await interfere();
       return response;
     }
-    if (call.operation !== 'TransactGetItems' || conflicts === 0) return make();
+    if (call.operation !== 'TransactGetItems' || conflicts === 0) return forward();
     conflicts--;
     const CancellationReasons = [{ Code: 'TransactionConflict' }];
     return { status: 400, body: { __type: 'TransactionCanceledException', message: 'busy', CancellationReasons } };

@@ -19,8 +19,8 @@ let cost: Cost = { calls: 0, units: 0 };
 
 const gatehouse: Gatehouse = await startGatehouse({
   breaksData: true,
-  async intercept({ functionName, operation }, make) {
-    const response = await make();
+  async intercept({ functionName, operation }, forward) {
+    const response = await forward();
     if (functionName === 'GET /api/users' && (operation === 'GetItem' || operation === 'Query')) {
       const consumed = operation === 'Query' ? JSON.parse(String(response.body)).ConsumedCapacity?.CapacityUnits : 1;
       cost = { calls: cost.calls + 1, units: cost.units + Number(consumed ?? 0) };

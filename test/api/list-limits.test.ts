@@ -9,10 +9,10 @@ import { useGatehouse } from '../support/gatehouse.ts';
 type Attributes = Record<string, { S?: string; N?: string }>;
 
 const gatehouse = await useGatehouse({
-  async intercept({ operation, input, functionName }, make) {
+  async intercept({ operation, input, functionName }, forward) {
     const pk = (input.ExpressionAttributeValues as Attributes | undefined)?.[':pk']?.S ?? '';
     if (/^AUDIT#\d/.test(pk)) return { status: 200, body: { Items: entries(pk, Number(input.Limit)) } };
-    const response = await make();
+    const response = await forward();
     const body = response.body as Record<string, unknown>;
     if (!functionName?.startsWith('GET')) return response;
     if (operation === 'GetItem' && (input.Key as Attributes).pk?.S === 'TOTAL') {

@@ -25,19 +25,19 @@ let beforeTakeBack: (() => Promise<void>) | undefined;
 /** Only password hashing requests a MAC of exactly 32 bytes. */
 const isHash = (operation: string, input: Record<string, unknown>): boolean =>
   operation === 'GenerateMac' && Buffer.from(String(input.Message), 'base64').length === 32;
-const intercept: Interceptor = (call, make) => {
+const intercept: Interceptor = (call, forward) => {
   const { operation, input, functionName } = call;
   if (beforeTakeBack && JSON.stringify(input).includes('if_not_exists(#n')) {
     const prepare = beforeTakeBack;
     beforeTakeBack = undefined;
-    return prepare().then(() => faults.intercept(call, make));
+    return prepare().then(() => faults.intercept(call, forward));
   }
   if (functionName && operation === 'UpdateItem' && updateDelayMs > 0) {
-    return wait(updateDelayMs).then(() => faults.intercept(call, make));
+    return wait(updateDelayMs).then(() => faults.intercept(call, forward));
   }
   if (functionName) calls.push(isHash(operation, input) ? 'hash' : operation);
-  if (faultTakeBackOnly && !JSON.stringify(input).includes('if_not_exists(#n')) return make();
-  return faults.intercept(call, make);
+  if (faultTakeBackOnly && !JSON.stringify(input).includes('if_not_exists(#n')) return forward();
+  return faults.intercept(call, forward);
 };
 const gatehouse = await useGatehouse({ intercept });
 const hashes = () => calls.filter((call) => call === 'hash').length;

@@ -76,8 +76,8 @@ describe('a caller who repeats an expensive list', () => {
     gatehouse = await startGatehouse({
       breaksData: true,
       meterCapacity: LONG,
-      async intercept({ functionName, operation }, make) {
-        const response = await make();
+      async intercept({ functionName, operation }, forward) {
+        const response = await forward();
         if (functionName?.startsWith('GET ') && operation === 'Query') {
           units += Number(JSON.parse(String(response.body)).ConsumedCapacity?.CapacityUnits ?? 0);
         }

@@ -7,9 +7,9 @@ import { useGatehouse } from '../support/gatehouse.ts';
 
 const keyCalls: AwsCall[] = [];
 const gatehouse = await useGatehouse({
-  intercept(call, make) {
+  intercept(call, forward) {
     if (call.service === 'KMS') keyCalls.push(call);
-    return make();
+    return forward();
   },
 });
 

@@ -22,13 +22,13 @@ import { useGatehouse } from '../support/gatehouse.ts';
 
 let held: { concerns: (call: AwsCall) => boolean; meanwhile: () => Promise<unknown> } | undefined;
 const gatehouse = await useGatehouse({
-  async intercept(call, make) {
+  async intercept(call, forward) {
     if (held?.concerns(call)) {
       const { meanwhile } = held;
       held = undefined;
       await meanwhile();
     }
-    return make();
+    return forward();
   },
 });
 let setup: Setup;

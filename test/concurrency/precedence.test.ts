@@ -9,13 +9,13 @@ import { LONG } from '../support/long.ts';
 let adversary: (() => Promise<unknown>) | undefined;
 let attempts = 0;
 const gatehouse = await useGatehouse({
-  async intercept({ functionName, operation, input }, make) {
+  async intercept({ functionName, operation, input }, forward) {
     const decides = functionName === 'PUT /api/users' || functionName === 'DELETE /api/users/{login}';
     if (adversary && decides && operation === 'TransactWriteItems' && !JSON.stringify(input).includes('PRECEDENCE')) {
       attempts++;
       await adversary();
     }
-    return make();
+    return forward();
   },
 });
 let admin: string;

@@ -22,9 +22,9 @@ beforeAll(async () => {
   assembly = assemblyOf('dev', changes);
   gatehouse = await startGatehouse({
     assembly,
-    intercept(call, make) {
+    intercept(call, forward) {
       if (call.service === 'SES') configurationSetsSent.push(call.input.ConfigurationSetName);
-      return make();
+      return forward();
     },
   });
 }, 60_000);

@@ -7,12 +7,12 @@ import { useGatehouse } from '../support/gatehouse.ts';
 /* What each fault does, and to which calls. How the service responds to it is in docs/faults.md. */
 
 const faults = openFaults();
-const made: string[] = [];
+const forwarded: string[] = [];
 const gatehouse = await useGatehouse({
-  intercept: (call, make) =>
+  intercept: (call, forward) =>
     faults.intercept(call, () => {
-      made.push(call.operation);
-      return make();
+      forwarded.push(call.operation);
+      return forward();
     }),
 });
 
@@ -20,7 +20,7 @@ const gatehouse = await useGatehouse({
 async function rename(firstName: string, ...rules: Rule[]) {
   const token = await gatehouse.logIn('admin');
   faults.inject(rules);
-  made.length = 0;
+  forwarded.length = 0;
   const { status } = await gatehouse.call('POST', '/api/account', {
     token,
     mayCrash: true,
@@ -28,7 +28,7 @@ async function rename(firstName: string, ...rules: Rule[]) {
   });
   faults.inject([]);
   const stored = await gatehouse.table.get(entityKey('USER', 1));
-  const transactions = made.filter((operation) => operation === 'TransactWriteItems').length;
+  const transactions = forwarded.filter((operation) => operation === 'TransactWriteItems').length;
   return { status, transactions, done: stored?.firstName === firstName };
 }
 

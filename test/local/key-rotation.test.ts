@@ -14,10 +14,10 @@ describe('a rotation of the signing key', () => {
   let disabledKey: unknown;
   beforeAll(async () => {
     gatehouse = await startGatehouse({
-      async intercept({ operation, input }, make) {
+      async intercept({ operation, input }, forward) {
         if (operation === 'GetPublicKey') requestedKeys.push(input.KeyId);
         const disabled = operation === 'GetPublicKey' && input.KeyId === disabledKey;
-        return disabled ? { status: 400, body: { __type: 'DisabledException', message: 'It is disabled' } } : make();
+        return disabled ? { status: 400, body: { __type: 'DisabledException', message: 'It is disabled' } } : forward();
       },
     });
     first = await gatehouse.logIn('admin');

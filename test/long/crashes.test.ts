@@ -16,7 +16,7 @@ let setup: Setup;
 const faults = new Map<string | undefined, Faults>(CHANGES.map(({ route }) => [route, openFaults()]));
 beforeAll(async () => {
   gatehouse = await startGatehouse({
-    intercept: (call, make) => faults.get(call.functionName)?.intercept(call, make) ?? make(),
+    intercept: (call, forward) => faults.get(call.functionName)?.intercept(call, forward) ?? forward(),
   });
   setup = await openSetup(gatehouse);
 });

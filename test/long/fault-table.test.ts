@@ -52,11 +52,11 @@ let setup: Setup;
 let parameter: number;
 beforeAll(async () => {
   gatehouse = await startGatehouse({
-    async intercept(call, make) {
+    async intercept(call, forward) {
       const affected = [...active].find(({ concerns }) => concerns(call));
-      if (!affected) return make();
+      if (!affected) return forward();
       affected.calls++;
-      return affected.faults.intercept(call, make);
+      return affected.faults.intercept(call, forward);
     },
   });
   setup = await openSetup(gatehouse);

@@ -19,7 +19,7 @@ export function barrier(): Barrier {
 
   const lift = () => {
     missing = 0;
-    for (const go of waiting.splice(0)) go();
+    for (const release of waiting.splice(0)) release();
   };
   return {
     raise(count, sequential) {
@@ -29,15 +29,15 @@ export function barrier(): Barrier {
       turn = Promise.resolve();
     },
     lift,
-    async intercept({ operation, functionName }, make) {
-      if (operation !== 'TransactWriteItems' || functionName === undefined || missing === 0) return make();
+    async intercept({ operation, functionName }, forward) {
+      if (operation !== 'TransactWriteItems' || functionName === undefined || missing === 0) return forward();
       missing--;
       if (missing === 0) setImmediate(lift);
-      await new Promise<void>((go) => waiting.push(go));
-      if (!inTurn) return make();
-      const made = turn.then(make);
-      turn = made.catch(() => undefined);
-      return made;
+      await new Promise<void>((release) => waiting.push(release));
+      if (!inTurn) return forward();
+      const response = turn.then(forward);
+      turn = response.catch(() => undefined);
+      return response;
     },
   };
 }

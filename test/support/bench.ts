@@ -3,7 +3,7 @@ import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import { findUser } from '../../lib/users/user-table.ts';
 import { type Barrier, barrier } from './barrier.ts';
 import { itemsOf, putBack } from './items.ts';
-import { type Gatehouse, type Launch, launch } from './launch.ts';
+import { type Gatehouse, type LaunchOptions, launch } from './launch.ts';
 import { makeTokens } from './mint.ts';
 import type { State } from './model.ts';
 
@@ -21,17 +21,17 @@ export interface Bench {
 }
 
 /** Starts a bench with the accounts admin, user and ann (an administrator), and an integration with a parameter. */
-export async function openBench(options: Omit<Launch, 'intercept'>): Promise<Bench> {
+export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Promise<Bench> {
   const faults = openFaults();
   const gate = barrier();
   let wait: () => Promise<unknown> = async () => undefined;
-  const delayed: Interceptor = async (call, make) => {
+  const delayed: Interceptor = async (call, forward) => {
     if (call.operation === 'TransactWriteItems' && call.functionName !== undefined) await wait();
-    return make();
+    return forward();
   };
   const gatehouse = await launch({
     ...options,
-    intercept: (call, make) => gate.intercept(call, () => delayed(call, () => faults.intercept(call, make))),
+    intercept: (call, forward) => gate.intercept(call, () => delayed(call, () => faults.intercept(call, forward))),
   });
   const tokens = makeTokens(await gatehouse.logIn('admin'));
   await putBack(gatehouse.cloud, new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]));

@@ -3,15 +3,18 @@ import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import { commit } from '../../lib/table/change.ts';
 import { claim } from '../../lib/table/write.ts';
 import { type Items, itemsOf, putBack } from './items.ts';
-import { type Gatehouse, type Launch, launch } from './launch.ts';
+import { type Gatehouse, type LaunchOptions, launch } from './launch.ts';
 import { makeTokens } from './mint.ts';
 import { recordUnused } from './unused-permissions.ts';
 
 export type { Gatehouse, Received } from './launch.ts';
 
-type Options = Partial<Omit<Launch, 'heldToRows'>>;
+type Options = Partial<Omit<LaunchOptions, 'checksPermissions'>>;
 
-/** Starts an instance on the stack of this run, recording the permissions that it uses, or on the stack of a mutant. */
+/**
+ * Starts an instance on the stack of this run and records the permissions that it does not use, or starts one on the
+ * stack of a mutant.
+ */
 export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
   const assembly = inject('assembly');
   if (options.assembly !== undefined)
@@ -32,7 +35,7 @@ let started: Promise<Shared> | undefined;
 async function share(): Promise<Shared> {
   let shared: Shared | undefined;
   const gatehouse = await startGatehouse({
-    intercept: (call, make) => (shared?.intercept ? shared.intercept(call, make) : make()),
+    intercept: (call, forward) => (shared?.intercept ? shared.intercept(call, forward) : forward()),
   });
   // The first login publishes the signing key and caches that it has done so.
   const { publicKey } = makeTokens(await gatehouse.logIn('admin'));
@@ -44,7 +47,10 @@ async function share(): Promise<Shared> {
   return shared;
 }
 
-/** Starts an instance for all tests of a file, with only the accounts admin and user in its table and no mail. */
+/**
+ * The instance that the test files of a worker share. After each file, its table is restored to the accounts admin and
+ * user, and its mailbox is emptied.
+ */
 export async function useGatehouse({ intercept, breaksData }: Pick<Options, 'intercept' | 'breaksData'> = {}) {
   started ??= share();
   const shared = await started;

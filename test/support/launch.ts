@@ -59,7 +59,7 @@ export interface Gatehouse {
 }
 
 /** Options of an instance: the stack, an interceptor, and the checks of `judge`. */
-export interface Launch
+export interface LaunchOptions
   extends Pick<CloudOptions, 'assembly'>,
     Partial<Pick<CloudOptions, 'intercept' | 'holdTransactions' | 'meterCapacity'>> {
   /** Whether it must keep to its permissions and leave the table intact; false for mutants. */
@@ -75,11 +75,11 @@ process.once('SIGTERM', () => process.exit());
 
 /** Starts an instance. Independent of vitest, for test/soak.ts. */
 export async function launch({
-  checksPermissions: heldToRows = true,
+  checksPermissions = true,
   breaksData = false,
-  onUnusedPermissions: onUnusedRights,
+  onUnusedPermissions,
   ...options
-}: Launch): Promise<Gatehouse> {
+}: LaunchOptions): Promise<Gatehouse> {
   const lines: string[] = [];
   const state = openMemoryState();
   const secrets = canaries();
@@ -87,8 +87,8 @@ export async function launch({
     port: 0,
     onEngineExit: (reason) => lines.push(`The engine has exited. ${reason}`),
     ...options,
-    async intercept(call, make) {
-      const response = await (options.intercept ? options.intercept(call, make) : make());
+    async intercept(call, forward) {
+      const response = await (options.intercept ? options.intercept(call, forward) : forward());
       secrets.called(call, response);
       return response;
     },
@@ -135,11 +135,11 @@ export async function launch({
     async judge() {
       const printed = lines.splice(0);
       const [late, denied] = [cloud.lateCalls.splice(0), cloud.deniedCalls.splice(0)];
-      onUnusedRights?.(cloud.unusedPermissions());
-      if (heldToRows && !breaksData) await expectIntact(gatehouse);
+      onUnusedPermissions?.(cloud.unusedPermissions());
+      if (checksPermissions && !breaksData) await expectIntact(gatehouse);
       assert.deepEqual(late, [], 'calls after the response');
       secrets.check(printed);
-      if (heldToRows) assert.deepEqual(denied, [], 'calls that the policies of the function do not allow');
+      if (checksPermissions) assert.deepEqual(denied, [], 'calls that the policies of the function do not allow');
     },
     async quiesce() {
       isQuiescing = true;
