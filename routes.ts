@@ -32,18 +32,18 @@ export const routes: readonly Route[] = [
   { route: 'GET /api/account',                        handler: 'get-account',         contract: Accounts.GetAccount,
     permissions: { get: [USER] } },
   { route: 'POST /api/account',                       handler: 'update-account',      contract: Accounts.UpdateAccount,
-    permissions: { get: [USER, MAILS], put: [EMAIL, MAILS, AUDIT], update: [USER], remove: [EMAIL], check: [EMAIL], mail } },
+    permissions: { get: [USER, MAILS], put: [EMAIL, MAILS, AUDIT], update: [USER], delete: [EMAIL], conditionCheck: [EMAIL], mail } },
   { route: 'POST /api/account/change-password',       handler: 'change-password',     contract: Accounts.ChangePassword,
     permissions: { get: [USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'], mail } },
   { route: 'POST /api/account/reset-password/init',   handler: 'request-reset',       contract: Accounts.RequestReset,
     permissions: { get: [EMAIL, USER, MAILS], batchGet: [ATTEMPTS], put: [RESET, MAILS], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'], mail }, strictThrottle },
   { route: 'POST /api/account/reset-password/finish', handler: 'finish-reset',        contract: Accounts.FinishReset,
-    permissions: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail }, strictThrottle },
+    permissions: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail }, strictThrottle },
 
   { route: 'POST /api/users',                         handler: 'create-user',         contract: Users.CreateUser,
-    permissions: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, TOTAL], updateOutsideTransaction: [SEQUENCE], check: [USER, EMAIL], keys: ['pepper'], mail } },
+    permissions: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, TOTAL], updateOutsideTransaction: [SEQUENCE], conditionCheck: [USER, EMAIL], keys: ['pepper'], mail } },
   { route: 'PUT /api/users',                          handler: 'update-user',         contract: Users.UpdateUser,
-    permissions: { get: [USER, MAILS], put: [LOGIN, EMAIL, MAILS, AUDIT, PRECEDENCE], update: [USER, ADMINS], remove: [LOGIN, EMAIL], check: [USER, EMAIL], mail } },
+    permissions: { get: [USER, MAILS], put: [LOGIN, EMAIL, MAILS, AUDIT, PRECEDENCE], update: [USER, ADMINS], delete: [LOGIN, EMAIL], conditionCheck: [USER, EMAIL], mail } },
   { route: 'GET /api/users',                          handler: 'list-users',          contract: Users.ListUsers,
     permissions: { get: [TOTAL, READS], query: [USER], updateOutsideTransaction: [READS] } },
   { route: 'GET /api/users/authorities',              handler: 'list-authorities',    contract: Users.ListAuthorities,
@@ -51,12 +51,12 @@ export const routes: readonly Route[] = [
   { route: 'GET /api/users/{login}',                  handler: 'get-user',            contract: Users.GetUser,
     permissions: { get: [LOGIN, USER] } },
   { route: 'DELETE /api/users/{login}',               handler: 'delete-user',         contract: Users.DeleteUser,
-    permissions: { get: [LOGIN, USER], put: [AUDIT, PRECEDENCE], update: [ADMINS, TOTAL], remove: [USER, LOGIN, EMAIL], check: [USER] } },
+    permissions: { get: [LOGIN, USER], put: [AUDIT, PRECEDENCE], update: [ADMINS, TOTAL], delete: [USER, LOGIN, EMAIL], conditionCheck: [USER] } },
 
   { route: 'POST /api/utm-integrations',              handler: 'create-integration',  contract: Integrations.CreateIntegration,
-    permissions: { get: [USER], put: [INTEGRATION, AUDIT], update: [TOTAL], updateOutsideTransaction: [SEQUENCE], check: [USER] } },
+    permissions: { get: [USER], put: [INTEGRATION, AUDIT], update: [TOTAL], updateOutsideTransaction: [SEQUENCE], conditionCheck: [USER] } },
   { route: 'PUT /api/utm-integrations',               handler: 'update-integration',  contract: Integrations.UpdateIntegration,
-    permissions: { get: [USER, INTEGRATION], put: [AUDIT], update: [INTEGRATION], check: [USER] } },
+    permissions: { get: [USER, INTEGRATION], put: [AUDIT], update: [INTEGRATION], conditionCheck: [USER] } },
   { route: 'GET /api/utm-integrations',               handler: 'list-integrations',   contract: Integrations.ListIntegrations,
     permissions: { get: [TOTAL, READS], query: [INTEGRATION], updateOutsideTransaction: [READS] } },
   { route: 'GET /api/utm-integrations/count',         handler: 'count-integrations',  contract: Integrations.CountIntegrations,
@@ -64,14 +64,14 @@ export const routes: readonly Route[] = [
   { route: 'GET /api/utm-integrations/{id}',          handler: 'get-integration',     contract: Integrations.GetIntegration,
     permissions: { get: [INTEGRATION] } },
   { route: 'DELETE /api/utm-integrations/{id}',       handler: 'delete-integration',  contract: Integrations.DeleteIntegration,
-    permissions: { get: [USER, INTEGRATION], query: [CONF], put: [AUDIT], update: [TOTAL], remove: [INTEGRATION, CONF], check: [USER] } },
+    permissions: { get: [USER, INTEGRATION], query: [CONF], put: [AUDIT], update: [TOTAL], delete: [INTEGRATION, CONF], conditionCheck: [USER] } },
   { route: 'POST /api/utm-integrations/{id}/module/restarted', handler: 'report-restart', contract: Integrations.ReportRestart,
-    permissions: { get: [USER, INTEGRATION], put: [AUDIT], update: [INTEGRATION], check: [USER] } },
+    permissions: { get: [USER, INTEGRATION], put: [AUDIT], update: [INTEGRATION], conditionCheck: [USER] } },
 
   { route: 'POST /api/utm-integration-confs',         handler: 'create-parameter',    contract: Parameters.CreateParameter,
-    permissions: { get: [USER, INTEGRATION], put: [CONF, AUDIT], update: [INTEGRATION, TOTAL], check: [USER], keys: ['seal'] } },
+    permissions: { get: [USER, INTEGRATION], put: [CONF, AUDIT], update: [INTEGRATION, TOTAL], conditionCheck: [USER], keys: ['seal'] } },
   { route: 'PUT /api/utm-integration-confs',          handler: 'update-parameter',    contract: Parameters.UpdateParameter,
-    permissions: { get: [USER, INTEGRATION, CONF], put: [AUDIT], update: [INTEGRATION, CONF], check: [USER], keys: ['seal'] } },
+    permissions: { get: [USER, INTEGRATION, CONF], put: [AUDIT], update: [INTEGRATION, CONF], conditionCheck: [USER], keys: ['seal'] } },
   { route: 'GET /api/utm-integration-confs',          handler: 'list-parameters',     contract: Parameters.ListParameters,
     permissions: { get: [USER, TOTAL, READS], batchGet: [INTEGRATION], query: [CONF], updateOutsideTransaction: [READS], keys: ['unseal'] } },
   { route: 'GET /api/utm-integration-confs/count',    handler: 'count-parameters',    contract: Parameters.CountParameters,
@@ -79,7 +79,7 @@ export const routes: readonly Route[] = [
   { route: 'GET /api/utm-integration-confs/{id}',     handler: 'get-parameter',       contract: Parameters.GetParameter,
     permissions: { get: [USER, INTEGRATION, CONF], keys: ['unseal'] } },
   { route: 'DELETE /api/utm-integration-confs/{id}',  handler: 'delete-parameter',    contract: Parameters.DeleteParameter,
-    permissions: { get: [USER, INTEGRATION, CONF], put: [AUDIT], update: [INTEGRATION, TOTAL], remove: [CONF], check: [USER] } },
+    permissions: { get: [USER, INTEGRATION, CONF], put: [AUDIT], update: [INTEGRATION, TOTAL], delete: [CONF], conditionCheck: [USER] } },
 
   { route: 'GET /api/audits',                         handler: 'list-audits',         contract: ListAudits,
     permissions: { get: [USER, READS], query: [AUDIT], updateOutsideTransaction: [READS] } },
@@ -91,7 +91,10 @@ export interface Route {
   readonly handler: string;
   readonly contract: Contract;
   readonly permissions: Permissions;
-  /** Public endpoints that are expensive or send mail have the throttle and the concurrency limit of the login. */
+  /**
+   * Gives the route its own API Gateway throttle and its function reserved concurrency. For public endpoints that hash
+   * passwords or send mail.
+   */
   readonly strictThrottle?: true;
 }
 
@@ -102,18 +105,22 @@ export interface Permissions {
   readonly query?: readonly string[];
   readonly put?: readonly string[];
   readonly update?: readonly string[];
-  /** Updates outside of a transaction; `put`, `update` and `remove` are allowed in transactions only. */
+  /** Updates outside of a transaction; `put`, `update` and `delete` are allowed in transactions only. */
   readonly updateOutsideTransaction?: readonly string[];
-  readonly remove?: readonly string[];
-  readonly check?: readonly string[];
+  readonly delete?: readonly string[];
+  readonly conditionCheck?: readonly string[];
   /** Whether the function may send mail through SES. */
   readonly mail?: true;
+  /**
+   * KMS: 'sign' is kms:Sign and kms:GetPublicKey, 'pepper' kms:GenerateMac, 'seal' kms:GenerateDataKey, 'unseal'
+   * kms:Decrypt.
+   */
   readonly keys?: readonly ('sign' | 'pepper' | 'seal' | 'unseal')[];
 }
 
 /**
- * The permissions of an endpoint's function: those of its row, reading the public keys if it requires a token, and,
- * unless it is a GET, reading whether another change has precedence.
+ * The permissions in the route's row, plus reading the public keys if it requires a token, and the precedence item if
+ * it is not a GET.
  */
 export function permissionsOf({ route, contract, permissions }: Route): Permissions {
   if (contract.access === 'public') return permissions;

@@ -15,12 +15,12 @@ const ACTIONS = {
   put: 'dynamodb:PutItem',
   update: 'dynamodb:UpdateItem',
   updateOutsideTransaction: 'dynamodb:UpdateItem',
-  remove: 'dynamodb:DeleteItem',
-  check: 'dynamodb:ConditionCheckItem',
+  delete: 'dynamodb:DeleteItem',
+  conditionCheck: 'dynamodb:ConditionCheckItem',
 } satisfies Record<Exclude<keyof Permissions, 'keys' | 'mail'>, string>;
 
 /** A transaction's conditions enforce the rules, so single writes are denied. Checks exist only in transactions. */
-const ONLY_IN_TRANSACTIONS = new Set<keyof typeof ACTIONS>(['put', 'update', 'remove']);
+const ONLY_IN_TRANSACTIONS = new Set<keyof typeof ACTIONS>(['put', 'update', 'delete']);
 
 /** The table; grants each function the table name together with the permissions in its row. */
 export class AdministrationTable extends Construct {

@@ -49,12 +49,12 @@ export const moreOperations: readonly Mutant[] = [
   ]),
   ...plant('routes.ts', 'test/stack/facts.test.ts', [
     [
-      "permissions: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail }, strictThrottle },",
-      "permissions: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], remove: [RESET], keys: ['pepper'], mail } },",
+      "permissions: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail }, strictThrottle },",
+      "permissions: { get: [RESET, USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail } },",
     ],
     [
-      'query: [CONF], put: [AUDIT], update: [TOTAL], remove: [INTEGRATION, CONF], check: [USER]',
-      'query: [CONF], put: [AUDIT], update: [TOTAL, CONF], remove: [INTEGRATION, CONF], check: [USER]',
+      'query: [CONF], put: [AUDIT], update: [TOTAL], delete: [INTEGRATION, CONF], conditionCheck: [USER]',
+      'query: [CONF], put: [AUDIT], update: [TOTAL, CONF], delete: [INTEGRATION, CONF], conditionCheck: [USER]',
     ],
     [
       "if (contract.access === 'public') return permissions;",

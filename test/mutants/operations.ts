@@ -69,7 +69,7 @@ export const operations: readonly Mutant[] = [
   table('maxReadRequestUnits: tableMaximum.readUnits', 'maxReadRequestUnits: tableMaximum.writeUnits'),
   table('maxWriteRequestUnits: tableMaximum.writeUnits,', ''),
   table("Null: { 'dynamodb:LeadingKeys': 'false' },", ''),
-  table("['put', 'update', 'remove']", "['put', 'update']"),
+  table("['put', 'update', 'delete']", "['put', 'update']"),
   table(
     "actions: ['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem']",
     "actions: ['dynamodb:Scan', 'dynamodb:Query']",

@@ -177,9 +177,9 @@ const UNRESTRICTED = {
   batchGet: 'dynamodb:BatchGetItem',
   query: 'dynamodb:Query',
   updateOutsideTransaction: 'dynamodb:UpdateItem',
-  check: 'dynamodb:ConditionCheckItem',
+  conditionCheck: 'dynamodb:ConditionCheckItem',
 };
-const IN_TRANSACTIONS = { put: 'dynamodb:PutItem', update: 'dynamodb:UpdateItem', remove: 'dynamodb:DeleteItem' };
+const IN_TRANSACTIONS = { put: 'dynamodb:PutItem', update: 'dynamodb:UpdateItem', delete: 'dynamodb:DeleteItem' };
 
 /** The table permissions of a route, including those that every route with a token has. */
 function tableRights({ route, permissions, contract }: (typeof routes)[number]): Permissions {
