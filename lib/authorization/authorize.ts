@@ -109,13 +109,13 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
       if (typeof access === 'object' && access.rolesFrom === 'table') await confirm();
     },
     change(load, decide) {
-      let target: User | undefined;
+      let targetUser: User | undefined;
       return change(
         table,
         () => loadAfterPrecedence(table, caller.id, loadUser, load),
         ([callerUser, loaded], now) => {
           const { writes, result, event, ...decision } = decide(loaded, callerUser, now);
-          target = decision.target;
+          targetUser = decision.targetUser;
           // A change without writes has no audit entry.
           if (writes.length === 0) return { writes, result };
           return {
@@ -127,7 +127,7 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
           };
         },
         async () => {
-          if (target && target.id !== caller.id) await takePrecedence(table, target.id);
+          if (targetUser && targetUser.id !== caller.id) await takePrecedence(table, targetUser.id);
         },
       );
     },

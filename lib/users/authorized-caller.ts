@@ -3,8 +3,8 @@ import type { Caller } from '../contract/caller.ts';
 import type { Decision } from '../table/change.ts';
 import type { User } from './user.ts';
 
-/** A decision and the audit event that records it. `target` is the other user whose account changes, if any. */
-type AuthorizedDecision<R> = Decision<R> & { readonly event: AuditEvent; readonly target?: User };
+/** A decision and the audit event that records it. `targetUser` is the other user whose account changes, if any. */
+type AuthorizedDecision<R> = Decision<R> & { readonly event: AuditEvent; readonly targetUser?: User };
 
 /** A caller together with the access that its endpoint requires, which the endpoint enforces for every request. */
 export interface AuthorizedCaller extends Caller {
@@ -21,9 +21,9 @@ export interface AuthorizedCaller extends Caller {
    *
    * `now` is the time of the decision, in milliseconds since 1970. `load` receives the promise of the caller's user,
    * so that it can read in parallel. The promise rejects for an unauthorized caller: await it before any side effect. A
-   * decision that changes another user's account names that user as `target`, and takes precedence over concurrent
-   * changes made by the target. Fails with `forbidden`, with `unauthorized` when a deleted caller changes their own
-   * account, and as `change` does.
+   * decision that changes another user's account names that user as `targetUser`, and takes precedence over concurrent
+   * changes by that user. Fails with `forbidden`, with `unauthorized` when a deleted caller changes their own account,
+   * and as `change` does.
    */
   change<L, R>(
     load: (callerUser: Promise<User>) => Promise<L>,

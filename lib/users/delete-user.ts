@@ -16,10 +16,15 @@ export async function deleteUser(
 ): Promise<void> {
   await caller.change(
     () => findUserByLogin(table, login),
-    (target) => {
-      if (!target) throw new Failure('not-found');
-      requireVersion(target, precondition);
-      return { writes: deletion(target), result: undefined, event: auditEventFor('user.deleted', target), target };
+    (targetUser) => {
+      if (!targetUser) throw new Failure('not-found');
+      requireVersion(targetUser, precondition);
+      return {
+        writes: deletion(targetUser),
+        result: undefined,
+        event: auditEventFor('user.deleted', targetUser),
+        targetUser,
+      };
     },
   );
 }

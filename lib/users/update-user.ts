@@ -22,13 +22,13 @@ export async function updateUser(
   precondition: Precondition,
 ): Promise<User> {
   const load = async () => {
-    const target = await findUser(table, changes.id);
-    return { target, mails: target && (await findMailsOfChange(table, target, changes)) };
+    const targetUser = await findUser(table, changes.id);
+    return { targetUser, mails: targetUser && (await findMailsOfChange(table, targetUser, changes)) };
   };
-  const { after, notified } = await caller.change(load, ({ target, mails }, callerUser, now) => {
-    if (!target) throw new Failure('unknown-id');
-    requireVersion(target, precondition);
-    return { ...modify('user.updated', target, changes, { modifiedBy: callerUser.login, mails, now }), target };
+  const { after, notified } = await caller.change(load, ({ targetUser, mails }, callerUser, now) => {
+    if (!targetUser) throw new Failure('unknown-id');
+    requireVersion(targetUser, precondition);
+    return { ...modify('user.updated', targetUser, changes, { modifiedBy: callerUser.login, mails, now }), targetUser };
   });
   if (notified) await mailer.notify('emailChanged', notified);
   return after;
@@ -37,14 +37,13 @@ export async function updateUser(
 /** Loads the user's recent count of change-of-address mails; undefined when the change causes none. */
 export async function findMailsOfChange(
   table: Table,
-  target: User,
+  user: User,
   { email }: { readonly email?: string | undefined },
 ): Promise<MailCount | undefined> {
-  return changesAddress(target, email) ? findMailCount(table, target.id, 'emailChanged') : undefined;
+  return changesAddress(user, email) ? findMailCount(table, user.id, 'emailChanged') : undefined;
 }
 
-const changesAddress = (target: User, email: string | undefined): boolean =>
-  email !== undefined && email !== target.email;
+const changesAddress = (user: User, email: string | undefined): boolean => email !== undefined && email !== user.email;
 
 /**
  * Decides a change of a user's visible fields. `now` is in milliseconds since 1970. `notified` is the user with the
@@ -52,22 +51,22 @@ const changesAddress = (target: User, email: string | undefined): boolean =>
  */
 export function modify(
   action: 'user.updated' | 'account.updated',
-  target: User,
+  user: User,
   fields: Partial<Pick<User, EditableUserField>>,
   { modifiedBy, mails, now }: { modifiedBy: string; mails: MailCount | undefined; now: number },
 ): Decision<{ after: User; notified: User | undefined }> & { event: AuditEvent } {
   const after: User = {
-    ...target,
+    ...user,
     ...pick(fields, EDITABLE_USER_FIELDS),
-    version: nextVersion(target.version),
+    version: nextVersion(user.version),
     lastModifiedBy: modifiedBy,
     lastModifiedDate: new Date(now).toISOString(),
   };
-  const event = auditEventFor(action, target, changedFields(target, after, EDITABLE_USER_FIELDS));
-  const mail = changesAddress(target, fields.email) ? countMail(target.id, 'emailChanged', mails, now) : undefined;
+  const event = auditEventFor(action, user, changedFields(user, after, EDITABLE_USER_FIELDS));
+  const mail = changesAddress(user, fields.email) ? countMail(user.id, 'emailChanged', mails, now) : undefined;
   return {
-    writes: [...modification(target, after), ...(mail ? [mail] : [])],
-    result: { after, notified: mail && target },
+    writes: [...modification(user, after), ...(mail ? [mail] : [])],
+    result: { after, notified: mail && user },
     event,
   };
 }

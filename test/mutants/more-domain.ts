@@ -206,7 +206,7 @@ export const moreDomain: readonly Mutant[] = [
     'lib/authorization/authorize.ts',
     ['test/unit/authorize.test.ts'],
     ['if (Date.now() + wait > giveUpAt)', 'if (Date.now() > giveUpAt)'],
-    ['await takePrecedence(table, target.id);', 'void takePrecedence(table, target.id);'],
+    ['await takePrecedence(table, targetUser.id);', 'void takePrecedence(table, targetUser.id);'],
   ),
   ...planted(
     'lib/users/first-administrator.ts',

@@ -29,12 +29,12 @@ const tableWith = (fields: Partial<typeof STORED> | undefined, more: Item[] = []
 const OTHER: Write = { act: 'Put', key: { pk: 'A', sk: 'B' }, attributes: {} };
 const EVENT = { action: 'integration.updated', target: 'integration/5', targetName: 'Gate', fields: ['name'] } as const;
 
-/** A change by the caller that makes these writes, to the account of `target` if there is one. */
-function changeOf(table: Table, access: Access, writes: readonly Write[], target?: User, caller = CALLER) {
+/** A change by the caller that makes these writes, to the account of `targetUser` if there is one. */
+function changeOf(table: Table, access: Access, writes: readonly Write[], targetUser?: User, caller = CALLER) {
   const load = async (callerUser: Promise<User>) => (await callerUser).login;
   return authorize(table, caller, access).change(load, (loaded, callerUser) => ({
     ...{ writes, result: `${loaded} ${callerUser.id}`, event: EVENT },
-    ...(target && { target }),
+    ...(targetUser && { targetUser }),
   }));
 }
 
@@ -307,10 +307,10 @@ describe('precedence', () => {
   it.each([
     ['the own account', { id: 7 } as User],
     ['no account', undefined],
-  ])('is not claimed on %s', async (_, target) => {
+  ])('is not claimed on %s', async (_, targetUser) => {
     const table = contended();
 
-    await changeOf(table, ADMINISTRATORS, [OTHER], target);
+    await changeOf(table, ADMINISTRATORS, [OTHER], targetUser);
 
     expect(written(table)).toEqual(['USER']);
   });
