@@ -10,11 +10,11 @@ import { logError } from '../runtime/log.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { sleep } from '../runtime/sleep.ts';
 import { change, type Decision } from '../table/change.ts';
-import { emailGuardKey, resetKey } from '../table/keys.ts';
+import { emailGuardKey, resetItemKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { remove, versionIs, withCondition } from '../table/write.ts';
 import { emailKey, formerEmailKey, heldEmailKey } from '../users/email-key.ts';
-import { hashOf, newResetKey, type Reset } from '../users/reset-key.ts';
+import { hashOf, newResetKey, type StoredResetKey } from '../users/reset-key.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, findUser, passwordChange } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
@@ -88,29 +88,29 @@ export async function finishReset(
   newPassword: string,
 ): Promise<void> {
   await throttle.countRequest(source);
-  const storedKey = resetKey(hashOf(key));
+  const itemKey = resetItemKey(hashOf(key));
   let hashing: Promise<string> | undefined;
   const load = async () => {
-    const reset = (await table.get(storedKey)) as Reset | undefined;
-    const user = reset && (await findUser(table, reset.userId));
+    const storedKey = (await table.get(itemKey)) as StoredResetKey | undefined;
+    const user = storedKey && (await findUser(table, storedKey.userId));
     // No hash is computed for a key that the decision would reject.
-    if (!reset || !user || !isUsable(reset, user, Date.now())) return undefined;
+    if (!storedKey || !user || !isUsable(storedKey, user, Date.now())) return undefined;
     hashing ??= passwords.hash(newPassword);
     const [passwordHash, mails, failureKeys] = await settleAll([
       hashing,
       findMailCount(table, user.id, 'passwordChanged'),
       throttle.keysOf(user.login, source),
     ]);
-    return { reset, user, passwordHash, mails, failureKeys };
+    return { storedKey, user, passwordHash, mails, failureKeys };
   };
   const notified = await change(table, load, (loaded, now) => {
-    if (!loaded || !isUsable(loaded.reset, loaded.user, now)) throw new Failure('unknown-key');
+    if (!loaded || !isUsable(loaded.storedKey, loaded.user, now)) throw new Failure('unknown-key');
     const { user, passwordHash, mails, failureKeys } = loaded;
     const mail = countMail(user.id, 'passwordChanged', mails, now);
     const stillUnused = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const writes = [
       withCondition(passwordChange(user, passwordHash), versionIs(user)),
-      remove(storedKey, stillUnused),
+      remove(itemKey, stillUnused),
       ...mailboxProven(failureKeys, now),
       ...(mail ? [mail] : []),
       auditEntry(user, auditEventFor('password.reset', user), { now, auditDays: auditDays() }),
@@ -120,6 +120,6 @@ export async function finishReset(
   if (notified) await mailer.notify('passwordChanged', notified);
 }
 
-function isUsable(reset: Reset, user: User, now: number): boolean {
-  return now / 1000 < reset.expires && user.activated && reset.resetStamp === user.resetStamp;
+function isUsable(storedKey: StoredResetKey, user: User, now: number): boolean {
+  return now / 1000 < storedKey.expires && user.activated && storedKey.resetStamp === user.resetStamp;
 }

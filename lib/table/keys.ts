@@ -47,7 +47,7 @@ export const emailGuardKey = (emailKey: string): Key => ({ pk: `EMAIL#${emailKey
 export const rosterKey: Key = { pk: 'ADMINS', sk: 'ROSTER' };
 export const sequenceKey = (kind: Kind): Key => ({ pk: 'SEQUENCE', sk: kind });
 export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
-export const resetKey = (hash: string): Key => ({ pk: `RESET#${hash}`, sk: 'RESET' });
+export const resetItemKey = (hash: string): Key => ({ pk: `RESET#${hash}`, sk: 'RESET' });
 export const readBudgetKey = (userId: number): Key => ({ pk: `READS#${idText(userId)}`, sk: 'BUDGET' });
 export const precedenceKey = (userId: number): Key => ({ pk: `PRECEDENCE#${idText(userId)}`, sk: 'PRECEDENCE' });
 export const mailCountKey = (userId: number, occasion: string): Key => ({

@@ -1,13 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { resetKey } from '../table/keys.ts';
+import { resetItemKey } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
 import type { User } from './user.ts';
 
-/** How long a key is valid. */
 const LIFETIME_SECONDS = 24 * 60 * 60;
 
-/** A stored reset key; only its hash is stored. A change of the password or address invalidates it. */
-export interface Reset {
+/** The item of a reset key. The key itself is not stored; its SHA-256 hash is in the partition key. */
+export interface StoredResetKey {
   readonly userId: number;
   /** The user's stamp when the key was issued; undefined for an account that had none. */
   readonly resetStamp: string | undefined;
@@ -24,10 +23,10 @@ export const hashOf = (text: string): string => createHash('sha256').update(text
  */
 export function newResetKey(user: User, now: number): { key: string; write: Write } {
   const key = randomBytes(32).toString('base64url');
-  const reset: Reset = {
+  const storedKey: StoredResetKey = {
     userId: user.id,
     resetStamp: user.resetStamp,
     expires: Math.floor(now / 1000) + LIFETIME_SECONDS,
   };
-  return { key, write: claim(resetKey(hashOf(key)), { ...reset }, 'retry') };
+  return { key, write: claim(resetItemKey(hashOf(key)), { ...storedKey }, 'retry') };
 }

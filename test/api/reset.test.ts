@@ -3,7 +3,7 @@ import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { commit } from '../../lib/table/change.ts';
-import { resetKey } from '../../lib/table/keys.ts';
+import { resetItemKey } from '../../lib/table/keys.ts';
 import { newResetKey } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { findUser } from '../../lib/users/user-table.ts';
@@ -101,7 +101,7 @@ describe.concurrent('a forgotten password', () => {
     const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
     const { Items = [] } = await client.send(new ScanCommand({ TableName: tableName }));
     const hash = createHash('sha256').update(key).digest('hex');
-    const [stored] = Items.filter(({ pk }) => pk?.S === resetKey(hash).pk);
+    const [stored] = Items.filter(({ pk }) => pk?.S === resetItemKey(hash).pk);
 
     expect(JSON.stringify(Items)).not.toContain(key);
     const day = 24 * 60 * 60;
@@ -111,7 +111,7 @@ describe.concurrent('a forgotten password', () => {
 
   it('cannot be reset with an expired key that DynamoDB has not deleted yet', async () => {
     const key = await keyFor(await gatehouse.makeUser('late'));
-    const at = resetKey(createHash('sha256').update(key).digest('hex'));
+    const at = resetItemKey(createHash('sha256').update(key).digest('hex'));
     const expired = { ...(await gatehouse.table.get(at)), expires: Math.floor(Date.now() / 1000) - 1 };
     await gatehouse.table.transact([{ act: 'Put', key: at, attributes: expired }], randomUUID());
 
@@ -122,7 +122,7 @@ describe.concurrent('a forgotten password', () => {
     const key = await keyFor(await gatehouse.makeUser('tidy'));
     await finish(key, 'tidied up');
 
-    expect(await gatehouse.table.get(resetKey(createHash('sha256').update(key).digest('hex')))).toBeUndefined();
+    expect(await gatehouse.table.get(resetItemKey(createHash('sha256').update(key).digest('hex')))).toBeUndefined();
   });
 
   it.each([

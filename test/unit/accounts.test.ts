@@ -20,7 +20,7 @@ import {
   mailCountKey,
   networkAttemptsKey,
   precedenceKey,
-  resetKey,
+  resetItemKey,
   sourceAttemptsKey,
 } from '../../lib/table/keys.ts';
 import { newResetKey } from '../../lib/users/reset-key.ts';
@@ -237,7 +237,7 @@ describe('requestReset', () => {
         [
           {
             act: 'Put',
-            key: resetKey(hashOf(key)),
+            key: resetItemKey(hashOf(key)),
             attributes: { userId: 7, resetStamp: 'reset', expires: SECONDS + 86_400 },
             condition: 'attribute_not_exists(pk)',
             onConditionFailed: 'retry',
@@ -335,7 +335,7 @@ describe('requestReset', () => {
 describe('finishReset', () => {
   const services = (table: RecordedTable) => ({ table, passwords, throttle, mailer });
   const KEY = 'k3y';
-  const at = resetKey(createHash('sha256').update(KEY).digest('hex'));
+  const at = resetItemKey(createHash('sha256').update(KEY).digest('hex'));
   const stored = { ...at, userId: 7, resetStamp: 'reset', expires: SECONDS + 1 };
   const tableWithKey = (reset: object = {}, user: User = ada): RecordedTable => {
     const table = tableOf(user);
