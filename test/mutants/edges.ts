@@ -336,7 +336,7 @@ export const edges: readonly Mutant[] = [
     ['if (!fields.has(field))', ''],
     ['input === undefined || input === null', 'input === undefined'],
   ]),
-  ...plant('lib/http/json-form.ts', 'test/unit/json-form.test.ts', [
+  ...plant('lib/http/json-limits.ts', 'test/unit/json-limits.test.ts', [
     ['enclosing.length > DEPTH_MAX', 'enclosing.length >= DEPTH_MAX'],
     ['JSON.parse(token)', 'token'],
     ['inner.keys.size > 0', 'true'],

@@ -106,8 +106,8 @@ export const moreDomain: readonly Mutant[] = [
     ],
   ),
   ...planted(
-    'lib/http/json-form.ts',
-    ['test/unit/json-form.test.ts'],
+    'lib/http/json-limits.ts',
+    ['test/unit/json-limits.test.ts'],
     ['const key: string = JSON.parse(token);', 'const key = token;'],
   ),
   ...planted(
