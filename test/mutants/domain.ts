@@ -509,7 +509,7 @@ export const domain: readonly Mutant[] = [
     ['passwordChanges: 0,', 'passwordChanges: 1,'],
     ['    accountStamp: newStamp(),\n', ''],
     ['    lastModifiedBy: createdBy,', "    lastModifiedBy: 'system',"],
-    ['reserved ??= settleAll', 'reserved = together'],
+    ['reserved ??= settleAll', 'reserved = settleAll'],
     ['...(invitation ? [invitation.write] : [])', ''],
     ["'user.created', user)", "'user.updated', user)"],
   ),

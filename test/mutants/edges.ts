@@ -280,7 +280,7 @@ export const edges: readonly Mutant[] = [
     ],
   ]),
   ...plant('lib/users/first-administrator.ts', 'test/unit/rare-changes.test.ts', [
-    ['reserved ??= settleAll', 'reserved = together'],
+    ['reserved ??= settleAll', 'reserved = settleAll'],
     ["['ROLE_ADMIN', 'ROLE_USER']", "['ROLE_ADMIN']"],
   ]),
   ...plant('lib/users/first-administrator.ts', 'test/local/first-admin.test.ts', [
