@@ -7,7 +7,7 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** GET /api/audits: a page of the audit trail, newest first. */
-export const handler = endpoint(ListAudits, async ({ caller, query, url }) => {
+export const handler = endpoint(ListAudits, async ({ caller, query, pathname }) => {
   const page = await readAudits(table, caller, query);
-  return pageResponse(page, auditView, { query, url });
+  return pageResponse(page, auditView, { query, pathname });
 });

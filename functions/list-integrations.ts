@@ -10,7 +10,7 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** GET /api/utm-integrations: a page of all integrations. */
-export const handler = endpoint(ListIntegrations, async ({ caller, query, url }) => {
+export const handler = endpoint(ListIntegrations, async ({ caller, query, pathname }) => {
   const page = await listPage(table, 'INTEGRATION', query, integrationOf, readBudget(table, caller));
-  return pageResponse(page, integrationView, { query, url });
+  return pageResponse(page, integrationView, { query, pathname });
 });

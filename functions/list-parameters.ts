@@ -8,7 +8,7 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** GET /api/utm-integration-confs: a page of all parameters, with their values. */
-export const handler = endpoint(ListParameters, async ({ caller, query, url }) => {
+export const handler = endpoint(ListParameters, async ({ caller, query, pathname }) => {
   const page = await readParameters(table, caller, query);
-  return pageResponse(page, parameterView, { query, url });
+  return pageResponse(page, parameterView, { query, pathname });
 });

@@ -10,7 +10,7 @@ import { userOf } from '../lib/users/user-table.ts';
 const table = openTable();
 
 /** GET /api/users: a page of all accounts, deactivated ones included. */
-export const handler = endpoint(ListUsers, async ({ caller, query, url }) => {
+export const handler = endpoint(ListUsers, async ({ caller, query, pathname }) => {
   const page = await listPage(table, 'USER', query, userOf, readBudget(table, caller));
-  return pageResponse(page, userView, { query, url });
+  return pageResponse(page, userView, { query, pathname });
 });

@@ -1,5 +1,5 @@
 import { Failure } from '../contract/failure.ts';
-import { type Filter, fulfils, type ListQuery } from '../contract/list-query.ts';
+import { type Filter, type ListQuery, matches } from '../contract/list-query.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
@@ -48,7 +48,7 @@ async function pageOf(
     // Charged after each chunk, because only then its size is known.
     await spend(items.length * UNITS_PER_ENTRY);
     const entries = items.map(entryOf).filter(({ expires }) => expires === undefined || expires * 1000 > retention.now);
-    found.push(...entries.filter((entry) => filters.every((filter) => fulfils({ ...entry }, filter))));
+    found.push(...entries.filter((entry) => filters.every((filter) => matches({ ...entry }, filter))));
     if (found.length > end) break;
   }
   return { total: undefined, entities: found.slice(start, end), more: found.length > end, cursor: undefined };

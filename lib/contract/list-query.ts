@@ -17,7 +17,7 @@ export interface Filter {
 }
 
 /** A decoded query string parameter. */
-export type Parameter = readonly [name: string, value: string];
+export type QueryParameter = readonly [name: string, value: string];
 
 /** The page, order and filters that a client requests for a list. */
 export interface ListQuery {
@@ -26,7 +26,7 @@ export interface ListQuery {
   readonly sort: readonly Order[];
   readonly filters: readonly Filter[];
   /** The parameters behind `sort` and `filters`, as the client sent them. Links to other pages repeat only these. */
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly QueryParameter[];
   /** The id after which the page starts, in id order; decoded from `cursor`. */
   readonly after: number | undefined;
 }
@@ -42,28 +42,28 @@ const PAGE_SIZE_MAX = 2000;
 type Values = Record<string, string[]>;
 
 /**
- * The query schema of a list; its input has all values of each parameter. It accepts `page` (from 0) and `size`, where
- * invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc` and
+ * The query schema of a list; its input maps each parameter to all its values. It accepts `page` (from 0) and `size`,
+ * where invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc` and
  * `field.operator=value`. Unknown parameters are ignored. Fields that cannot be sorted by, unreadable operands and
  * invalid cursors are rejected.
  */
 export function listQuery(
   fields: Readonly<Record<string, FieldKind>>,
   {
-    largestPage = PAGE_SIZE_MAX,
+    pageSizeMax = PAGE_SIZE_MAX,
     sortable = Object.keys(fields),
-  }: { largestPage?: number; sortable?: readonly string[] } = {},
+  }: { pageSizeMax?: number; sortable?: readonly string[] } = {},
 ) {
   return v.pipe(
     v.custom<Values>(() => true),
     v.rawTransform(({ dataset: { value: values }, addIssue, NEVER }): ListQuery => {
       const wrong = new Set<string>();
-      const parameters: Parameter[] = (values.sort ?? [])
+      const parameters: QueryParameter[] = (values.sort ?? [])
         .filter((text) => orders(text).length > 0)
         .map((text) => ['sort', text]);
       const query: ListQuery = {
         page: integerOr(values.page, 0, 0),
-        size: Math.min(integerOr(values.size, 1, DEFAULT_SIZE), largestPage),
+        size: Math.min(integerOr(values.size, 1, DEFAULT_SIZE), pageSizeMax),
         sort: (values.sort ?? []).flatMap(orders),
         filters: Object.entries(values).flatMap(([parameter, texts]) => {
           const filter = filterOf(fields, parameter, texts);
@@ -143,8 +143,10 @@ function instantOf(text: string): string | undefined {
   return midnight.toISOString().startsWith(day ?? '') && /^\d{4}-/.test(written) ? written : undefined;
 }
 
-/** Whether an entity matches a filter. A missing value is not equal to, less than or greater than any operand. */
-export function fulfils(entity: Readonly<Record<string, unknown>>, { field, operator, operands }: Filter): boolean {
+/**
+ * Whether an entity matches a filter. A missing value never equals an operand and is neither less nor greater than it.
+ */
+export function matches(entity: Readonly<Record<string, unknown>>, { field, operator, operands }: Filter): boolean {
   const value = entity[field] as string | number | boolean | undefined;
   const every = (holds: (operand: string | number | boolean) => boolean) => operands.every(holds);
   const contains = (part: unknown) => String(value).toLowerCase().includes(String(part).toLowerCase());

@@ -21,7 +21,6 @@ import type { Response } from './response.ts';
 
 /** A validated request, which contains only what the contract declares. */
 export interface Request<C extends Contract> {
-  /** Undefined when the contract's access is public. */
   readonly caller: C['access'] extends 'public' ? undefined : AuthorizedCaller;
   readonly path: PathOf<C>;
   readonly query: QueryOf<C>;
@@ -31,7 +30,7 @@ export interface Request<C extends Contract> {
   /** The versions in If-Match. */
   readonly precondition: Precondition;
   /** The path, for links to other pages. */
-  readonly url: Pick<URL, 'pathname'>;
+  readonly pathname: string;
 }
 
 /** The API Gateway event, with its caller once authenticated. */
@@ -50,15 +49,15 @@ export function endpoint<const C extends Contract>(contract: C, handle: (request
   if (contract.body) pipeline.use(parseBody(contract));
   return pipeline.handler(async (event: Event) => {
     const { query, body } = readQueryAndBody(contract, event);
-    const url = { pathname: event.rawPath };
     const precondition = parseIfMatch(event.headers['if-match']);
     const { http, timeEpoch } = event.requestContext;
     const source: Source = { address: http.sourceIp, arrivedAt: timeEpoch };
     const caller = table && event.caller && authorize(table, event.caller, contract.access);
-    // Read after the roles are checked, so that 403 takes precedence over the 404 of an invalid path.
+    // Inside the promise: `settleAll` reports the 403 of the table before the 404 of an invalid path, and `authorize`
+    // has already checked roles from the token.
     const handled = async () => {
       const path = readPath(contract, event);
-      return handle({ caller, source, path, query, body, precondition, url } as Request<C>);
+      return handle({ caller, source, path, query, body, precondition, pathname: event.rawPath } as Request<C>);
     };
     // Run in parallel: `handle` reads while the table confirms the access. Without access, its response is discarded.
     const [, response] = await settleAll([Promise.resolve(caller?.requireAuthorized()), handled()]);
@@ -66,7 +65,7 @@ export function endpoint<const C extends Contract>(contract: C, handle: (request
   });
 }
 
-/** Turns every outcome, errors included, into a response and one log line. */
+/** Sets the deadline, turns errors into responses, and logs each request as one line. */
 function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
   let started = 0;
   return {

@@ -1,6 +1,6 @@
 import type { EntityName } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
-import type { ListQuery, Parameter } from '../contract/list-query.ts';
+import type { ListQuery, QueryParameter } from '../contract/list-query.ts';
 import type { Page } from '../table/list.ts';
 import type { Version } from '../table/version.ts';
 
@@ -50,12 +50,12 @@ const LINK_BYTES_MAX = 8000;
 export function pageResponse<E>(
   { entities, total, more, cursor }: Page<E>,
   view: (entity: E) => unknown,
-  { query, url }: { query: ListQuery; url: Pick<URL, 'pathname'> },
+  { query, pathname }: { query: ListQuery; pathname: string },
 ): Response {
   const body = entities.map(view);
   // Lambda returns the body as a JSON string, so its quotes are escaped a second time.
   if (Buffer.byteLength(JSON.stringify(JSON.stringify(body))) > RESPONSE_BYTES_MAX) throw new Failure('page-too-large');
-  const link = linkHeader(query, { total, more, cursor }, url.pathname);
+  const link = linkHeader(query, { total, more, cursor }, pathname);
   return {
     status: 200,
     body,
@@ -95,7 +95,7 @@ function linksTo(
 }
 
 function longestParameter({ parameters }: ListQuery): string {
-  const bytes = ([name, value]: Parameter) => new URLSearchParams([[name, value]]).toString().length;
+  const bytes = ([name, value]: QueryParameter) => new URLSearchParams([[name, value]]).toString().length;
   const [longest] = parameters.toSorted((a, b) => bytes(b) - bytes(a));
   return longest?.[0] ?? '';
 }

@@ -82,7 +82,7 @@ export const GetParameter = {
 /** Leaves out confValue: values are secrets, and filtering or sorting by them would leak them. */
 const query = listQuery(
   { id: 'number', confName: 'text', confDescription: 'text', integrationId: 'number' },
-  { largestPage: PAGE_SIZE_MAX },
+  { pageSizeMax: PAGE_SIZE_MAX },
 );
 
 /** GET /api/utm-integration-confs/count */

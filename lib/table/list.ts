@@ -1,5 +1,5 @@
 import { Failure } from '../contract/failure.ts';
-import { cursorAfter, fulfils, type ListQuery, type Order } from '../contract/list-query.ts';
+import { cursorAfter, type ListQuery, matches, type Order } from '../contract/list-query.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { canOwnParameters, idText, type Kind, parametersRange } from './keys.ts';
 import { FREE_UNITS, type SpendUnits } from './read-budget.ts';
@@ -133,7 +133,7 @@ async function select<E>(
   if (!byOwner && total > MAX_LIST_ITEMS) throw new Failure(tooLong);
   await spend(Math.min(total * UNITS_PER_ENTITY[kind], byOwner ? UNITS_PER_INTEGRATION : Number.POSITIVE_INFINITY));
   const entities = (await table.query(kind, { ...range, tooLong })).map(read);
-  return entities.filter((entity) => filters.every((filter) => fulfils(entity as Record<string, unknown>, filter)));
+  return entities.filter((entity) => filters.every((filter) => matches(entity as Record<string, unknown>, filter)));
 }
 
 /** Ties are broken by id. Entities without a value come last in both directions. */

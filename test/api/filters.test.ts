@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Filter, fulfils } from '../../lib/contract/list-query.ts';
+import { type Filter, matches } from '../../lib/contract/list-query.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
 const gatehouse = await useGatehouse();
@@ -199,7 +199,7 @@ describe('complementary operators', () => {
     fc.assert(
       fc.property(fc.option(fc.string(), { nil: undefined }), fc.string(), (value, operand) => {
         const holds = (operator: Filter['operator']) =>
-          fulfils({ value }, { field: 'value', operator, operands: [operand] });
+          matches({ value }, { field: 'value', operator, operands: [operand] });
 
         expect(holds(one)).toBe(!holds(other));
       }),

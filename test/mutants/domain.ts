@@ -58,7 +58,7 @@ export const domain: readonly Mutant[] = [
     ['if (byOwner && !canOwnParameters(owner)) return [];', ''],
     ["kind === 'CONF' ? 'parameter-list-too-long' : 'list-too-long'", "'list-too-long' as const"],
     ['{ ...range, tooLong }', 'range'],
-    ['filters.every((filter) => fulfils(', 'filters.some((filter) => fulfils('],
+    ['filters.every((filter) => matches(', 'filters.some((filter) => matches('],
     ['query.filters.length === 0 ? table.total(kind)', 'query.filters.length <= 1 ? table.total(kind)'],
     ["(!first || first.field === 'id')", '(!first || query.sort.some(({ field }) => field === "id"))'],
     ["throw new Failure('page-too-deep')", "throw new Failure('list-too-long')"],
@@ -368,8 +368,8 @@ export const domain: readonly Mutant[] = [
     ['${from.slice(0, 7)}-01', '${from.slice(0, 4)}-01'],
     ['readBudget(table, caller)', 'readBudget(table, { ...caller, requireAuthorized: async () => undefined })'],
     [
-      'filters.every((filter) => fulfils({ ...entry }, filter))',
-      'filters.some((filter) => fulfils({ ...entry }, filter))',
+      'filters.every((filter) => matches({ ...entry }, filter))',
+      'filters.some((filter) => matches({ ...entry }, filter))',
     ],
   ),
   ...planted('lib/audit/read-audits.ts', VIEWS, [

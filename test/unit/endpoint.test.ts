@@ -127,7 +127,7 @@ describe('a request', () => {
         body: { name: 'Ada' },
         source: { address: '203.0.113.7', arrivedAt: 123_456 },
         precondition: ['1', '3'],
-        url: { pathname: '/api/gates' },
+        pathname: '/api/gates',
       },
     ]);
   });

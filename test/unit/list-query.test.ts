@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it, vi } from 'vitest';
-import { cursorAfter, type Filter, fulfils, type ListQuery, listQuery } from '../../lib/contract/list-query.ts';
+import { cursorAfter, type Filter, type ListQuery, listQuery, matches } from '../../lib/contract/list-query.ts';
 
 const FIELDS = {
   id: 'number',
@@ -62,7 +62,7 @@ describe('listQuery', () => {
   });
 
   it('caps the page size at the maximum of the list', () => {
-    const options = { largestPage: 30 };
+    const options = { pageSizeMax: 30 };
 
     expect([29, 30, 31].map((size) => read(`size=${size}`, options).size)).toEqual([29, 30, 30]);
   });
@@ -252,9 +252,9 @@ describe('a filter', () => {
       [['a', 'b', 'c', undefined], 'b'],
     ];
     for (const [each, operand] of values) {
-      const matches = each.map((value) => fulfils({ value }, { field: 'value', operator, operands: [operand] }));
+      const results = each.map((value) => matches({ value }, { field: 'value', operator, operands: [operand] }));
 
-      expect(matches).toEqual(expected);
+      expect(results).toEqual(expected);
     }
   });
 
@@ -276,9 +276,9 @@ describe('a filter', () => {
     ['doesNotContain', ['defined'], [undefined], [true]],
     ['doesNotContain', ['b', 'C'], ['xyz', 'aB', 'xc', undefined], [true, false, false, true]],
   ])('%s with the operands %j matches %j: %j', (operator, operands, values, expected) => {
-    const matches = values.map((value) => fulfils({ value }, { field: 'value', operator, operands }));
+    const results = values.map((value) => matches({ value }, { field: 'value', operator, operands }));
 
-    expect(matches).toEqual(expected);
+    expect(results).toEqual(expected);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cursorAfter, type ListQuery, type Parameter } from '../../lib/contract/list-query.ts';
+import { cursorAfter, type ListQuery, type QueryParameter } from '../../lib/contract/list-query.ts';
 import { alert, created, etag, ok, okEmpty, pageResponse } from '../../lib/http/response.ts';
 import type { Page } from '../../lib/table/list.ts';
 
@@ -47,7 +47,7 @@ const pageOf = (page: Partial<Page<unknown>>): Page<unknown> => ({
   ...page,
 });
 const list = (page: Partial<Page<unknown>>, query: Partial<ListQuery> = {}) =>
-  pageResponse(pageOf(page), (entity) => entity, { query: queryOf(query), url: { pathname: '/api/things' } });
+  pageResponse(pageOf(page), (entity) => entity, { query: queryOf(query), pathname: '/api/things' });
 
 /** The relation and the page number of each link, in order. */
 function linksOf(page: Partial<Page<unknown>>, query: Partial<ListQuery>): string[] {
@@ -66,7 +66,7 @@ describe('pageResponse', () => {
 
     const response = pageResponse(page, (entity) => ({ id: (entity as { id: number }).id }), {
       query: queryOf({}),
-      url: { pathname: '/p' },
+      pathname: '/p',
     });
 
     expect(response).toMatchObject({ status: 200, body: [{ id: 1 }], headers: { 'X-Total-Count': '12345' } });
@@ -103,7 +103,7 @@ describe('pageResponse', () => {
   });
 
   it('has the cursor in the next link only, and the parameters in all links', () => {
-    const parameters: Parameter[] = [
+    const parameters: QueryParameter[] = [
       ['sort', 'name,desc'],
       ['id.in', '1,2'],
       ['id.in', '3'],
@@ -132,7 +132,7 @@ describe('the links of a page', () => {
     const empty = links.map(([page, relation]) => link(page, '', relation)).join(',').length;
     return 'x'.repeat((bytes - empty) / links.length);
   };
-  const parametersOf = (filler: string): Parameter[] => [
+  const parametersOf = (filler: string): QueryParameter[] => [
     ['sort', 'id'],
     ['name.contains', filler],
   ];
@@ -163,7 +163,7 @@ describe('the links of a page', () => {
   });
 
   it('are too long by the parameter that is longest when encoded', () => {
-    const parameters: Parameter[] = [...parametersOf('x'.repeat(4000)), ['name.in', '('.repeat(3000)]];
+    const parameters: QueryParameter[] = [...parametersOf('x'.repeat(4000)), ['name.in', '('.repeat(3000)]];
 
     expect(() => list({ total: 21, more: true }, { parameters })).toThrow(
       expect.objectContaining({ fieldErrors: [{ field: 'name.in', message: 'Size' }] }),
