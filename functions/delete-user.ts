@@ -6,7 +6,7 @@ import { DeleteUser } from '../lib/users/user-contracts.ts';
 
 const table = openTable();
 
-/** DELETE /api/users/{login}: deletes an account permanently; rejects the last administrator's. */
+/** DELETE /api/users/{login}: deletes a user permanently; fails for the last administrator. */
 export const handler = endpoint(DeleteUser, async ({ caller, path, precondition }) => {
   await deleteUser(table, caller, path.login, precondition);
   return okEmpty(alert(DeleteUser.entityName, 'deleted', path.login));

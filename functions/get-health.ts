@@ -5,5 +5,5 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
-/** GET /api/health: whether the service is operational. */
+/** GET /api/health: whether the table can be read. */
 export const handler = endpoint(GetHealth, async () => ok(await health(table)));

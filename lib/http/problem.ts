@@ -210,7 +210,7 @@ export function problem(failure: Failure, entityName: EntityName, path: string, 
 }
 
 /** The status and message of a failure's response, for checking responses against contracts. */
-export function shownAs(code: FailureCode): { status: number; message: string } {
+export function statusAndMessageOf(code: FailureCode): { status: number; message: string } {
   const { status, message } = PROBLEMS[code];
   return { status, message };
 }

@@ -43,7 +43,7 @@ export interface User {
 /** A new account stamp or reset stamp: 96 random bits. */
 export const newStamp = (): string => randomBytes(12).toString('base64url');
 
-/** The fields that are never returned to clients. */
+/** The fields that no response body contains. Clients see `version` as the ETag. */
 type InternalField =
   | 'emailKeyRule'
   | 'version'

@@ -7,7 +7,7 @@ import { type Cloud, type CloudOptions, startCloud } from '../../infra/local/clo
 import { createFirstAccounts, operatorsTable } from '../../infra/local/first-accounts.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import type { FailureCode } from '../../lib/contract/failure.ts';
-import { shownAs } from '../../lib/http/problem.ts';
+import { statusAndMessageOf } from '../../lib/http/problem.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { type Route, routes } from '../../routes.ts';
 import { canaries } from './canaries.ts';
@@ -219,7 +219,7 @@ function checkContract(method: string, path: string, { status, body, headers, te
     return;
   }
   assert.equal(headers['content-type'], 'application/problem+json; charset=utf-8', where);
-  const allowed = [...COMMON_FAILURES, ...(contract.failures ?? [])].map(shownAs);
+  const allowed = [...COMMON_FAILURES, ...(contract.failures ?? [])].map(statusAndMessageOf);
   assert(
     allowed.some((each) => each.status === status && each.message === body.message),
     where,

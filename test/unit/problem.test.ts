@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
-import { problem, shownAs } from '../../lib/http/problem.ts';
+import { problem, statusAndMessageOf } from '../../lib/http/problem.ts';
 
 /** The parts of a problem that clients compare, translate and show. */
 interface Shown {
@@ -137,7 +137,7 @@ describe.each(Object.entries(SHOWN))('the failure %s', (code, { type, detail, he
   });
 
   it('is shown to clients as status and message', () => {
-    expect(shownAs(code as FailureCode)).toEqual({ status, message });
+    expect(statusAndMessageOf(code as FailureCode)).toEqual({ status, message });
   });
 });
 
