@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loginGuardKey, totalKey } from '../../lib/table/keys.ts';
-import { type InMemoryScanner, wholeTableInMemory } from '../support/in-memory-scanner.ts';
+import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
-import { type Answer, type Input, replyFrom, scriptedAws } from '../support/scripted-aws.ts';
+import { type Input, respondFrom, type ScriptedResponse, scriptedAws } from '../support/scripted-aws.ts';
 
 /* Exit codes and complete output of the operator's commands, each run as a process on a scripted table. */
 
@@ -22,7 +22,9 @@ afterAll(() => {
 
 /** Serves a table as AWS on loopback; an override replaces the response to a call. */
 async function serve(table: InMemoryScanner, override: Override = () => undefined) {
-  const aws = await scriptedAws((operation, input) => override(operation, input) ?? replyFrom(table, operation, input));
+  const aws = await scriptedAws(
+    (operation, input) => override(operation, input) ?? respondFrom(table, operation, input),
+  );
   stops.push(aws.stop);
   return aws;
 }
@@ -51,9 +53,9 @@ async function run(script: string, options: readonly string[], environment: obje
   return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };
 }
 
-type Override = (operation: string, input: Input) => Answer | undefined;
+type Override = (operation: string, input: Input) => ScriptedResponse | undefined;
 const overrideOf =
-  (operation: string, response: Answer): Override =>
+  (operation: string, response: ScriptedResponse): Override =>
   (called) =>
     called === operation ? response : undefined;
 
@@ -78,7 +80,7 @@ describe.concurrent('npm run verify', () => {
   ];
 
   async function verify(options: readonly string[], change: (table: InMemoryScanner) => void, override?: Override) {
-    const table = wholeTableInMemory(INTACT_ITEMS);
+    const table = inMemoryScanner(INTACT_ITEMS);
     change(table);
     const { environment, calls } = await serve(table, override);
     return { ...(await run('verify', ['--table', 'Gate', ...options], environment)), calls };
@@ -201,7 +203,7 @@ describe.concurrent('npm run verify', () => {
 
   it('names the local table when it is not a Gatehouse table', async () => {
     const foreign = overrideOf('Scan', { Items: [{ id: { S: 'x' } }] });
-    const { code, stdout, stderr } = await run('verify', [], await serveLocally(wholeTableInMemory([]), foreign));
+    const { code, stdout, stderr } = await run('verify', [], await serveLocally(inMemoryScanner([]), foreign));
 
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: STARTED, stderr: ['Gate is not a Gatehouse table.'] });
   });
@@ -237,7 +239,7 @@ describe.concurrent('npm run verify', () => {
 
 it.each(['verify', 'adopt'])('npm run %s exits with 2 on SIGINT and on SIGTERM', async (script) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    const { environment, calls } = await serve(wholeTableInMemory([]), () => 'never');
+    const { environment, calls } = await serve(inMemoryScanner([]), () => 'no-response');
     const child = spawn(process.execPath, [`infra/${script}.ts`, '--table', 'Gate'], {
       cwd: ROOT,
       env: { ...ENVIRONMENT, ...environment },
@@ -257,12 +259,8 @@ describe.concurrent('npm run adopt', () => {
   const USAGE = 'npm run adopt -- [--table NAME] [--skip IDS]';
   const reset = (name: string) => ({ pk: `RESET#${name}`, sk: 'RESET', userId: 1, expires: 1 });
 
-  async function adopt(
-    options: readonly string[],
-    items: Parameters<typeof wholeTableInMemory>[0],
-    override?: Override,
-  ) {
-    const table = wholeTableInMemory(items);
+  async function adopt(options: readonly string[], items: Parameters<typeof inMemoryScanner>[0], override?: Override) {
+    const table = inMemoryScanner(items);
     const { environment } = await serve(table, override);
     return { ...(await run('adopt', ['--table', 'Gate', ...options], environment)), table };
   }
@@ -283,7 +281,7 @@ describe.concurrent('npm run adopt', () => {
   });
 
   it('adopts the local table without --table, and suggests verifying it', async () => {
-    const { code, stdout } = await run('adopt', [], await serveLocally(wholeTableInMemory(INTACT_ITEMS)));
+    const { code, stdout } = await run('adopt', [], await serveLocally(inMemoryScanner(INTACT_ITEMS)));
 
     expect([code, stdout[0], stdout.at(-1)]).toEqual([
       0,
@@ -363,7 +361,7 @@ describe.concurrent('npm run first-admin', () => {
   }
 
   it('prints the password of the new administrator once', async () => {
-    const { code, stdout, stderr, inputs } = await firstAdmin(wholeTableInMemory([]));
+    const { code, stdout, stderr, inputs } = await firstAdmin(inMemoryScanner([]));
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
     expect(stdout).toEqual([
@@ -409,13 +407,13 @@ describe.concurrent('npm run first-admin', () => {
       'The account was not created: login-taken.',
     ],
   ])('exits with 1 and one sentence for %s', async (_, override, tags, sentence) => {
-    const { code, stdout, stderr } = await firstAdmin(wholeTableInMemory([]), override, tags);
+    const { code, stdout, stderr } = await firstAdmin(inMemoryScanner([]), override, tags);
 
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: [], stderr: [sentence] });
   });
 
   it('prints the password even when the outcome is unknown', async () => {
-    const { code, stdout, stderr } = await firstAdmin(wholeTableInMemory([]), overrideOf('TransactWriteItems', OUTAGE));
+    const { code, stdout, stderr } = await firstAdmin(inMemoryScanner([]), overrideOf('TransactWriteItems', OUTAGE));
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
     expect(stderr).toEqual([

@@ -23,12 +23,12 @@ const PAGE = 3;
 const READS_MAX = 1000;
 
 /** Opens a table for a verification without an engine. `onRead` runs before each read, with the number of reads. */
-export function wholeTableInMemory(
+export function inMemoryScanner(
   items: readonly Item[],
   onRead: (read: Read, count: number, table: InMemoryScanner) => void = () => undefined,
 ): InMemoryScanner {
   const isAt = (key: Key) => (item: Key) => item.pk === key.pk && item.sk === key.sk;
-  const noteRead = (read: Read) => {
+  const recordRead = (read: Read) => {
     table.reads.push(read);
     if (table.reads.length > READS_MAX) throw new Error('More than 1,000 reads');
     onRead(read, table.reads.length, table);
@@ -50,11 +50,11 @@ export function wholeTableInMemory(
       while (all.length > 0) yield all.splice(0, PAGE);
     },
     async snapshot(keys) {
-      noteRead({ keys });
+      recordRead({ keys });
       return keys.map((key) => table.find(key));
     },
     async range(pk, range) {
-      noteRead({ pk, from: range?.from });
+      recordRead({ pk, from: range?.from });
       return table.items
         .filter((item) => item.pk === pk && (!range || (item.sk >= range.from && item.sk <= range.to)))
         .sort((one, other) => (one.sk < other.sk ? -1 : 1))

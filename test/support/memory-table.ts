@@ -1,11 +1,11 @@
 import type { Key, Kind } from '../../lib/table/keys.ts';
 import type { Item, Range, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { aWhile } from './a-while.ts';
+import { waitMicrotasks } from './microtasks.ts';
 
 /** A table in memory that records reads when they begin and writes when they have ended. */
 export interface MemoryTable extends Table {
-  /** Reads in order: the operation, and the partition or the kind. */
+  /** The reads and id requests in order: the operation, and its partition key, kind or number of keys. */
   readonly calls: string[];
   readonly queries: { readonly pk: string; readonly range: Range }[];
   /** The writes of every transaction, applied without evaluating their conditions. */
@@ -56,12 +56,12 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
       return ++lastId;
     },
     async update(write) {
-      await aWhile();
+      await waitMicrotasks();
       updates.push(write);
       return { ...write.key };
     },
     async transact(writes) {
-      await aWhile();
+      await waitMicrotasks();
       transactions.push(writes);
       for (const write of writes) {
         if (write.act === 'Put') items.set(nameOf(write.key), { ...write.attributes, ...write.key });

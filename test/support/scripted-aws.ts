@@ -7,23 +7,30 @@ import type { InMemoryScanner } from './in-memory-scanner.ts';
 // biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation
 export type Input = Record<string, any>;
 
-/** A response: an object is a success, `error` an exception, `cut` closes the connection, `never` sends nothing. */
-export type Answer = object | { error: string; message?: string; CancellationReasons?: object[] } | 'cut' | 'never';
+/**
+ * A response: an object is a success, `{ error }` an exception, `'cut'` closes the connection, `'no-response'` leaves the
+ * request open.
+ */
+export type ScriptedResponse =
+  | object
+  | { error: string; message?: string; CancellationReasons?: object[] }
+  | 'cut'
+  | 'no-response';
 
 /** Starts a server that stands in for AWS and responds as the test decides. */
-export async function scriptedAws(respond: (operation: string, input: Input) => Answer | undefined) {
+export async function scriptedAws(respond: (operation: string, input: Input) => ScriptedResponse | undefined) {
   const calls: string[] = [];
-  const server = createServer(async (request, response) => {
+  const server = createServer(async (request, outgoing) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const operation = String(request.headers['x-amz-target']).split('.').at(-1) as string;
     calls.push(operation);
-    const answer = respond(operation, JSON.parse(Buffer.concat(chunks).toString()));
-    if (answer === 'never') return;
-    if (answer === 'cut' || answer === undefined) return request.socket.destroy();
-    const { error, ...body } = answer as { error?: string };
-    response.writeHead(error ? 400 : 200, { 'Content-Type': 'application/x-amz-json-1.0' });
-    response.end(JSON.stringify(error ? { __type: error, ...body } : body));
+    const response = respond(operation, JSON.parse(Buffer.concat(chunks).toString()));
+    if (response === 'no-response') return;
+    if (response === 'cut' || response === undefined) return request.socket.destroy();
+    const { error, ...body } = response as { error?: string };
+    outgoing.writeHead(error ? 400 : 200, { 'Content-Type': 'application/x-amz-json-1.0' });
+    outgoing.end(JSON.stringify(error ? { __type: error, ...body } : body));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -56,7 +63,7 @@ const found = (item: Item | undefined) => (item ? { Item: marshalItem(item) } : 
 const keyIn = ({ pk, sk }: Input) => ({ pk: pk.S, sk: sk.S });
 
 /** Responds like DynamoDB to reads, and to puts and deletes without evaluating their conditions. */
-export function replyFrom(table: InMemoryScanner, operation: string, input: Input): Answer {
+export function respondFrom(table: InMemoryScanner, operation: string, input: Input): ScriptedResponse {
   switch (operation) {
     case 'Scan':
       return { Items: table.items.map(marshalItem) };

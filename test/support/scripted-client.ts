@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 
 /** A request that the client sent, and its abort signal. */
-interface Asked {
+interface SentRequest {
   readonly operation: string;
   // biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation, and tests compare them as a whole
   readonly input: any;
@@ -9,7 +9,10 @@ interface Asked {
 }
 
 /** A response as JSON, an AWS error, or a failure of the connection. */
-export type Reply = object | { readonly error: string; readonly status?: number; readonly more?: object } | Error;
+export type ScriptedResponse =
+  | object
+  | { readonly error: string; readonly status?: number; readonly more?: object }
+  | Error;
 
 interface HttpRequest {
   readonly path: string;
@@ -17,19 +20,22 @@ interface HttpRequest {
   readonly body?: string | Uint8Array;
 }
 
-/** Settings for a real AWS client whose requests get these replies in turn, and its requests. Extra requests fail. */
-export function scripted(...replies: Reply[]) {
-  const asked: Asked[] = [];
+/**
+ * Client settings under which the requests of a real AWS client receive these responses in turn, and the requests that
+ * it sent. A request beyond the last response fails.
+ */
+export function scriptedClient(...responses: ScriptedResponse[]) {
+  const requests: SentRequest[] = [];
   const requestHandler = {
     async handle({ path, headers, body }: HttpRequest, { abortSignal }: { abortSignal?: AbortSignal } = {}) {
       const operation = headers['x-amz-target']?.split('.').at(-1) ?? path;
-      asked.push({ operation, input: JSON.parse(textOf(body) || '{}'), signal: abortSignal });
+      requests.push({ operation, input: JSON.parse(textOf(body) || '{}'), signal: abortSignal });
       if (abortSignal?.aborted) throw Object.assign(new Error('Given up'), { name: 'AbortError' });
-      if (replies.length === 0) throw new Error(`No reply is left for ${operation}`);
-      const reply = replies.shift() as Reply;
-      if (reply instanceof Error) throw reply;
-      if (!('error' in reply)) return respond(200, reply);
-      const { error, status = 400, more } = reply as { error: string; status?: number; more?: object };
+      if (responses.length === 0) throw new Error(`No response is left for ${operation}`);
+      const response = responses.shift() as ScriptedResponse;
+      if (response instanceof Error) throw response;
+      if (!('error' in response)) return respond(200, response);
+      const { error, status = 400, more } = response as { error: string; status?: number; more?: object };
       return respond(status, { __type: error, message: error, ...more });
     },
   };
@@ -40,8 +46,8 @@ export function scripted(...replies: Reply[]) {
     requestHandler,
   };
   /** The inputs of all requests in order. */
-  const inputs = () => asked.map(({ input }) => input);
-  return { settings, asked, inputs };
+  const inputs = () => requests.map(({ input }) => input);
+  return { settings, requests, inputs };
 }
 
 const textOf = (body: string | Uint8Array = ''): string =>

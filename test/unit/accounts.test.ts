@@ -25,9 +25,9 @@ import {
 } from '../../lib/table/keys.ts';
 import { newResetKey } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
-import { aWhile } from '../support/a-while.ts';
 import { useLogLines } from '../support/log-lines.ts';
-import { cancelledBy, type RecordedTable, recordedTable } from '../support/recorded-table.ts';
+import { waitMicrotasks } from '../support/microtasks.ts';
+import { cancelledBy, type RecordingTable, recordingTable } from '../support/recording-table.ts';
 
 /* The side effects of logins, password changes and resets, and their order. */
 
@@ -56,7 +56,7 @@ let events: string[] = [];
 let outdated = false;
 const passwords: Passwords = {
   async hash(password) {
-    await aWhile();
+    await waitMicrotasks();
     events.push(`hash ${password}`);
     return `hash of ${password}`;
   },
@@ -71,7 +71,7 @@ const throttle: LoginThrottle = {
     events.push(`attempt ${login} ${source.address} ${source.arrivedAt}`);
     return {
       async clearFailures() {
-        await aWhile();
+        await waitMicrotasks();
         events.push('clear failures');
       },
     };
@@ -80,18 +80,18 @@ const throttle: LoginThrottle = {
     events.push(`count ${source.address} ${source.arrivedAt}`);
   },
   async keysOf(login, source) {
-    await aWhile();
+    await waitMicrotasks();
     events.push(`keys of ${login} ${source.address}`);
     return FAILURE_KEYS;
   },
 };
 const mailer: Mailer = {
   async sendLink(occasion, { email }, key) {
-    await aWhile();
+    await waitMicrotasks();
     events.push(`mail ${occasion} ${email} ${key}`);
   },
   async notify(occasion, { email }) {
-    await aWhile();
+    await waitMicrotasks();
     events.push(`notify ${occasion} ${email}`);
   },
 };
@@ -117,8 +117,8 @@ const ada: User = {
   tokenExcepted: 'a token',
 };
 /** A table with the user and the uniqueness guards of its login and email address. */
-const tableOf = (user: User): RecordedTable =>
-  recordedTable(
+const tableOf = (user: User): RecordingTable =>
+  recordingTable(
     { ...entityKey('USER', user.id), ...user },
     { ...loginGuardKey(user.login), id: user.id },
     { ...emailGuardKey(user.email), id: user.id },
@@ -127,7 +127,7 @@ const attempted = 'attempt ada 203.0.113.7 1893456000700';
 const counted = 'count 203.0.113.7 1893456000700';
 
 describe('logIn', () => {
-  const services = (table: RecordedTable) => ({ table, passwords, throttle });
+  const services = (table: RecordingTable) => ({ table, passwords, throttle });
 
   it('records the attempt, compares the password, clears the failures and changes nothing else', async () => {
     const table = tableOf(ada);
@@ -136,7 +136,7 @@ describe('logIn', () => {
 
     expect(user).toEqual(ada);
     expect(events).toEqual([attempted, 'match hash of old', 'clear failures']);
-    expect(table.transacted).toEqual([]);
+    expect(table.transactions).toEqual([]);
   });
 
   it.each([
@@ -185,7 +185,7 @@ describe('logIn', () => {
     await logIn(services(table), SOURCE, 'ada', 'old');
 
     expect(events.slice(2)).toEqual(['clear failures', 'hash old']);
-    expect(table.transacted).toEqual([
+    expect(table.transactions).toEqual([
       [
         {
           act: 'Update',
@@ -203,18 +203,18 @@ describe('logIn', () => {
   it.each([
     ['the password changes concurrently', [cancelledBy('ConditionalCheckFailed')]],
     ['the table is unavailable', Array(2).fill(Object.assign(new Error(), { name: 'TimeoutError' }))],
-  ])('succeeds and keeps the outdated hash when %s', async (_, refusals) => {
+  ])('succeeds and keeps the outdated hash when %s', async (_, errors) => {
     const table = tableOf(ada);
-    table.refusals.push(...refusals);
+    table.transactionErrors.push(...errors);
     outdated = true;
 
     expect(await logIn(services(table), SOURCE, 'ada', 'old')).toEqual(ada);
-    expect(table.transacted).toHaveLength(refusals.length);
+    expect(table.transactions).toHaveLength(errors.length);
   });
 });
 
 describe('requestReset', () => {
-  const services = (table: RecordedTable) => ({ table, mailer, throttle });
+  const services = (table: RecordingTable) => ({ table, mailer, throttle });
   /** Milliseconds of fake time until the request completes. */
   async function timed(request: Promise<void>): Promise<number> {
     const elapsed = request.then(() => Date.now() - NOW);
@@ -233,7 +233,7 @@ describe('requestReset', () => {
       const [, mailed = ''] = events;
       const key = /^mail reset ada@example\.com ([\w-]{43})$/.exec(mailed)?.[1] ?? '';
       expect(events).toEqual([counted, mailed]);
-      expect(table.transacted).toEqual([
+      expect(table.transactions).toEqual([
         [
           {
             act: 'Put',
@@ -268,7 +268,7 @@ describe('requestReset', () => {
     if (user.email !== 'ada@example.com') table.items.push({ ...emailGuardKey('ada@example.com'), id: 7 });
 
     expect(await timed(requestReset(services(table), SOURCE, address))).toBe(2000);
-    expect([events, table.transacted, lines]).toEqual([[counted], [], []]);
+    expect([events, table.transactions, lines]).toEqual([[counted], [], []]);
   });
 
   it('matches an address claimed under the former normalization rule by that rule only', async () => {
@@ -286,7 +286,7 @@ describe('requestReset', () => {
     table.items.push({ ...mailCountKey(7, 'reset'), n: 5, since: NOW });
 
     expect(await timed(requestReset(services(table), SOURCE, ada.email))).toBe(2000);
-    expect([events, table.transacted]).toEqual([[counted], []]);
+    expect([events, table.transactions]).toEqual([[counted], []]);
   });
 
   it('takes equally long and succeeds when the mail or the table fails, and logs the error', async () => {
@@ -333,11 +333,11 @@ describe('requestReset', () => {
 });
 
 describe('finishReset', () => {
-  const services = (table: RecordedTable) => ({ table, passwords, throttle, mailer });
+  const services = (table: RecordingTable) => ({ table, passwords, throttle, mailer });
   const KEY = 'k3y';
   const at = resetItemKey(createHash('sha256').update(KEY).digest('hex'));
   const stored = { ...at, userId: 7, resetStamp: 'reset', expires: SECONDS + 1 };
-  const tableWithKey = (reset: object = {}, user: User = ada): RecordedTable => {
+  const tableWithKey = (reset: object = {}, user: User = ada): RecordingTable => {
     const table = tableOf(user);
     table.items.push({ ...stored, ...reset });
     return table;
@@ -349,7 +349,7 @@ describe('finishReset', () => {
     await finishReset(services(table), SOURCE, KEY, 'new');
 
     expect(events).toEqual([counted, 'hash new', 'keys of ada 203.0.113.7', 'notify passwordChanged ada@example.com']);
-    const [[set, removed, network, elsewhere, mail, audit] = []] = table.transacted;
+    const [[set, removed, network, elsewhere, mail, audit] = []] = table.transactions;
     expect(set).toEqual({
       act: 'Update',
       key: entityKey('USER', 7),
@@ -377,7 +377,7 @@ describe('finishReset', () => {
     expect([network, elsewhere]).toEqual(mailboxProven(FAILURE_KEYS, NOW));
     expect(mail).toMatchObject({ key: mailCountKey(7, 'passwordChanged'), attributes: { n: 1 } });
     expect(audit?.attributes).toMatchObject({ actor: 'ada', actorId: 7, action: 'password.reset', target: 'user/7' });
-    expect(table.transacted[0]).toHaveLength(6);
+    expect(table.transactions[0]).toHaveLength(6);
   });
 
   it.each<[string, object, Partial<User>]>([
@@ -389,7 +389,7 @@ describe('finishReset', () => {
 
     await finishReset(services(table), SOURCE, KEY, 'new');
 
-    expect(table.transacted).toHaveLength(1);
+    expect(table.transactions).toHaveLength(1);
   });
 
   it.each<[string, object, Partial<User>]>([
@@ -403,18 +403,18 @@ describe('finishReset', () => {
     const table = tableWithKey(reset, { ...ada, ...user });
 
     await expect(finishReset(services(table), SOURCE, KEY, 'new')).rejects.toMatchObject({ code: 'unknown-key' });
-    expect([events, table.transacted]).toEqual([[counted], []]);
+    expect([events, table.transactions]).toEqual([[counted], []]);
   });
 
   it('hashes the password once, even when the transaction is retried', async () => {
     const table = tableWithKey();
-    table.refusals.push(cancelledBy('ConditionalCheckFailed'), cancelledBy('ConditionalCheckFailed'));
+    table.transactionErrors.push(cancelledBy('ConditionalCheckFailed'), cancelledBy('ConditionalCheckFailed'));
 
     const finished = finishReset(services(table), SOURCE, KEY, 'new');
     await vi.runAllTimersAsync();
     await finished;
 
-    expect(table.transacted).toHaveLength(3);
+    expect(table.transactions).toHaveLength(3);
     expect(events.filter((event) => event.startsWith('hash'))).toHaveLength(1);
   });
 
@@ -424,7 +424,7 @@ describe('finishReset', () => {
 
     await finishReset(services(table), SOURCE, KEY, 'new');
 
-    expect(table.transacted[0]).toHaveLength(5);
+    expect(table.transactions[0]).toHaveLength(5);
     expect(events).not.toContain('notify passwordChanged ada@example.com');
   });
 
@@ -444,9 +444,9 @@ describe('finishReset', () => {
 });
 
 describe('changePassword', () => {
-  const services = (table: RecordedTable) => ({ table, passwords, throttle, mailer });
+  const services = (table: RecordingTable) => ({ table, passwords, throttle, mailer });
   const caller: Caller = { id: 7, roles: [], accountStamp: 'account', jti: 'this token', passwordChanges: 3 };
-  const change = (table: RecordedTable, current = 'old', from = caller) =>
+  const change = (table: RecordingTable, current = 'old', from = caller) =>
     changePassword(services(table), authorize(table, from, ChangePassword.access), SOURCE, current, 'new');
 
   it('changes the password as one attempt, keeps the current token valid and notifies the user', async () => {
@@ -457,7 +457,7 @@ describe('changePassword', () => {
     expect(events.slice(0, 3)).toEqual([attempted, 'match hash of old', 'hash new']);
     // These two run concurrently.
     expect(events.slice(3).sort()).toEqual(['clear failures', 'notify passwordChanged ada@example.com']);
-    const [[set, mail, audit, ...others] = []] = table.transacted;
+    const [[set, mail, audit, ...others] = []] = table.transactions;
     expect(set).toMatchObject({
       key: entityKey('USER', 7),
       values: { ':hash': 'hash of old', ':set0': 'hash of new', ':set1': 4, ':set2': 'this token' },
@@ -477,7 +477,7 @@ describe('changePassword', () => {
     const table = tableOf(ada);
 
     await expect(change(table, 'wrong')).rejects.toMatchObject({ code: 'wrong-password' });
-    expect([events, table.transacted]).toEqual([[attempted, 'match hash of old'], []]);
+    expect([events, table.transactions]).toEqual([[attempted, 'match hash of old'], []]);
   });
 
   it.each<[string, Partial<User>, Partial<Caller>, string]>([
@@ -489,16 +489,16 @@ describe('changePassword', () => {
     const table = tableOf({ ...ada, ...user });
 
     await expect(change(table, 'old', { ...caller, ...claims })).rejects.toMatchObject({ code });
-    expect([events, table.transacted]).toEqual([[], []]);
+    expect([events, table.transactions]).toEqual([[], []]);
   });
 
   it('records one attempt, even when the transaction is retried', async () => {
     const table = tableOf(ada);
-    table.refusals.push(cancelledBy('ConditionalCheckFailed', 'None', 'None'));
+    table.transactionErrors.push(cancelledBy('ConditionalCheckFailed', 'None', 'None'));
 
     await change(table);
 
-    expect(table.transacted).toHaveLength(2);
+    expect(table.transactions).toHaveLength(2);
     expect(events.filter((event) => event.startsWith('attempt'))).toHaveLength(1);
     expect(events.filter((event) => event === 'clear failures')).toHaveLength(1);
   });
@@ -523,7 +523,7 @@ describe('changePassword', () => {
 
     await change(table);
 
-    expect(table.transacted[0]).toHaveLength(2);
+    expect(table.transactions[0]).toHaveLength(2);
     expect(events.at(-1)).toBe('clear failures');
   });
 
@@ -548,7 +548,7 @@ describe('changePassword', () => {
 
     const changing = change(table).then(() => Date.now() - NOW);
     await vi.advanceTimersByTimeAsync(399);
-    const before = table.transacted.length;
+    const before = table.transactions.length;
     await vi.runAllTimersAsync();
 
     expect([before, await changing]).toEqual([0, 400]);

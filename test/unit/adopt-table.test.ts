@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { adoptTable } from '../../lib/restore/adopt-table.ts';
 import type { Table } from '../../lib/table/table.ts';
-import { wholeTableInMemory } from '../support/in-memory-scanner.ts';
+import { inMemoryScanner } from '../support/in-memory-scanner.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -12,12 +12,12 @@ it('adoptTable does not wait at its end when it takes longer than a second', asy
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-22T06:00:00.250Z') });
   const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const table = { get: async () => ({ n: 1 }), transact: async () => undefined } as unknown as Table;
-  const whole = wholeTableInMemory([]);
+  const scanner = inMemoryScanner([]);
   const slow = {
-    ...whole,
+    ...scanner,
     async *scan() {
       vi.setSystemTime(new Date('2026-11-22T06:00:09Z'));
-      yield* whole.scan();
+      yield* scanner.scan();
     },
   };
 

@@ -7,8 +7,8 @@ import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { set, versionIs, type Write } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
-import { aWhile } from '../support/a-while.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
+import { waitMicrotasks } from '../support/microtasks.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -278,7 +278,7 @@ describe('precedence', () => {
     let tries = 0;
     table.transact = async (writes, token) => {
       // Long enough for a change that does not wait for precedence to commit first.
-      if (writes[0]?.key.pk === precedenceKey(8).pk) await aWhile(200);
+      if (writes[0]?.key.pk === precedenceKey(8).pk) await waitMicrotasks(200);
       if (++tries > 1) return transact(writes, token);
       throw Object.assign(new Error('cancelled'), {
         name: 'TransactionCanceledException',

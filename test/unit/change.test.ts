@@ -4,9 +4,9 @@ import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { change, commit, ignoreUnavailable } from '../../lib/table/change.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { OnConditionFailed, Write } from '../../lib/table/write.ts';
-import { aWhile } from '../support/a-while.ts';
+import { waitMicrotasks } from '../support/microtasks.ts';
 
-/* Load, decide, commit, against a table with scripted replies. */
+/* Load, decide, commit, against a table with scripted responses. */
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => {
@@ -14,8 +14,8 @@ afterEach(() => {
   setDeadline(Number.POSITIVE_INFINITY);
 });
 
-/** The reply to a transaction: undefined if it is committed, else an error. */
-type Reply = undefined | Error;
+/** The response to a transaction: undefined if it is committed, else an error. */
+type TransactionResponse = undefined | Error;
 
 const cancelled = (...codes: string[]): Error =>
   Object.assign(new Error('cancelled'), {
@@ -25,16 +25,16 @@ const cancelled = (...codes: string[]): Error =>
 const afterAttempts = (attempts: number, error: Error): Error => Object.assign(error, { $metadata: { attempts } });
 const lost = (): Error => Object.assign(new Error('no response'), { name: 'TimeoutError' });
 
-/** A table whose transactions get these replies, the last one repeatedly; records the tokens that it receives. */
-function tableThatReplies(...replies: Reply[]): { table: Table; tokens: string[] } {
+/** A table whose transactions get these responses, the last one repeatedly; records the tokens that it receives. */
+function tableThatResponds(...responses: TransactionResponse[]): { table: Table; tokens: string[] } {
   const tokens: string[] = [];
   const table = {
     async transact(_: readonly Write[], token: string) {
-      const reply = replies[Math.min(tokens.length, replies.length - 1)];
+      const response = responses[Math.min(tokens.length, responses.length - 1)];
       tokens.push(token);
       // Under fake timers an endless loop would hang the test instead of failing it.
       if (tokens.length > 2000) throw new Error('The change never stops retrying');
-      if (reply) throw reply;
+      if (response) throw response;
     },
   } as Partial<Table> as Table;
   return { table, tokens };
@@ -61,21 +61,21 @@ async function run(table: Table, ...conditions: (OnConditionFailed | undefined)[
 
 describe('a change', () => {
   it('commits once, under one token, when nothing conflicts', async () => {
-    const { table, tokens } = tableThatReplies(undefined);
+    const { table, tokens } = tableThatResponds(undefined);
 
     expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
     expect(tokens).toHaveLength(1);
   });
 
   it('sends nothing when it decides to write nothing', async () => {
-    const { table, tokens } = tableThatReplies(undefined);
+    const { table, tokens } = tableThatResponds(undefined);
 
     expect(await run(table)).toEqual({ loads: 1, outcome: 'decided on load 1' });
     expect(tokens).toEqual([]);
   });
 
   it('maps a failed condition to its failure by position, the first one first', async () => {
-    const { table } = tableThatReplies(cancelled('None', 'ConditionalCheckFailed', 'ConditionalCheckFailed'));
+    const { table } = tableThatResponds(cancelled('None', 'ConditionalCheckFailed', 'ConditionalCheckFailed'));
 
     const { outcome } = await run(table, 'forbidden', 'login-taken', 'email-taken');
 
@@ -83,7 +83,7 @@ describe('a change', () => {
   });
 
   it('decides again when the data it read has changed, whatever other condition failed', async () => {
-    const { table, tokens } = tableThatReplies(
+    const { table, tokens } = tableThatResponds(
       cancelled('ConditionalCheckFailed', 'ConditionalCheckFailed'),
       undefined,
     );
@@ -97,7 +97,7 @@ describe('a change', () => {
 
     // If the waits were random, one of 20 would almost certainly be longer than zero.
     for (let times = 0; times < 20; times++) {
-      const { table } = tableThatReplies(cancelled('ConditionalCheckFailed'), undefined);
+      const { table } = tableThatResponds(cancelled('ConditionalCheckFailed'), undefined);
       await run(table, 'retry');
     }
 
@@ -110,11 +110,11 @@ describe('a change', () => {
     // If the waits were random, one of 20 would almost certainly be longer than zero.
     for (let round = 0; round < 20; round++) {
       const times: number[] = [];
-      const replies = [cancelled('TransactionConflict'), cancelled('ConditionalCheckFailed')];
+      const responses = [cancelled('TransactionConflict'), cancelled('ConditionalCheckFailed')];
       const table = {
         async transact() {
-          const reply = replies[times.push(Date.now()) - 1];
-          if (reply) throw reply;
+          const response = responses[times.push(Date.now()) - 1];
+          if (response) throw response;
         },
       } as Partial<Table> as Table;
       await run(table, 'retry');
@@ -126,7 +126,7 @@ describe('a change', () => {
 
   it('backs off when the data it read keeps changing, and gives up after five seconds', async () => {
     const started = Date.now();
-    const { table, tokens } = tableThatReplies(cancelled('ConditionalCheckFailed'));
+    const { table, tokens } = tableThatResponds(cancelled('ConditionalCheckFailed'));
     const { transact } = table;
     // Milliseconds that a transaction takes at best.
     table.transact = async (writes, token) => {
@@ -145,7 +145,7 @@ describe('a change', () => {
   it.each(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
     'starts over from the load under a new token after %s',
     async (code) => {
-      const { table, tokens } = tableThatReplies(cancelled('None', code), cancelled(code, 'None'), undefined);
+      const { table, tokens } = tableThatResponds(cancelled('None', code), cancelled(code, 'None'), undefined);
 
       expect(await run(table, 'login-taken', 'email-taken')).toEqual({ loads: 3, outcome: 'decided on load 3' });
       expect(new Set(tokens).size).toBe(3);
@@ -153,7 +153,7 @@ describe('a change', () => {
   );
 
   it('retries after a conflict even if a condition failed as well', async () => {
-    const { table } = tableThatReplies(cancelled('ConditionalCheckFailed', 'TransactionConflict'), undefined);
+    const { table } = tableThatResponds(cancelled('ConditionalCheckFailed', 'TransactionConflict'), undefined);
 
     expect(await run(table, 'login-taken', 'email-taken')).toMatchObject({ loads: 2, outcome: 'decided on load 2' });
   });
@@ -161,12 +161,12 @@ describe('a change', () => {
   it('gives up on a busy table after five seconds, or two seconds before the request deadline', async () => {
     const started = Date.now();
 
-    expect(await run(tableThatReplies(cancelled('TransactionConflict')).table, 'retry')).toMatchObject({
+    expect(await run(tableThatResponds(cancelled('TransactionConflict')).table, 'retry')).toMatchObject({
       outcome: 'Failure: unavailable',
     });
     const patient = Date.now() - started;
     setDeadline(3000);
-    await run(tableThatReplies(cancelled('TransactionConflict')).table, 'retry');
+    await run(tableThatResponds(cancelled('TransactionConflict')).table, 'retry');
     const hurried = Date.now() - started - patient;
 
     expect(patient).toBeGreaterThanOrEqual(5000);
@@ -176,7 +176,7 @@ describe('a change', () => {
   });
 
   it('sends a transaction again under the same token when its response is lost', async () => {
-    const { table, tokens } = tableThatReplies(lost(), undefined);
+    const { table, tokens } = tableThatResponds(lost(), undefined);
 
     expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
     expect(tokens[0]).toBe(tokens[1]);
@@ -186,23 +186,23 @@ describe('a change', () => {
   it.each([
     ['a lost response', [lost(), cancelled('TransactionConflict'), cancelled('ThrottlingError'), undefined]],
     ['a retry by the SDK', [afterAttempts(2, cancelled('TransactionConflict')), undefined]],
-  ])('keeps its token when a conflict follows %s, because it may have been committed', async (_, replies) => {
-    const { table, tokens } = tableThatReplies(...replies);
+  ])('keeps its token when a conflict follows %s, because it may have been committed', async (_, responses) => {
+    const { table, tokens } = tableThatResponds(...responses);
 
     expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
-    expect(tokens).toHaveLength(replies.length);
+    expect(tokens).toHaveLength(responses.length);
     expect(new Set(tokens).size).toBe(1);
   });
 
   it('fails as unavailable when it may have been committed and conflicts continue', async () => {
-    const { table, tokens } = tableThatReplies(lost(), cancelled('TransactionConflict'));
+    const { table, tokens } = tableThatResponds(lost(), cancelled('TransactionConflict'));
 
     expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'Failure: unavailable' });
     expect(new Set(tokens).size).toBe(1);
   });
 
   it('fails as unavailable when its outcome stays unknown', async () => {
-    const { table, tokens } = tableThatReplies(lost());
+    const { table, tokens } = tableThatResponds(lost());
 
     expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'Failure: unavailable' });
     expect(new Set(tokens).size).toBe(1);
@@ -223,14 +223,14 @@ describe('a change', () => {
       'login-taken',
     ],
     ['a cancellation without reasons', cancelled(), 'login-taken'],
-  ] as const)('rethrows the original error after %s', async (_, reply, onConditionFailed) => {
-    const { outcome } = await run(tableThatReplies(reply).table, onConditionFailed);
+  ] as const)('rethrows the original error after %s', async (_, response, onConditionFailed) => {
+    const { outcome } = await run(tableThatResponds(response).table, onConditionFailed);
 
     expect(outcome).toMatch(/^(TransactionCanceledException|TypeError): cancelled$/);
   });
 
   it('treats a cancellation reason without a code as None', async () => {
-    const { table } = tableThatReplies(cancelled(undefined as unknown as string, 'ConditionalCheckFailed'));
+    const { table } = tableThatResponds(cancelled(undefined as unknown as string, 'ConditionalCheckFailed'));
 
     expect((await run(table, 'login-taken', 'email-taken')).outcome).toBe('Failure: email-taken');
   });
@@ -238,8 +238,8 @@ describe('a change', () => {
   it.each([
     ['changed', cancelled('ConditionalCheckFailed')],
     ['busy', cancelled('TransactionConflict')],
-  ])('calls onContention before each further attempt when the table is %s', async (_, reply) => {
-    const { table, tokens } = tableThatReplies(reply, reply, undefined);
+  ])('calls onContention before each further attempt when the table is %s', async (_, response) => {
+    const { table, tokens } = tableThatResponds(response, response, undefined);
     const attemptsBefore: number[] = [];
 
     const changed = change(
@@ -247,7 +247,7 @@ describe('a change', () => {
       async () => undefined,
       () => ({ writes: [write('retry')], result: undefined }),
       async () => {
-        await aWhile();
+        await waitMicrotasks();
         attemptsBefore.push(tokens.length);
       },
     );
@@ -292,9 +292,9 @@ describe('a change', () => {
 
 describe('a transaction', () => {
   /** Commits one transaction; returns its outcome, its duration, and the numbers of tries and of distinct tokens. */
-  async function send(...replies: Reply[]) {
+  async function send(...responses: TransactionResponse[]) {
     const started = Date.now();
-    const { table, tokens } = tableThatReplies(...replies);
+    const { table, tokens } = tableThatResponds(...responses);
     const committed = commit(table, [write('login-taken')]).catch((error) => `${error.name}: ${error.message}`);
     await vi.runAllTimersAsync();
     return {
@@ -306,7 +306,7 @@ describe('a transaction', () => {
   }
   const conflict = (attempts = 1) => afterAttempts(attempts, cancelled('TransactionConflict'));
 
-  it.each<[string, Reply[], string]>([
+  it.each<[string, TransactionResponse[], string]>([
     ['is committed', [undefined], 'committed'],
     ['meets a conflict', [conflict()], 'busy'],
     ['loses its response and is committed', [lost(), undefined], 'committed'],
@@ -314,8 +314,8 @@ describe('a transaction', () => {
     ['loses two responses', [lost(), lost()], 'Failure: unavailable'],
     ['loses a response before and after a conflict', [lost(), conflict(), lost()], 'Failure: unavailable'],
     ['may have been committed before its conflicts', [conflict(2), conflict(), conflict(), undefined], 'committed'],
-  ])('that %s is sent under one token until its outcome is known', async (_, replies, outcome) => {
-    expect(await send(...replies)).toMatchObject({ outcome, tries: replies.length, tokens: 1 });
+  ])('that %s is sent under one token until its outcome is known', async (_, responses, outcome) => {
+    expect(await send(...responses)).toMatchObject({ outcome, tries: responses.length, tokens: 1 });
   });
 
   it('is sent again immediately when its response is lost', async () => {
@@ -332,7 +332,7 @@ describe('a transaction', () => {
   });
 
   it('has its own token', async () => {
-    const { table, tokens } = tableThatReplies(undefined);
+    const { table, tokens } = tableThatResponds(undefined);
 
     await commit(table, [write()]);
     await commit(table, [write()]);

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { emailGuardKey, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
-import { type InMemoryScanner, wholeTableInMemory } from '../support/in-memory-scanner.ts';
+import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
-import { printedBy } from '../support/logged.ts';
-import { replyFrom, scriptedAws } from '../support/scripted-aws.ts';
+import { printedBy } from '../support/printed-by.ts';
+import { respondFrom, scriptedAws } from '../support/scripted-aws.ts';
 
 let table: InMemoryScanner;
 /** When set, the total of users changes on every read; this numbers the changes. */
@@ -15,7 +15,7 @@ beforeAll(async () => {
   const aws = await scriptedAws((operation, input) =>
     changes !== undefined && operation === 'GetItem' && input.Key.pk.S === 'TOTAL'
       ? { Item: { pk: { S: 'TOTAL' }, sk: { S: 'USER' }, n: { N: '9' }, changes: { N: String(++changes) } } }
-      : replyFrom(table, operation, input),
+      : respondFrom(table, operation, input),
   );
   stop = aws.stop;
   for (const [name, value] of Object.entries({ ...aws.environment, TABLE_NAME: 'Gate' })) vi.stubEnv(name, value);
@@ -32,7 +32,7 @@ afterAll(() => {
 
 /** Damages an intact table and runs the handler: its log lines, and the error that it throws or 'ended'. */
 async function verify(harm: (table: InMemoryScanner) => void) {
-  table = wholeTableInMemory(INTACT_ITEMS);
+  table = inMemoryScanner(INTACT_ITEMS);
   harm(table);
   const wait = setTimeout;
   // Skips the waits between two reads of items that keep changing.

@@ -5,7 +5,7 @@ import { countByKind, verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { NotGatehouseTable } from '../../lib/table/table-scanner.ts';
-import { type InMemoryScanner, wholeTableInMemory } from '../support/in-memory-scanner.ts';
+import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 
 /*
@@ -24,7 +24,7 @@ const KEY = entityKey('CONF', 4_000_009);
 type Damage = (table: InMemoryScanner) => void;
 
 async function findingsIn(...damages: Damage[]): Promise<readonly Finding[]> {
-  const table = wholeTableInMemory(INTACT_ITEMS);
+  const table = inMemoryScanner(INTACT_ITEMS);
   for (const damage of damages) damage(table);
   const { findings, undecided } = await verifyTable(table);
   expect(undecided).toEqual([]);
@@ -175,13 +175,13 @@ const sequenceBehind = (kind: 'USER' | 'INTEGRATION', last: number | 'absent', h
 
 /** An intact table in which these changes are made after the scan, before the first item is read again. */
 const changedAfterScan = (...changes: Damage[]) =>
-  wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
+  inMemoryScanner(INTACT_ITEMS, (_, count, table) => {
     if (count === 1) for (const change of changes) change(table);
   });
 
 describe('verifyTable', () => {
   it('counts the items of an intact table and finds nothing', async () => {
-    expect(await verifyTable(wholeTableInMemory(INTACT_ITEMS))).toEqual({
+    expect(await verifyTable(inMemoryScanner(INTACT_ITEMS))).toEqual({
       items: 18,
       users: 3,
       integrations: 1,
@@ -192,7 +192,7 @@ describe('verifyTable', () => {
   });
 
   it('reads an intact table once', async () => {
-    const table = wholeTableInMemory(INTACT_ITEMS);
+    const table = inMemoryScanner(INTACT_ITEMS);
 
     await verifyTable(table);
 
@@ -200,7 +200,7 @@ describe('verifyTable', () => {
   });
 
   it('reports that an empty table has no administrator', async () => {
-    expect(await verifyTable(wholeTableInMemory([]))).toMatchObject({
+    expect(await verifyTable(inMemoryScanner([]))).toMatchObject({
       items: 0,
       users: 0,
       findings: [NO_ADMINISTRATOR],
@@ -213,7 +213,7 @@ describe('verifyTable', () => {
     ['a numeric partition key', { pk: 1, sk: 'a' }],
     ['a numeric sort key', { pk: 'a', sk: 1 }],
   ])('throws NotGatehouseTable for an item that has %s', async (_, item) => {
-    const table = wholeTableInMemory([...INTACT_ITEMS, item as Item]);
+    const table = inMemoryScanner([...INTACT_ITEMS, item as Item]);
 
     await expect(verifyTable(table)).rejects.toThrow(NotGatehouseTable);
   });
@@ -221,7 +221,7 @@ describe('verifyTable', () => {
   it('reports its progress after each page', async () => {
     const progress: number[] = [];
 
-    await verifyTable(wholeTableInMemory(INTACT_ITEMS.slice(0, 7)), (items) => progress.push(items));
+    await verifyTable(inMemoryScanner(INTACT_ITEMS.slice(0, 7)), (items) => progress.push(items));
 
     expect(progress).toEqual([3, 6, 7]);
   });
@@ -532,7 +532,7 @@ it('a missing sequence is a finding even with a single user', async () => {
   const first = INTACT_ITEMS.filter(
     ({ pk, sk, id }) => sk === 'ROSTER' || (id === 1 && /^(USER|LOGIN|EMAIL)/.test(pk)),
   );
-  const table = wholeTableInMemory([...first, { ...totalKey('USER'), n: 1 }]);
+  const table = inMemoryScanner([...first, { ...totalKey('USER'), n: 1 }]);
 
   expect((await verifyTable(table)).findings.map(({ message }) => message)).toEqual([
     'SEQUENCE / USER is absent, but id 1 exists: ids would be assigned twice.',
@@ -607,7 +607,7 @@ describe('a damaged item', () => {
   });
 
   it('is still counted', async () => {
-    const table = wholeTableInMemory(INTACT_ITEMS);
+    const table = inMemoryScanner(INTACT_ITEMS);
     table.put(ALICE, { version: null });
     table.put(URL, { confName: null });
     table.put(GATE, { name: null });
@@ -620,7 +620,7 @@ describe('a damaged item', () => {
   it('is read again, so that a transient state is not reported', async () => {
     const table = changedAfterScan(put(ALICE, { version: 'v3' }));
     table.put(ALICE, { version: null });
-    const removedSince = wholeTableInMemory([...INTACT_ITEMS, { pk: 'GHOST', sk: 'x' }], (_, count, table) => {
+    const removedSince = inMemoryScanner([...INTACT_ITEMS, { pk: 'GHOST', sk: 'x' }], (_, count, table) => {
       if (count === 1) table.remove({ pk: 'GHOST', sk: 'x' });
     });
 
@@ -633,7 +633,7 @@ describe('survey', () => {
   it('returns zeros and empty collections for an empty table', async () => {
     const none = { USER: 0, INTEGRATION: 0, CONF: 0 };
 
-    expect(await survey(wholeTableInMemory([]), () => undefined)).toEqual({
+    expect(await survey(inMemoryScanner([]), () => undefined)).toEqual({
       items: 0,
       counts: none,
       highestIds: none,
@@ -648,13 +648,13 @@ describe('survey', () => {
   });
 
   it('finds the highest ids in any order of items', async () => {
-    const { highestIds } = await survey(wholeTableInMemory([...INTACT_ITEMS].reverse()), () => undefined);
+    const { highestIds } = await survey(inMemoryScanner([...INTACT_ITEMS].reverse()), () => undefined);
 
     expect(highestIds).toEqual({ USER: 3, INTEGRATION: 4, CONF: 4_000_009 });
   });
 
   it('keeps only the attributes that the rules compare', async () => {
-    const table = wholeTableInMemory(INTACT_ITEMS);
+    const table = inMemoryScanner(INTACT_ITEMS);
     table.put(ALICE, { passwordHash: 'secret', firstName: 'Alice' });
     table.put({ pk: 'USER', sk: 'x' }, {});
     table.put({ pk: 'USER', sk: '9007199254740993' }, {});
@@ -695,7 +695,7 @@ describe('survey', () => {
 
   it('does not depend on the order of the items', async () => {
     const [forwards, backwards] = await Promise.all(
-      [INTACT_ITEMS, INTACT_ITEMS.toReversed()].map((items) => survey(wholeTableInMemory(items), () => undefined)),
+      [INTACT_ITEMS, INTACT_ITEMS.toReversed()].map((items) => survey(inMemoryScanner(items), () => undefined)),
     );
 
     expect(backwards?.highestIds).toEqual({ USER: 3, INTEGRATION: 4, CONF: 4_000_009 });
@@ -705,7 +705,7 @@ describe('survey', () => {
 
 it('parameters are not read for an integration whose id is too large to have any', async () => {
   const key = entityKey('INTEGRATION', 9_007_199_255);
-  const table = wholeTableInMemory(INTACT_ITEMS);
+  const table = inMemoryScanner(INTACT_ITEMS);
   table.put(key, { ...table.find(GATE), id: 9_007_199_255, parameterCount: 1, parametersEver: 0, parameterBytes: 0 });
   table.put(sequenceKey('INTEGRATION'), { n: 9_007_199_255 });
   table.put(totalKey('INTEGRATION'), { n: 2 });
@@ -728,7 +728,7 @@ describe('a guard', () => {
 
   it('is read together with at most 50 of the users that claim it', async () => {
     const users = Array.from({ length: 60 }, (_, index) => 100 + index);
-    const table = wholeTableInMemory(INTACT_ITEMS);
+    const table = inMemoryScanner(INTACT_ITEMS);
     for (const id of users) {
       table.put(entityKey('USER', id), { ...table.find(USER), id, login: 'same', email: `u${id}@example.com` });
       table.put(emailGuardKey(`u${id}@example.com`), { id });

@@ -2,7 +2,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { logDefect, logRequest } from '../../lib/http/log-request.ts';
 import { log, logError } from '../../lib/runtime/log.ts';
-import { printedBy } from '../support/logged.ts';
+import { printedBy } from '../support/printed-by.ts';
 
 /** The logged lines, each checked to be a single line. */
 async function logged(work: () => void): Promise<Record<string, unknown>[]> {

@@ -7,8 +7,8 @@ import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { useOpenedConnections } from '../support/opened-connections.ts';
-import { recordedTable } from '../support/recorded-table.ts';
-import { type Reply, scripted } from '../support/scripted-client.ts';
+import { recordingTable } from '../support/recording-table.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
 import { useStillClock } from '../support/still-clock.ts';
 
 /* How login attempts are counted, on a table that records its calls. */
@@ -23,18 +23,18 @@ const opened = useOpenedConnections();
 useStillClock(NOW);
 afterEach(() => setDeadline(Number.POSITIVE_INFINITY));
 
-async function throttleOn(table: Table, ...replies: Reply[]) {
-  const { settings, asked, inputs } = scripted(...replies);
+async function throttleOn(table: Table, ...responses: ScriptedResponse[]) {
+  const { settings, requests, inputs } = scriptedClient(...responses);
   const throttle = openLoginThrottle(table, LIMITS, 'pepper', new KMSClient(settings));
   await finishColdStart();
   setDeadline(Number.POSITIVE_INFINITY);
-  return { throttle, asked, inputs };
+  return { throttle, requests, inputs };
 }
 const from = (address: string) => ({ address, arrivedAt: NOW });
 
 describe('the secret that pseudonymizes logins and addresses', () => {
   it('is a MAC from KMS, generated once in the cold start', async () => {
-    const { throttle, inputs } = await throttleOn(recordedTable(), MAC);
+    const { throttle, inputs } = await throttleOn(recordingTable(), MAC);
     const before = inputs().length;
 
     await throttle.countRequest(from('203.0.113.7'));
@@ -47,38 +47,38 @@ describe('the secret that pseudonymizes logins and addresses', () => {
 
   it('is requested again by each request until KMS returns it', async () => {
     const outage = { error: 'KMSInternalException', status: 500 };
-    const { throttle, asked } = await throttleOn(recordedTable(), outage, outage, MAC);
+    const { throttle, requests } = await throttleOn(recordingTable(), outage, outage, MAC);
 
     await expect(throttle.countRequest(from('203.0.113.7'))).rejects.toMatchObject({ name: 'KMSInternalException' });
     await throttle.countRequest(from('203.0.113.7'));
     await throttle.countRequest(from('203.0.113.7'));
 
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
   });
 
   it('is requested only once by concurrent requests', async () => {
     const outage = { error: 'KMSInternalException', status: 500 };
-    const { throttle, asked } = await throttleOn(recordedTable(), outage, MAC);
+    const { throttle, requests } = await throttleOn(recordingTable(), outage, MAC);
 
     await Promise.all([throttle.countRequest(from('203.0.113.7')), throttle.countRequest(from('203.0.113.8'))]);
 
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
   it('is awaited no longer than a cold start may take', async () => {
-    const { settings, asked } = scripted(MAC);
+    const { settings, requests } = scriptedClient(MAC);
     const timeout = vi.spyOn(AbortSignal, 'timeout');
 
-    openLoginThrottle(recordedTable(), LIMITS, 'pepper', new KMSClient(settings));
+    openLoginThrottle(recordingTable(), LIMITS, 'pepper', new KMSClient(settings));
     await finishColdStart();
 
     expect(timeout.mock.calls).toEqual([[2000]]);
-    expect(asked[0]?.signal).toBeInstanceOf(AbortSignal);
+    expect(requests[0]?.signal).toBeInstanceOf(AbortSignal);
     timeout.mockRestore();
   });
 
   it('is loaded while a connection to the table is opened', async () => {
-    await throttleOn(recordedTable(), MAC);
+    await throttleOn(recordingTable(), MAC);
 
     expect(opened).toEqual(['https://dynamodb.eu-south-2.amazonaws.com']);
   });
@@ -90,21 +90,21 @@ describe('a login attempt', () => {
   const source = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: 'SOURCE' };
 
   it('is counted by login and network, by login elsewhere and by source, each under its own key', async () => {
-    const table = recordedTable();
+    const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
 
     const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
     await attempt.clearFailures();
 
     expect(table.reads).toEqual([[network, elsewhere, source]]);
-    expect(table.transacted).toMatchObject([
+    expect(table.transactions).toMatchObject([
       [{ key: elsewhere, attributes: { n: 1 } }],
       [
         { key: network, attributes: { n: 0 } },
         { key: elsewhere, attributes: { n: 0 } },
       ],
     ]);
-    expect(table.updated).toMatchObject([
+    expect(table.updates).toMatchObject([
       { key: source, values: { ':failures': 1, ':one': 1, ':since': NOW } },
       { key: source, update: expect.stringContaining('if_not_exists(#n, :one) - :one') },
     ]);
@@ -117,42 +117,42 @@ describe('a login attempt', () => {
       { ...elsewhere, ...counts, n: 30 },
       { ...network, ...counts },
     ];
-    const table = recordedTable(...items);
+    const table = recordingTable(...items);
     const { throttle } = await throttleOn(table, MAC);
 
     const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
     await attempt.clearFailures();
 
-    expect(table.transacted).toMatchObject([
+    expect(table.transactions).toMatchObject([
       [{ key: network, attributes: { n: 3 } }],
       [{ key: network, attributes: { n: 0 } }],
     ]);
-    expect(table.transacted[1]).toHaveLength(1);
-    expect(table.updated[0]).toMatchObject({
+    expect(table.transactions[1]).toHaveLength(1);
+    expect(table.updates[0]).toMatchObject({
       values: { ':since': NOW - 1000, ':failureLimit': 100, ':requestLimit': 1000 },
     });
   });
 
   it('is rejected while its login is throttled, without being counted', async () => {
-    const table = recordedTable({ ...elsewhere, n: 11, last: NOW - 500, expires: NOW / 1000 + 60 });
+    const table = recordingTable({ ...elsewhere, n: 11, last: NOW - 500, expires: NOW / 1000 + 60 });
     const { throttle } = await throttleOn(table, MAC);
 
     const rejected = throttle.recordAttempt('ada', from('203.0.113.7'));
 
     await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 2 });
-    expect([table.transacted, table.updated]).toEqual([[], []]);
+    expect([table.transactions, table.updates]).toEqual([[], []]);
   });
 
   it('fails when it cannot be counted against its source', async () => {
-    const table = recordedTable();
-    table.updates.push(new Failure('unavailable'));
+    const table = recordingTable();
+    table.updateOutcomes.push(new Failure('unavailable'));
     const { throttle } = await throttleOn(table, MAC);
 
     await expect(throttle.recordAttempt('ada', from('203.0.113.7'))).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   it('is rejected when its source reaches the limit concurrently', async () => {
-    const table = recordedTable();
+    const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
     table.update = async () => {
       table.items = [{ ...source, n: 100, requests: 200, since: NOW - 60_000 }];
@@ -165,7 +165,7 @@ describe('a login attempt', () => {
   });
 
   it('succeeds even when an outage prevents its failures from being cleared', async () => {
-    const table = recordedTable();
+    const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
     const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
     table.transact = async () => {
@@ -173,7 +173,7 @@ describe('a login attempt', () => {
     };
 
     await expect(attempt.clearFailures()).resolves.toBeUndefined();
-    expect(table.updated).toHaveLength(2);
+    expect(table.updates).toHaveLength(2);
     table.transact = async () => {
       throw new TypeError('a defect');
     };
@@ -186,21 +186,21 @@ describe('a request without a login attempt', () => {
   const address = '2001:db8:1:2:3::4';
 
   it('is counted against its source only, and not as a failure', async () => {
-    const table = recordedTable();
+    const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
 
     await throttle.countRequest(from(address));
 
     expect(table.reads).toEqual([[source]]);
-    expect(table.transacted).toEqual([]);
-    expect(table.updated).toMatchObject([{ key: source, values: { ':failures': 0, ':one': 1 } }]);
+    expect(table.transactions).toEqual([]);
+    expect(table.updates).toMatchObject([{ key: source, values: { ':failures': 0, ':one': 1 } }]);
   });
 
   it('is counted in at most five tries when other requests change the counter', async () => {
-    const lucky = recordedTable({ ...source, n: 0, requests: 5, since: NOW });
-    const unlucky = recordedTable();
-    lucky.updates.push(false, false, false, false, true);
-    unlucky.updates.push(...Array(6).fill(false));
+    const lucky = recordingTable({ ...source, n: 0, requests: 5, since: NOW });
+    const unlucky = recordingTable();
+    lucky.updateOutcomes.push(false, false, false, false, true);
+    unlucky.updateOutcomes.push(...Array(6).fill(false));
     const one = await throttleOn(lucky, MAC);
     const other = await throttleOn(unlucky, MAC);
 
@@ -208,14 +208,14 @@ describe('a request without a login attempt', () => {
     const failing = other.throttle.countRequest(from(address));
 
     await expect(failing).rejects.toMatchObject({ code: 'unavailable' });
-    expect([lucky.updated.length, unlucky.updated.length]).toEqual([5, 5]);
-    expect(lucky.updated[0]).toMatchObject({ update: 'ADD #n :failures, #requests :one', values: { ':since': NOW } });
+    expect([lucky.updates.length, unlucky.updates.length]).toEqual([5, 5]);
+    expect(lucky.updates[0]).toMatchObject({ update: 'ADD #n :failures, #requests :one', values: { ':since': NOW } });
     expect([lucky.reads.length, lucky.reads.at(-1)]).toEqual([5, [source]]);
   });
 
   it('is rejected when its source reaches the limit concurrently', async () => {
-    const table = recordedTable();
-    table.updates.push(false);
+    const table = recordingTable();
+    table.updateOutcomes.push(false);
     const { throttle } = await throttleOn(table, MAC);
     const { update } = table;
     table.update = async (write) => {
@@ -226,12 +226,12 @@ describe('a request without a login attempt', () => {
     const rejected = throttle.countRequest(from(address));
 
     await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
-    expect(table.updated).toHaveLength(1);
+    expect(table.updates).toHaveLength(1);
   });
 });
 
 it('keysOf pseudonymizes the login, its network and the source', async () => {
-  const { throttle } = await throttleOn(recordedTable(), MAC);
+  const { throttle } = await throttleOn(recordingTable(), MAC);
 
   expect(await throttle.keysOf('ada', from('203.0.113.7'))).toEqual({
     network: { pk: `ATTEMPTS#${hmac('ada')}`, sk: `NETWORK#${hmac('203.0.113 ada')}` },
@@ -244,5 +244,5 @@ it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY'])('openLogin
   for (const each of ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY']) vi.stubEnv(each, '1');
   vi.stubEnv(name, '');
 
-  expect(() => openLoginThrottle(recordedTable())).toThrow(`The environment variable ${name} is not set`);
+  expect(() => openLoginThrottle(recordingTable())).toThrow(`The environment variable ${name} is not set`);
 });

@@ -8,7 +8,7 @@ import type { Table } from '../../lib/table/table.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { useOpenedConnections } from '../support/opened-connections.ts';
-import { type Reply, scripted } from '../support/scripted-client.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
 
 const texts = (language: string) =>
   Object.fromEntries(
@@ -34,9 +34,9 @@ afterEach(() => {
 
 const SENT = { MessageId: '1' };
 const REJECTED = { error: 'MessageRejected' };
-function mailerReceiving(...replies: Reply[]) {
-  const { settings, asked, inputs } = scripted(...replies);
-  return { mailer: openMailer(new SESv2Client(settings)), asked, inputs };
+function mailerReceiving(...responses: ScriptedResponse[]) {
+  const { settings, requests, inputs } = scriptedClient(...responses);
+  return { mailer: openMailer(new SESv2Client(settings)), requests, inputs };
 }
 const ada = { id: 7, login: 'ada', email: 'ada@example.com', langKey: 'en' } as User;
 
@@ -44,12 +44,12 @@ describe('a mail with a link', () => {
   it.each(['reset', 'invitation'] as const)(
     'goes to the address of the user with the key in the link: %s',
     async (occasion) => {
-      const { mailer, asked } = mailerReceiving(SENT);
+      const { mailer, requests } = mailerReceiving(SENT);
 
       await mailer.sendLink(occasion, ada, 'k3y');
 
       const link = 'https://gates.example.com/reset?key=k3y';
-      expect(asked.map(({ operation, input }) => [operation, input])).toEqual([
+      expect(requests.map(({ operation, input }) => [operation, input])).toEqual([
         [
           '/v2/email/outbound-emails',
           {
@@ -103,10 +103,10 @@ describe('a mail with a link', () => {
   });
 
   it('fails with the error of SES, without a retry', async () => {
-    const { mailer, asked } = mailerReceiving(REJECTED);
+    const { mailer, requests } = mailerReceiving(REJECTED);
 
     await expect(mailer.sendLink('reset', ada, 'k3y')).rejects.toMatchObject({ name: 'MessageRejected' });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     expect(lines).toEqual([]);
   });
 

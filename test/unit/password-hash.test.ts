@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { password } from '../../lib/passwords/password-schema.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
-import { type Reply, scripted } from '../support/scripted-client.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
 
 /* The calls to Argon2 and KMS. Stored hashes have the minimum cost unless a test is about the cost. */
 
@@ -20,9 +20,9 @@ const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 const macOf = (mac: Buffer) => ({ Mac: mac.toString('base64') });
 
 const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/current-key';
-function passwordsWithKms(...replies: Reply[]) {
-  const { settings, asked, inputs } = scripted(...replies);
-  return { passwords: openPasswords(KEY, new KMSClient(settings)), asked, inputs };
+function passwordsWithKms(...responses: ScriptedResponse[]) {
+  const { settings, requests, inputs } = scriptedClient(...responses);
+  return { passwords: openPasswords(KEY, new KMSClient(settings)), requests, inputs };
 }
 
 const SALT = Buffer.from('sixteen bytes of');
@@ -65,10 +65,10 @@ describe('a new password hash', () => {
   });
 
   it('fails with the error of KMS', async () => {
-    const { passwords, asked } = passwordsWithKms({ error: 'DisabledException' });
+    const { passwords, requests } = passwordsWithKms({ error: 'DisabledException' });
 
     await expect(passwords.hash('password')).rejects.toMatchObject({ name: 'DisabledException' });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 });
 
@@ -103,11 +103,11 @@ describe('a password', () => {
   it.each([
     ['has another MAC', 'password', macOf(Buffer.alloc(32, 8)), phc()],
     ['has a lone surrogate, which is hashed as another character', 'pass\uD800', macOf(MAC), phc()],
-  ])('does not match when it %s', async (_, password, reply, stored) => {
-    const { passwords, asked } = passwordsWithKms(reply);
+  ])('does not match when it %s', async (_, password, response, stored) => {
+    const { passwords, requests } = passwordsWithKms(response);
 
     expect(await passwords.matches(password, stored)).toBe(false);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   it('takes the same work but never matches when there is no stored hash, even if the MAC is equal', async () => {
@@ -148,10 +148,10 @@ describe('a password', () => {
     ['with a leading space', ` ${phc()}`],
     ['with a trailing character', `${phc()}$`],
   ])('is rejected by a hash %s before KMS is called', async (_, stored) => {
-    const { passwords, asked } = passwordsWithKms(macOf(MAC));
+    const { passwords, requests } = passwordsWithKms(macOf(MAC));
 
     await expect(passwords.matches('password', stored)).rejects.toThrow('A stored password hash is not readable');
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it('matches a hash with more memory than a new one has: OWASP’s 46 MiB', async () => {
@@ -187,7 +187,7 @@ describe('a stored hash', () => {
 
   it('names its key by id, whether the stack names an id or an ARN', async () => {
     vi.stubEnv('PEPPER_KEY', 'plain-id');
-    const { settings } = scripted();
+    const { settings } = scriptedClient();
 
     expect(openPasswords(undefined, new KMSClient(settings)).isOutdated(phc({ ...current, key: 'plain-id' }))).toBe(
       false,

@@ -6,7 +6,7 @@ import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
 import { NotGatehouseTable } from '../../lib/table/table-scanner.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
-import { cancelledBy, recordedTable } from '../support/recorded-table.ts';
+import { cancelledBy, recordingTable } from '../support/recording-table.ts';
 
 const NOW = Date.UTC(2030, 0, 1) + 700;
 const SECOND = Math.floor(NOW / 1000);
@@ -15,18 +15,18 @@ afterEach(() => vi.useRealTimers());
 
 describe('precedence', () => {
   it('is claimed for one second and expires a minute later', async () => {
-    const table = recordedTable();
+    const table = recordingTable();
 
     await takePrecedence(table, 7);
 
-    expect(table.transacted).toEqual([
+    expect(table.transactions).toEqual([
       [{ act: 'Put', key: precedenceKey(7), attributes: { until: NOW + 1000, expires: SECOND + 2 + 60 } }],
     ]);
   });
 
   it('does not fail the change when it cannot be claimed', async () => {
-    const table = recordedTable();
-    table.refusals.push(new TypeError('a programming error'));
+    const table = recordingTable();
+    table.transactionErrors.push(new TypeError('a programming error'));
 
     await expect(takePrecedence(table, 7)).resolves.toBeUndefined();
   });
@@ -40,7 +40,7 @@ describe('precedence', () => {
     // A clock that is ahead does not lengthen the wait.
     [60_000, 1000],
   ])('that ends in %j ms is awaited for %i ms', async (ahead, expected) => {
-    const table = recordedTable(...(ahead === undefined ? [] : [{ ...precedenceKey(7), until: NOW + ahead }]));
+    const table = recordingTable(...(ahead === undefined ? [] : [{ ...precedenceKey(7), until: NOW + ahead }]));
 
     expect(await precedenceWait(table, 7)).toBe(expected);
     expect(table.reads).toEqual([[precedenceKey(7)]]);
@@ -55,7 +55,7 @@ describe('adoptTable', () => {
 
   const roster = { ...rosterKey, ids: new Set([1]) };
   const reset = (hash: string): Item => ({ pk: `RESET#${hash}`, sk: 'RESET' });
-  const wholeTable = (...pages: Item[][]) =>
+  const scannerOf = (...pages: Item[][]) =>
     ({
       async *scan() {
         yield* pages;
@@ -63,15 +63,15 @@ describe('adoptTable', () => {
     }) as Partial<TableScanner> as TableScanner;
 
   it('advances both sequences on condition that they have not changed', async () => {
-    const table = recordedTable(roster, { ...sequenceKey('USER'), n: 12 });
+    const table = recordingTable(roster, { ...sequenceKey('USER'), n: 12 });
 
-    const adoption = await adoptTable(table, wholeTable(), 50);
+    const adoption = await adoptTable(table, scannerOf(), 50);
 
     expect(adoption.sequences).toEqual([
       { kind: 'USER', before: 12, after: 62 },
       { kind: 'INTEGRATION', before: 0, after: 50 },
     ]);
-    expect(table.transacted.slice(0, 2)).toEqual([
+    expect(table.transactions.slice(0, 2)).toEqual([
       [
         {
           act: 'Update',
@@ -98,49 +98,56 @@ describe('adoptTable', () => {
   });
 
   it('skips a million ids by default', async () => {
-    const adoption = await adoptTable(recordedTable(roster), wholeTable());
+    const adoption = await adoptTable(recordingTable(roster), scannerOf());
 
     expect(SKIPPED_IDS).toBe(1_000_000);
     expect(adoption.sequences.map(({ after }) => after)).toEqual([1_000_000, 1_000_000]);
   });
 
   it('invalidates tokens issued before the next second and waits for that second', async () => {
-    const table = recordedTable(roster);
+    const table = recordingTable(roster);
 
     const started = performance.now();
-    const adoption = await adoptTable(table, wholeTable());
+    const adoption = await adoptTable(table, scannerOf());
     const took = performance.now() - started;
 
     const notBefore = { act: 'Put', key: { pk: 'JWKS', sk: 'NOT-BEFORE' }, attributes: { seconds: SECOND + 1 } };
-    expect(table.transacted[2]).toEqual([notBefore]);
+    expect(table.transactions[2]).toEqual([notBefore]);
     expect(adoption.notBefore).toEqual(new Date((SECOND + 1) * 1000));
     expect(took).toBeGreaterThan(58);
   });
 
   it('deletes only the reset keys, on every page, and retries after a conflict', async () => {
-    const table = recordedTable(roster);
+    const table = recordingTable(roster);
     const pages = [
       [reset('a'), { pk: 'USER', sk: 'RESET#' }],
       [{ pk: 'RESETS', sk: 'RESET' }],
       [reset('b'), reset('c')],
     ];
     const alreadyDeleted = cancelledBy('ConditionalCheckFailed');
-    table.refusals.push(undefined, undefined, undefined, cancelledBy('TransactionConflict'), undefined, alreadyDeleted);
+    table.transactionErrors.push(
+      undefined,
+      undefined,
+      undefined,
+      cancelledBy('TransactionConflict'),
+      undefined,
+      alreadyDeleted,
+    );
 
-    const adoption = await adoptTable(table, wholeTable(...pages));
+    const adoption = await adoptTable(table, scannerOf(...pages));
 
     expect(adoption.resetKeys).toBe(3);
     const removal = (hash: string) => [
       { act: 'Delete', key: reset(hash), condition: 'attribute_exists(pk)', onConditionFailed: 'retry' },
     ];
-    expect(table.transacted.slice(3)).toEqual([removal('a'), removal('a'), removal('b'), removal('c')]);
+    expect(table.transactions.slice(3)).toEqual([removal('a'), removal('a'), removal('b'), removal('c')]);
   });
 
   it('throws NotGatehouseTable for a table without an administrator, before it changes anything', async () => {
-    const table = recordedTable();
+    const table = recordingTable();
 
-    await expect(adoptTable(table, wholeTable())).rejects.toBeInstanceOf(NotGatehouseTable);
-    expect(table.transacted).toEqual([]);
+    await expect(adoptTable(table, scannerOf())).rejects.toBeInstanceOf(NotGatehouseTable);
+    expect(table.transactions).toEqual([]);
   });
 });
 
@@ -160,7 +167,7 @@ describe('createFirstAdministrator', () => {
   });
 
   it('creates an activated user with both roles on behalf of the system, if the roster is empty', async () => {
-    const table = recordedTable({ ...rosterKey });
+    const table = recordingTable({ ...rosterKey });
 
     const user = await createFirstAdministrator(table, passwords, person);
 
@@ -177,7 +184,7 @@ describe('createFirstAdministrator', () => {
       lastModifiedBy: 'system',
     });
     expect(JSON.stringify(user)).not.toContain('"secret"');
-    const [writes = []] = table.transacted;
+    const [writes = []] = table.transactions;
     expect(writes.find(({ key }) => key === rosterKey)).toEqual({
       act: 'Update',
       key: rosterKey,
@@ -200,27 +207,27 @@ describe('createFirstAdministrator', () => {
   });
 
   it('takes no id and computes no hash when there is an administrator', async () => {
-    const table = recordedTable({ ...rosterKey, ids: new Set([1]) });
+    const table = recordingTable({ ...rosterKey, ids: new Set([1]) });
 
     expect(await createFirstAdministrator(table, passwords, person)).toBeUndefined();
-    expect([table.transacted, table.ids, hashed]).toEqual([[], [], []]);
+    expect([table.transactions, table.idKinds, hashed]).toEqual([[], [], []]);
   });
 
   it('takes one id and computes one hash despite retries', async () => {
-    const table = recordedTable();
-    table.refusals.push(cancelledBy('TransactionConflict'));
+    const table = recordingTable();
+    table.transactionErrors.push(cancelledBy('TransactionConflict'));
 
     const created = createFirstAdministrator(table, passwords, person);
     await vi.runAllTimersAsync();
 
     expect((await created)?.id).toBe(101);
-    expect([table.transacted.length, table.ids, hashed]).toEqual([2, ['USER'], ['secret']]);
+    expect([table.transactions.length, table.idKinds, hashed]).toEqual([2, ['USER'], ['secret']]);
   });
 
   it('creates no user when another administrator is created concurrently', async () => {
-    const table = recordedTable();
+    const table = recordingTable();
     const conditions = ['None', 'None', 'ConditionalCheckFailed', 'None', 'None', 'None'];
-    table.refusals.push(cancelledBy(...conditions));
+    table.transactionErrors.push(cancelledBy(...conditions));
     const { transact } = table;
     table.transact = async (...transaction) => {
       table.items = [{ ...rosterKey, ids: new Set([5]) }];
@@ -228,6 +235,6 @@ describe('createFirstAdministrator', () => {
     };
 
     expect(await createFirstAdministrator(table, passwords, person)).toBeUndefined();
-    expect(table.transacted).toHaveLength(1);
+    expect(table.transactions).toHaveLength(1);
   });
 });

@@ -14,17 +14,17 @@ afterEach(() => {
 const DATA_KEY = Buffer.alloc(32, 7);
 const WRAPPED = Buffer.alloc(300, 9);
 
-/** Makes KMS return these replies in turn, and records its calls. */
-function stubKms(...replies: (object | Error)[]) {
+/** Makes KMS return these responses in turn, and records its calls. */
+function stubKms(...responses: (object | Error)[]) {
   vi.stubEnv('VALUES_KEY', 'values');
   const calls: { operation: string; input: unknown; signal: AbortSignal | undefined }[] = [];
   vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: object, options: unknown) => {
     const { input } = command as { input: unknown };
     const { abortSignal } = options as { abortSignal?: AbortSignal };
     calls.push({ operation: command.constructor.name, input, signal: abortSignal });
-    const reply = replies.shift();
-    if (reply instanceof Error || !reply) throw reply;
-    return reply;
+    const response = responses.shift();
+    if (response instanceof Error || !response) throw response;
+    return response;
   });
   return calls;
 }

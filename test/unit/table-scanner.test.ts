@@ -1,17 +1,17 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openTableScanner } from '../../lib/table/table-scanner.ts';
-import { type Reply, scripted } from '../support/scripted-client.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
 
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
-function scannerReceiving(...replies: Reply[]) {
-  const { settings, asked, inputs } = scripted(...replies);
+function scannerReceiving(...responses: ScriptedResponse[]) {
+  const { settings, requests, inputs } = scriptedClient(...responses);
   const client = new DynamoDBClient(settings);
-  return { scanner: openTableScanner(['login', 'n'], 'Gates', client), asked, inputs };
+  return { scanner: openTableScanner(['login', 'n'], 'Gates', client), requests, inputs };
 }
 
 const key = (sk: string) => ({ pk: 'a', sk });
@@ -58,13 +58,13 @@ describe('snapshot', () => {
   });
 
   it('reads a single item by a strongly consistent read instead of a transaction', async () => {
-    const { scanner, asked } = scannerReceiving({ Item: wire('1') }, {});
+    const { scanner, requests } = scannerReceiving({ Item: wire('1') }, {});
 
     const found = await scanner.snapshot([key('1')]);
     const missing = await scanner.snapshot([key('2')]);
 
     expect([found, missing]).toEqual([[key('1')], [undefined]]);
-    expect(asked.map(({ operation, input }) => [operation, input])).toEqual([
+    expect(requests.map(({ operation, input }) => [operation, input])).toEqual([
       ['GetItem', { TableName: 'Gates', Key: wire('1'), ConsistentRead: true, ...PROJECTION }],
       ['GetItem', { TableName: 'Gates', Key: wire('2'), ConsistentRead: true, ...PROJECTION }],
     ]);
@@ -83,7 +83,7 @@ describe('snapshot', () => {
 
     await expect(failing).rejects.toMatchObject({ name: 'TransactionCanceledException' });
     expect(items).toEqual([key('1'), undefined]);
-    expect([patient.asked.length, hopeless.asked.length]).toEqual([10, 10]);
+    expect([patient.requests.length, hopeless.requests.length]).toEqual([10, 10]);
     const waits = timer.mock.calls.map(([, milliseconds]) => milliseconds ?? 0);
     expect(waits).toHaveLength(18);
     expect(Math.max(...waits)).toBeLessThan(200);
@@ -91,10 +91,10 @@ describe('snapshot', () => {
   });
 
   it('rethrows any other error at once', async () => {
-    const { scanner, asked } = scannerReceiving({ error: 'AccessDeniedException' });
+    const { scanner, requests } = scannerReceiving({ error: 'AccessDeniedException' });
 
     await expect(scanner.snapshot([key('1'), key('2')])).rejects.toMatchObject({ name: 'AccessDeniedException' });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 });
 

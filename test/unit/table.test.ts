@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { MAX_LIST_ITEMS, openTable } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { type Reply, scripted } from '../support/scripted-client.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
 
 /* The requests to DynamoDB, and the handling of responses that the embedded engine never sends. */
 
@@ -13,15 +13,15 @@ afterEach(() => {
   setDeadline(Number.POSITIVE_INFINITY);
 });
 
-function tableReceiving(...replies: Reply[]) {
-  const { settings, asked, inputs } = scripted(...replies);
-  return { table: openTable('Gates', new DynamoDBClient(settings)), asked, inputs };
+function tableReceiving(...responses: ScriptedResponse[]) {
+  const { settings, requests, inputs } = scriptedClient(...responses);
+  return { table: openTable('Gates', new DynamoDBClient(settings)), requests, inputs };
 }
 
 const key = (sk: string) => ({ pk: 'a', sk });
 const wire = (sk: string) => ({ pk: { S: 'a' }, sk: { S: sk } });
 const items = (length: number, from = 0) => Array.from({ length }, (_, n) => wire(String(from + n)));
-const times = (length: number, reply: Reply) => Array.from({ length }, () => reply);
+const times = (length: number, response: ScriptedResponse) => Array.from({ length }, () => response);
 
 describe('get', () => {
   it('returns the item by a strongly consistent read', async () => {
@@ -71,11 +71,11 @@ describe('getAll', () => {
   it('waits less than 50 ms before each retry, and not after the last response', async () => {
     const waits: number[] = [];
     const requestsBefore: number[] = [];
-    let asked: readonly unknown[] = [];
+    let requests: readonly unknown[] = [];
     const immediately = (done: () => void, milliseconds = 0) => {
       waits.push(milliseconds);
       return setImmediate(() => {
-        requestsBefore.push(asked.length);
+        requestsBefore.push(requests.length);
         done();
       }) as unknown as NodeJS.Timeout;
     };
@@ -83,7 +83,7 @@ describe('getAll', () => {
 
     for (let round = 0; round < 60; round++) {
       const scriptedTable = tableReceiving(response([], ['1']), response(['1']));
-      asked = scriptedTable.asked;
+      requests = scriptedTable.requests;
       await scriptedTable.table.getAll([key('1')]);
     }
 
@@ -94,10 +94,10 @@ describe('getAll', () => {
   });
 
   it('sends no request for no keys', async () => {
-    const { table, asked } = tableReceiving();
+    const { table, requests } = tableReceiving();
 
     expect(await table.getAll([])).toEqual([]);
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });
 
@@ -169,8 +169,8 @@ describe('query', () => {
       2,
     ],
     ['more than 16 MB on a single page', [page(items(1), { units: 5000 })], 1],
-  ])('allows %s', async (_, replies, expected) => {
-    const { table } = tableReceiving(...replies);
+  ])('allows %s', async (_, responses, expected) => {
+    const { table } = tableReceiving(...responses);
 
     expect(await table.query('a')).toHaveLength(expected);
   });
@@ -183,29 +183,29 @@ describe('query', () => {
       'page-too-deep',
       [page(items(1), { next: '0', units: 4096 }), page(items(1), { next: '1', units: 0.5 })],
     ],
-  ] as const)('rejects %s with the failure of the range (%s) and reads no further', async (_, tooLong, replies) => {
-    const { table, asked } = tableReceiving(...replies);
+  ] as const)('rejects %s with the failure of the range (%s) and reads no further', async (_, tooLong, responses) => {
+    const { table, requests } = tableReceiving(...responses);
 
     const reading = table.query('a', { ...(tooLong && { tooLong }) });
 
     await expect(reading).rejects.toMatchObject({ code: tooLong ?? 'list-too-long' });
-    expect(asked).toHaveLength(replies.length);
+    expect(requests).toHaveLength(responses.length);
   });
 
   it('allows more than 16 MB when the limit is reached and reads no further', async () => {
-    const { table, asked } = tableReceiving(page(items(2), { next: '1', units: 5000 }));
+    const { table, requests } = tableReceiving(page(items(2), { next: '1', units: 5000 }));
 
     expect(await table.query('a', { limit: 2 })).toHaveLength(2);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   it('rejects a limit beyond the longest list before it reads anything', async () => {
-    const { table, asked } = tableReceiving(page([]));
+    const { table, requests } = tableReceiving(page([]));
 
     await expect(table.query('a', { limit: 10_001, tooLong: 'audit-list-too-long' })).rejects.toMatchObject({
       code: 'audit-list-too-long',
     });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     expect(await table.query('a', { limit: 10_000 })).toEqual([]);
   });
 });
@@ -215,8 +215,8 @@ describe('counters', () => {
     [{ Item: { n: { N: '12' } } }, 12],
     [{ Item: wire('USER') }, 0],
     [{}, 0],
-  ])('return the total of a kind: %j', async (reply, expected) => {
-    const { table, inputs } = tableReceiving(reply);
+  ])('return the total of a kind: %j', async (response, expected) => {
+    const { table, inputs } = tableReceiving(response);
 
     expect(await table.total('USER')).toBe(expected);
     expect(inputs()[0]).toMatchObject({ Key: { pk: { S: 'TOTAL' }, sk: { S: 'USER' } }, ConsistentRead: true });
@@ -275,8 +275,8 @@ describe('update', () => {
 
   it.each([{ error: 'ThrottlingException' }, { error: 'InternalServerError', status: 500 }])(
     'fails with unavailable in an outage: %j',
-    async (reply) => {
-      const { table } = tableReceiving(reply);
+    async (response) => {
+      const { table } = tableReceiving(response);
 
       await expect(table.update(write)).rejects.toMatchObject({ name: 'Failure', code: 'unavailable' });
     },
@@ -359,14 +359,14 @@ it.each([
 ] satisfies [string, (table: ReturnType<typeof openTable>) => Promise<unknown>][])(
   '%s is aborted half a second before the deadline of the request',
   async (_, call) => {
-    const { table, asked } = tableReceiving({});
+    const { table, requests } = tableReceiving({});
     setDeadline(0);
 
     await call(table).catch(() => undefined);
 
     // The SDK does not send a request that is already aborted; a request that it sends carries the signal.
-    expect(asked.map(({ signal }) => signal?.aborted)).not.toContain(false);
-    expect(asked.map(({ signal }) => signal)).not.toContain(undefined);
+    expect(requests.map(({ signal }) => signal?.aborted)).not.toContain(false);
+    expect(requests.map(({ signal }) => signal)).not.toContain(undefined);
   },
 );
 

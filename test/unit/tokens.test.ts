@@ -8,7 +8,7 @@ import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { decode, makeKey } from '../support/mint.ts';
-import { recordedTable } from '../support/recorded-table.ts';
+import { recordingTable } from '../support/recording-table.ts';
 import { NOW, REFUSED, signedBy, tableOf, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
 
 describe('an issued token', () => {
@@ -157,22 +157,22 @@ describe('openSigner', () => {
     const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
     const spki = publicKey.export({ type: 'spki', format: 'der' });
     const jwk = { kty: 'EC', crv: 'P-256', x, y, kid: thumbprint({ x, y }), alg: 'ES256', use: 'sig' };
-    return { jwk, privateKey, reply: { PublicKey: spki } };
+    return { jwk, privateKey, response: { PublicKey: spki } };
   }
   const [one, other] = [keyInKms(), keyInKms()];
   const named = (name: string) => Object.assign(new Error(name), { name });
   const outage = named('KMSInternalException');
 
-  /** Makes KMS return these replies in turn, and records its calls. */
-  function stubKms(...replies: (object | Error)[]) {
+  /** Makes KMS return these responses in turn, and records its calls. */
+  function stubKms(...responses: (object | Error)[]) {
     const calls: { operation: string; input: Record<string, unknown>; signal: unknown }[] = [];
     vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: object, options: unknown) => {
       const { input } = command as { input: Record<string, unknown> };
       const { abortSignal: signal } = options as { abortSignal?: AbortSignal };
       calls.push({ operation: command.constructor.name, input, signal });
-      const reply = replies.shift();
-      if (reply instanceof Error || !reply) throw reply;
-      return reply;
+      const response = responses.shift();
+      if (response instanceof Error || !response) throw response;
+      return response;
     });
     return { calls };
   }
@@ -187,8 +187,8 @@ describe('openSigner', () => {
   const asn1 = (input: string, key: KeyObject) => sign('sha256', Buffer.from(input), key);
 
   it('publishes its key once, before it signs with it', async () => {
-    const { calls } = stubKms(one.reply, { Signature: asn1('input', one.privateKey) });
-    const table = recordedTable();
+    const { calls } = stubKms(one.response, { Signature: asn1('input', one.privateKey) });
+    const table = recordingTable();
     const { transact } = table;
     table.transact = async (...transaction) => {
       await new Promise((resolve) => setImmediate(resolve));
@@ -198,7 +198,7 @@ describe('openSigner', () => {
 
     const { kid, sign: signIt } = await signer();
     await signer();
-    const published = [...table.transacted];
+    const published = [...table.transactions];
     const signature = await signIt('input');
 
     expect(kid).toBe(one.jwk.kid);
@@ -219,37 +219,37 @@ describe('openSigner', () => {
   });
 
   it('does not publish a key again', async () => {
-    stubKms(one.reply);
-    const table = recordedTable({ pk: 'JWKS', sk: one.jwk.kid });
+    stubKms(one.response);
+    const table = recordingTable({ pk: 'JWKS', sk: one.jwk.kid });
 
     expect((await openSigner(table, ['first'])()).kid).toBe(one.jwk.kid);
-    expect(table.transacted).toEqual([]);
+    expect(table.transactions).toEqual([]);
   });
 
   it('publishes all keys and signs with the first', async () => {
-    const { calls } = stubKms(one.reply, other.reply, { Signature: asn1('x', one.privateKey) });
-    const table = recordedTable();
+    const { calls } = stubKms(one.response, other.response, { Signature: asn1('x', one.privateKey) });
+    const table = recordingTable();
 
     const signer = await openSigner(table, ['first', 'second'])();
     await signer.sign('x');
 
     expect(signer.kid).toBe(one.jwk.kid);
-    expect(table.transacted).toEqual([[claimOf(one)], [claimOf(other)]]);
+    expect(table.transactions).toEqual([[claimOf(one)], [claimOf(other)]]);
     expect(calls.map(({ input }) => input.KeyId)).toEqual(['first', 'second', 'first']);
   });
 
   it('logs a failure to publish a later key without failing the login', async () => {
-    stubKms(one.reply, named('DisabledException'));
+    stubKms(one.response, named('DisabledException'));
 
-    const signer = await openSigner(recordedTable(), ['first', 'second'])();
+    const signer = await openSigner(recordingTable(), ['first', 'second'])();
 
     expect(signer.kid).toBe(one.jwk.kid);
     expect(lines).toMatchObject([{ keyNotPublished: 'DisabledException' }]);
   });
 
   it('fails when its first key cannot be published and tries again at the next login', async () => {
-    const { calls } = stubKms(outage, outage, one.reply);
-    const signer = openSigner(recordedTable(), ['first']);
+    const { calls } = stubKms(outage, outage, one.response);
+    const signer = openSigner(recordingTable(), ['first']);
 
     await expect(signer()).rejects.toMatchObject({ name: 'KMSInternalException' });
     await expect(signer()).rejects.toMatchObject({ name: 'KMSInternalException' });
@@ -261,18 +261,18 @@ describe('openSigner', () => {
   });
 
   it('fails with the error of KMS and signs the next token', async () => {
-    stubKms(one.reply, outage, { Signature: asn1('x', one.privateKey) });
-    const { sign: signIt } = await openSigner(recordedTable(), ['first'])();
+    stubKms(one.response, outage, { Signature: asn1('x', one.privateKey) });
+    const { sign: signIt } = await openSigner(recordingTable(), ['first'])();
 
     await expect(signIt('x')).rejects.toMatchObject({ name: 'KMSInternalException' });
     expect(await signIt('x')).toHaveLength(64);
   });
 
   it('aborts its calls half a second before the deadline of the request', async () => {
-    const { calls } = stubKms(one.reply, { Signature: asn1('x', one.privateKey) });
+    const { calls } = stubKms(one.response, { Signature: asn1('x', one.privateKey) });
     setDeadline(0);
 
-    const signer = await openSigner(recordedTable({ pk: 'JWKS', sk: one.jwk.kid }), ['first'])();
+    const signer = await openSigner(recordingTable({ pk: 'JWKS', sk: one.jwk.kid }), ['first'])();
     await signer.sign('x');
     setDeadline(Number.POSITIVE_INFINITY);
 
@@ -281,9 +281,9 @@ describe('openSigner', () => {
 
   it('reads its keys from SIGNING_KEYS', async () => {
     vi.stubEnv('SIGNING_KEYS', 'one,two');
-    const { calls } = stubKms(one.reply, other.reply);
+    const { calls } = stubKms(one.response, other.response);
 
-    await openSigner(recordedTable())();
+    await openSigner(recordingTable())();
     vi.unstubAllEnvs();
 
     expect(calls.map(({ input }) => input.KeyId)).toEqual(['one', 'two']);

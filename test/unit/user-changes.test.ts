@@ -16,8 +16,8 @@ import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
 import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-table.ts';
-import { aWhile } from '../support/a-while.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
+import { waitMicrotasks } from '../support/microtasks.ts';
 import { useStillClock } from '../support/still-clock.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.000Z');
@@ -50,7 +50,7 @@ function recordingMailer() {
   const mailer: Mailer = {
     sendLink: async () => undefined,
     notify: async (occasion, user) => {
-      await aWhile();
+      await waitMicrotasks();
       notices.push([occasion, user.email]);
     },
   };

@@ -7,7 +7,7 @@ import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { type InMemoryScanner, type Read, wholeTableInMemory } from '../support/in-memory-scanner.ts';
+import { type InMemoryScanner, inMemoryScanner, type Read } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 
 /* How often a table is read again under concurrent changes, and how often a repair is retried after conflicts. */
@@ -48,14 +48,14 @@ const isCount = (read: Read) => 'pk' in read;
 
 /** A table with a wrong total, and the survey of it. */
 async function withWrongTotal(onRead?: (read: Read, count: number, table: InMemoryScanner) => void) {
-  const table = wholeTableInMemory(INTACT_ITEMS, onRead);
+  const table = inMemoryScanner(INTACT_ITEMS, onRead);
   table.put(TOTAL, { n: 5 });
   return { table, seen: await survey(table, () => undefined) };
 }
 
 describe('a total', () => {
   it('is not read again when it matches the count of the scan', async () => {
-    const table = wholeTableInMemory(INTACT_ITEMS);
+    const table = inMemoryScanner(INTACT_ITEMS);
 
     const verdict = await verifyTotal(table, await survey(table, () => undefined), 'USER');
 
@@ -151,7 +151,7 @@ describe('a total', () => {
 
 describe('the parameters of an integration', () => {
   async function withWrongCount(onRead?: (read: Read, count: number, table: InMemoryScanner) => void) {
-    const table = wholeTableInMemory(INTACT_ITEMS, onRead);
+    const table = inMemoryScanner(INTACT_ITEMS, onRead);
     table.put(GATE, { parameterCount: 7 });
     return { table, seen: await survey(table, () => undefined) };
   }
@@ -215,7 +215,7 @@ describe('the parameters of an integration', () => {
 });
 
 it('a sequence is read after the scan and may have advanced since', async () => {
-  const table = wholeTableInMemory(INTACT_ITEMS, (_, count, table) => {
+  const table = inMemoryScanner(INTACT_ITEMS, (_, count, table) => {
     if (count === 1) table.put(sequenceKey('USER'), { n: 7 });
   });
   table.put(sequenceKey('USER'), { n: 1 });
@@ -225,7 +225,7 @@ it('a sequence is read after the scan and may have advanced since', async () => 
 });
 
 it('verifyTable lists everything that is undecided', async () => {
-  const table = wholeTableInMemory(INTACT_ITEMS, (read, count, table) => {
+  const table = inMemoryScanner(INTACT_ITEMS, (read, count, table) => {
     if (isCount(read)) for (const key of [TOTAL, totalKey('CONF')]) table.put(key, { changes: count });
   });
   table.put(TOTAL, { n: 9 });

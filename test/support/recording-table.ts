@@ -1,32 +1,33 @@
 import type { Key } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { aWhile } from './a-while.ts';
+import { waitMicrotasks } from './microtasks.ts';
 
-/** A table with fixed items that records writes when they have ended and applies none. */
-export interface RecordedTable extends Table {
+/** A table with fixed items that records writes when they end and applies none. */
+export interface RecordingTable extends Table {
   items: Item[];
   readonly reads: Key[][];
-  readonly transacted: (readonly Write[])[];
-  readonly updated: Write[];
-  readonly ids: string[];
+  readonly transactions: (readonly Write[])[];
+  readonly updates: Write[];
+  /** The kinds for which ids were requested, in order. */
+  readonly idKinds: string[];
   /** The errors of the next transactions in turn; undefined for success. */
-  readonly refusals: (Error | undefined)[];
+  readonly transactionErrors: (Error | undefined)[];
   /** The outcomes of the next updates in turn: success, a failed condition, or an error. */
-  readonly updates: (boolean | Error)[];
+  readonly updateOutcomes: (boolean | Error)[];
 }
 
 /** Opens a table with these items. */
-export function recordedTable(...items: Item[]): RecordedTable {
+export function recordingTable(...items: Item[]): RecordingTable {
   const find = ({ pk, sk }: Key) => table.items.find((item) => item.pk === pk && item.sk === sk);
-  const table: RecordedTable = {
+  const table: RecordingTable = {
     items,
     reads: [],
-    transacted: [],
-    updated: [],
-    ids: [],
-    refusals: [],
+    transactions: [],
     updates: [],
+    idKinds: [],
+    transactionErrors: [],
+    updateOutcomes: [],
     async get(key) {
       table.reads.push([key]);
       return find(key);
@@ -42,22 +43,22 @@ export function recordedTable(...items: Item[]): RecordedTable {
       return table.items.length;
     },
     async nextId(kind) {
-      table.ids.push(kind);
-      return 100 + table.ids.length;
+      table.idKinds.push(kind);
+      return 100 + table.idKinds.length;
     },
     async update(write) {
-      await aWhile();
-      table.updated.push(write);
-      const outcome = table.updates.shift() ?? true;
+      await waitMicrotasks();
+      table.updates.push(write);
+      const outcome = table.updateOutcomes.shift() ?? true;
       if (outcome instanceof Error) throw outcome;
       return outcome ? { ...write.key } : undefined;
     },
     async transact(writes) {
-      await aWhile();
-      table.transacted.push(writes);
-      if (table.transacted.length > 1000) throw new Error('More than 1,000 transactions');
-      const refusal = table.refusals.shift();
-      if (refusal) throw refusal;
+      await waitMicrotasks();
+      table.transactions.push(writes);
+      if (table.transactions.length > 1000) throw new Error('More than 1,000 transactions');
+      const error = table.transactionErrors.shift();
+      if (error) throw error;
     },
   };
   return table;
