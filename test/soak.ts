@@ -14,7 +14,7 @@ import { runSequences } from './support/sequences.ts';
 
 /*
  * Long randomized test: `npx node test/soak.ts --minutes 10 --seed 4711`. Checks the engine rules that all races rely
- * on, then searches with increasing seeds until the time is up or it finds a counterexample, which exits with status 1.
+ * on, then searches with increasing seeds until the time is up, or until a counterexample ends the run with status 1.
  */
 
 const { values } = parseArgs({
@@ -34,11 +34,11 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const counts: Record<string, number> = {};
 const SEARCHES: Record<string, { size: number; search: (bench: Bench, seed: number) => Promise<string | undefined> }> =
   {
-    'rounds of pairs, two administrators': {
+    'pairs with two administrators': {
       size: 5 * PAIRS.length,
       search: (bench, seed) => runPairs(bench, { seed, rounds: 5, administrators: 2 }),
     },
-    'rounds of pairs, five administrators': {
+    'pairs with five administrators': {
       size: 2 * PAIRS.length,
       search: (bench, seed) => runPairs(bench, { seed, rounds: 2, administrators: 5 }),
     },
@@ -79,9 +79,12 @@ try {
 print(found ?? 'No counterexample found');
 process.exit(found === undefined ? 0 : 1);
 
-/** 500 concurrent creations get distinct ids, and one of 60 for the same e-mail address succeeds. */
-async function createManyAtOnce({ gatehouse, putBack, token }: Bench, seed: number): Promise<string | undefined> {
-  await putBack();
+/**
+ * 500 concurrent creations get distinct ids, and exactly one of 60 concurrent creations with the same e-mail address
+ * succeeds.
+ */
+async function createManyAtOnce({ gatehouse, restore, token }: Bench, seed: number): Promise<string | undefined> {
+  await restore();
   const admin = await token(1);
   const create = (n: number, email: string) =>
     gatehouse.call('POST', '/api/users', { token: admin, body: { login: `crowd-${seed}-${n}`, email } });

@@ -2,13 +2,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
-import { barrier } from '../support/barrier.ts';
+import { openBarrier } from '../support/barrier.ts';
 import { type Received, useGatehouse } from '../support/gatehouse.ts';
 
 /* Conditional requests (RFC 9110, section 13): with If-Match a change succeeds only on the version that was read. */
 
-const gate = barrier();
-const gatehouse = await useGatehouse({ intercept: gate.intercept });
+const barrier = openBarrier();
+const gatehouse = await useGatehouse({ intercept: barrier.intercept });
 let token: string;
 beforeAll(async () => {
   token = await gatehouse.logIn('admin');
@@ -109,12 +109,12 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
   });
 
   it('lets one of two simultaneous changes under the same ETag succeed', async () => {
-    for (const inTurn of [true, false]) {
+    for (const sequentially of [true, false]) {
       const { body, headers } = await make();
 
-      gate.raise(2, inTurn);
+      barrier.raise(2, sequentially);
       const both = ['one', 'other'].map((text) =>
-        send('PUT', collection, changed(body, text), headers.etag).finally(gate.lift),
+        send('PUT', collection, changed(body, text), headers.etag).finally(barrier.lift),
       );
       const responses = await Promise.all(both);
 
@@ -125,8 +125,8 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
   it('lets two simultaneous changes without If-Match succeed, and stores one of them whole', async () => {
     const { body } = await make();
 
-    gate.raise(2, true);
-    const both = ['one', 'other'].map((text) => send('PUT', collection, changed(body, text)).finally(gate.lift));
+    barrier.raise(2, true);
+    const both = ['one', 'other'].map((text) => send('PUT', collection, changed(body, text)).finally(barrier.lift));
     const responses = await Promise.all(both);
     const { body: now } = await send('GET', pathOf(body));
 

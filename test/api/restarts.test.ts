@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { barrier } from '../support/barrier.ts';
+import { openBarrier } from '../support/barrier.ts';
 import { type Received, useGatehouse } from '../support/gatehouse.ts';
 
 /* A module reports its restart with the number of the last parameter change that it has loaded. */
 
-const gate = barrier();
-const gatehouse = await useGatehouse({ intercept: gate.intercept });
+const barrier = openBarrier();
+const gatehouse = await useGatehouse({ intercept: barrier.intercept });
 let token: string;
 beforeAll(async () => {
   token = await gatehouse.logIn('user');
@@ -49,12 +49,12 @@ describe('a report of a restart', () => {
   });
 
   it('does not hide a concurrent change', async () => {
-    for (const inTurn of [true, false, true, false]) {
+    for (const sequentially of [true, false, true, false]) {
       const { id, change } = await makeParameter();
       await change();
 
-      gate.raise(2, inTurn);
-      const both = [() => report(id, { changes: 1 }), change].map((send) => send().finally(gate.lift));
+      barrier.raise(2, sequentially);
+      const both = [() => report(id, { changes: 1 }), change].map((send) => send().finally(barrier.lift));
       const responses = await Promise.all(both);
 
       expect(responses.map(({ status }) => status)).toEqual([200, 200]);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { barrier } from '../support/barrier.ts';
+import { openBarrier } from '../support/barrier.ts';
 import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
 import { LONG } from '../support/long.ts';
 import { mutant } from '../support/mutant.ts';
@@ -12,17 +12,17 @@ import { mutant } from '../support/mutant.ts';
 
 const ROUNDS = 6;
 
-const gate = barrier();
-const gatehouse = await useGatehouse({ intercept: gate.intercept });
+const barrier = openBarrier();
+const gatehouse = await useGatehouse({ intercept: barrier.intercept });
 let token: string;
 beforeAll(async () => {
   token = await gatehouse.logIn('admin');
 });
 
-/** Sends the requests concurrently and releases their transactions together or in turn. */
-function race(inTurn: boolean, ...sends: (() => Promise<Received>)[]): Promise<Received[]> {
-  gate.raise(sends.length, inTurn);
-  return Promise.all(sends.map((send) => send().finally(gate.lift)));
+/** Sends the requests concurrently and releases their transactions together or sequentially. */
+function race(sequentially: boolean, ...sends: (() => Promise<Received>)[]): Promise<Received[]> {
+  barrier.raise(sends.length, sequentially);
+  return Promise.all(sends.map((send) => send().finally(barrier.lift)));
 }
 
 /** Two requests that claim the same unique value, and the error that the loser gets. */
@@ -155,7 +155,7 @@ if (LONG) {
       ];
 
       const { assembly, remove } = await mutant(mutations);
-      const racing = await startGatehouse({ intercept: gate.intercept, assembly });
+      const racing = await startGatehouse({ intercept: barrier.intercept, assembly });
       const admin = await racing.logIn('admin');
       for (let round = 0; round < ROUNDS; round++) {
         results.push(

@@ -7,7 +7,7 @@ import { commit } from '../../lib/table/change.ts';
 import { entityKey, notBeforeKey, sequenceKey } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
 import { type Gatehouse, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
-import { type Items, itemsOf, putBack } from '../support/items.ts';
+import { type Items, itemsOf, restoreItems } from '../support/items.ts';
 
 /*
  * A table that was restored from a backup assigns ids again. Tokens, reset keys and ETags that were issued for lost
@@ -23,7 +23,7 @@ beforeAll(async () => {
   admin = await gatehouse.logIn('admin');
   backup = await itemsOf(gatehouse.cloud);
 });
-const restore = () => putBack(gatehouse.cloud, backup);
+const restore = () => restoreItems(gatehouse.cloud, backup);
 
 const call = (method: string, path: string, token: string, body?: unknown, headers: Record<string, string> = {}) =>
   gatehouse.call(method, path, { token, body, headers });
@@ -76,7 +76,7 @@ describe('after a restore, before the table is adopted', () => {
     const user = await call('POST', '/api/users', admin, { login: 'twofold', email: 'twofold@example.com' });
     const before = await itemsOf(gatehouse.cloud);
     const lost = await call('PUT', '/api/users', admin, { ...user.body, firstName: 'Lost' });
-    await putBack(gatehouse.cloud, before);
+    await restoreItems(gatehouse.cloud, before);
     await call('PUT', '/api/users', admin, { ...user.body, firstName: 'New' });
 
     const overwritten = await call('PUT', '/api/users', admin, lost.body, { 'If-Match': String(lost.headers.etag) });

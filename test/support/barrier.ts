@@ -4,29 +4,34 @@ import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 export interface Barrier {
   /** The interceptor for the calls of a local cloud. */
   readonly intercept: Interceptor;
-  /** Makes the next `count` transactions wait for one another; in turn, each starts when the previous one has ended. */
-  raise(count: number, inTurn: boolean): void;
-  /** Releases all waiting transactions: a request that ends without one would never arrive. */
+  /**
+   * Makes the next `count` transactions wait for one another. With `sequentially`, each starts when the previous one has
+   * ended.
+   */
+  raise(count: number, sequentially: boolean): void;
+  /**
+   * Releases all waiting transactions. Call it when a request ends: a request without a transaction never reaches the
+   * barrier.
+   */
   lift(): void;
 }
 
 /** Opens a barrier that is not raised. */
-export function barrier(): Barrier {
+export function openBarrier(): Barrier {
   let missing = 0;
-  let inTurn = false;
   let waiting: (() => void)[] = [];
-  let turn: Promise<unknown> = Promise.resolve();
+  /** The end of the previous transaction; undefined unless they run sequentially. */
+  let previous: Promise<unknown> | undefined;
 
   const lift = () => {
     missing = 0;
     for (const release of waiting.splice(0)) release();
   };
   return {
-    raise(count, sequential) {
+    raise(count, sequentially) {
       missing = count;
-      inTurn = sequential;
       waiting = [];
-      turn = Promise.resolve();
+      previous = sequentially ? Promise.resolve() : undefined;
     },
     lift,
     async intercept({ operation, functionName }, forward) {
@@ -34,9 +39,9 @@ export function barrier(): Barrier {
       missing--;
       if (missing === 0) setImmediate(lift);
       await new Promise<void>((release) => waiting.push(release));
-      if (!inTurn) return forward();
-      const response = turn.then(forward);
-      turn = response.catch(() => undefined);
+      if (!previous) return forward();
+      const response = previous.then(forward);
+      previous = response.catch(() => undefined);
       return response;
     },
   };

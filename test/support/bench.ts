@@ -1,29 +1,29 @@
 import { type Faults, openFaults } from '../../infra/local/aws/faults.ts';
 import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import { findUser } from '../../lib/users/user-table.ts';
-import { type Barrier, barrier } from './barrier.ts';
-import { itemsOf, putBack } from './items.ts';
+import { type Barrier, openBarrier } from './barrier.ts';
+import { itemsOf, restoreItems } from './items.ts';
 import { type Gatehouse, type LaunchOptions, launch } from './launch.ts';
 import { makeTokens } from './mint.ts';
 import type { State } from './model.ts';
 
-/** Gatehouse for searches for counterexamples: its table can be reset, its calls delayed or faulted. */
+/** An instance for counterexample searches, which can restore its table and delay or fail its calls. */
 export interface Bench {
   readonly gatehouse: Gatehouse;
   readonly faults: Faults;
-  readonly gate: Barrier;
-  /** Delays each further transaction of a function by this promise. */
+  readonly barrier: Barrier;
+  /** Delays every further transaction of a function until the promise of `wait` resolves. */
   delay(wait: () => Promise<unknown>): void;
   /** A token for the current user with this id, as a login after this many password changes would issue it. */
   token(id: number, passwordChanges?: number): Promise<string>;
-  /** Resets the table to its state when the bench was opened. */
-  putBack(): Promise<void>;
+  /** Restores the table to its state when the bench was opened. */
+  restore(): Promise<void>;
 }
 
 /** Starts a bench with the accounts admin, user and ann (an administrator), and an integration with a parameter. */
 export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Promise<Bench> {
   const faults = openFaults();
-  const gate = barrier();
+  const barrier = openBarrier();
   let wait: () => Promise<unknown> = async () => undefined;
   const delayed: Interceptor = async (call, forward) => {
     if (call.operation === 'TransactWriteItems' && call.functionName !== undefined) await wait();
@@ -31,10 +31,10 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
   };
   const gatehouse = await launch({
     ...options,
-    intercept: (call, forward) => gate.intercept(call, () => delayed(call, () => faults.intercept(call, forward))),
+    intercept: (call, forward) => barrier.intercept(call, () => delayed(call, () => faults.intercept(call, forward))),
   });
   const tokens = makeTokens(await gatehouse.logIn('admin'));
-  await putBack(gatehouse.cloud, new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]));
+  await restoreItems(gatehouse.cloud, new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]));
   await gatehouse.makeUser('ann', { firstName: 'Ann', authorities: ['ROLE_ADMIN'] });
   const tokenOf = async (id: number, passwordChanges = 0) =>
     tokens.of({ id, accountStamp: (await findUser(gatehouse.table, id))?.accountStamp, passwordChanges });
@@ -49,12 +49,12 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
   return {
     gatehouse,
     faults,
-    gate,
+    barrier,
     delay: (next) => {
       wait = next;
     },
     token: tokenOf,
-    putBack: () => putBack(gatehouse.cloud, start),
+    restore: () => restoreItems(gatehouse.cloud, start),
   };
 }
 
@@ -107,4 +107,4 @@ export const IDS: readonly (readonly [handle: string, id: number])[] = [
 ];
 
 /** An id that no entity has. */
-export const NONE = 999_999_999;
+export const UNKNOWN_ID = 999_999_999;

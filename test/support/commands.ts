@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Act, OperationName, State } from './model.ts';
+import type { ModelRequest, OperationName, State } from './model.ts';
 
 /*
  * Random commands. They refer to entities by number, so that every command is valid in every state and a sequence
@@ -10,7 +10,7 @@ import type { Act, OperationName, State } from './model.ts';
 export interface Command {
   readonly do: OperationName;
   /** The number of the calling session. */
-  readonly by: number;
+  readonly callerSession: number;
   /** The number of the target. */
   readonly target: number;
   readonly fields: Fields;
@@ -40,7 +40,7 @@ export interface TransactionFault {
 /** One command, or two concurrent ones whose transactions wait for each other. */
 export interface Step {
   readonly commands: readonly Command[];
-  readonly inTurn: boolean;
+  readonly sequentially: boolean;
   readonly transactionFault?: TransactionFault | undefined;
 }
 
@@ -53,14 +53,14 @@ const one = <T>(...values: T[]) => fc.constantFrom(...values);
 const optional = { requiredKeys: [] };
 
 /** The number of an entity that never existed. */
-const NONEXISTENT = 99;
+const UNKNOWN_NUMBER = 99;
 /** Sessions and targets are mostly those of administrators. */
-const by = fc.oneof({ weight: 4, arbitrary: one(0, 1) }, { weight: 2, arbitrary: fc.nat(5) });
-const target = fc.oneof({ weight: 4, arbitrary: one(0, 1) }, { weight: 5, arbitrary: fc.nat(5) }, one(NONEXISTENT));
+const callerSession = fc.oneof({ weight: 4, arbitrary: one(0, 1) }, { weight: 2, arbitrary: fc.nat(5) });
+const target = fc.oneof({ weight: 4, arbitrary: one(0, 1) }, { weight: 5, arbitrary: fc.nat(5) }, one(UNKNOWN_NUMBER));
 const ifMatch = one('none', 'none', 'none', 'this', 'older') as fc.Arbitrary<Command['ifMatch']>;
 
 const command = (operation: OperationName, fields: fc.Arbitrary<Fields> = fc.constant({})): fc.Arbitrary<Command> =>
-  fc.record({ do: fc.constant(operation), by, target, fields, ifMatch });
+  fc.record({ do: fc.constant(operation), callerSession, target, fields, ifMatch });
 
 const login = one(...LOGINS);
 const email = one(...EMAILS);
@@ -86,8 +86,8 @@ const revocation = fc.oneof(
 const mutualRevocation = fc
   .tuple(revocation, revocation, one(0, 1))
   .map(([first, second, target]): [Command, Command] => [
-    { ...first, by: 0, target, ifMatch: 'none' },
-    { ...second, by: 1, target: 1 - target, ifMatch: 'none' },
+    { ...first, callerSession: 0, target, ifMatch: 'none' },
+    { ...second, callerSession: 1, target: 1 - target, ifMatch: 'none' },
   ]);
 
 /** Changes without password hashing, likely to conflict with each other. */
@@ -142,15 +142,15 @@ const transactionFault: fc.Arbitrary<TransactionFault> = fc.oneof(
 const twice = fc.oneof(revocation, change).map((same): [Command, Command] => [same, same]);
 
 const two = (pair: fc.Arbitrary<[Command, Command]>): fc.Arbitrary<Step> =>
-  fc.record({ commands: pair, inTurn: fc.boolean() });
+  fc.record({ commands: pair, sequentially: fc.boolean() });
 
 /** Random sequences of steps. */
 export const steps = fc.array(
   fc.oneof(
-    { weight: 12, arbitrary: fc.record({ commands: fc.tuple(anyCommand), inTurn: fc.constant(false) }) },
+    { weight: 12, arbitrary: fc.record({ commands: fc.tuple(anyCommand), sequentially: fc.constant(false) }) },
     {
       weight: 4,
-      arbitrary: fc.record({ commands: fc.tuple(change), inTurn: fc.constant(false), transactionFault }),
+      arbitrary: fc.record({ commands: fc.tuple(change), sequentially: fc.constant(false), transactionFault }),
     },
     { weight: 3, arbitrary: two(fc.tuple(change, change)) },
     { weight: 2, arbitrary: two(fc.oneof(fc.tuple(revocation, revocation), mutualRevocation, twice)) },
@@ -168,10 +168,14 @@ export const userCommands = fc.oneof(
 );
 
 /** Resolves a command in this state; `name` becomes the handle of a created entity. */
-export function actOf({ do: operation, by, target, fields, ifMatch }: Command, state: State, name: string): Act {
+export function requestFor(
+  { do: operation, callerSession, target, fields, ifMatch }: Command,
+  state: State,
+  name: string,
+): ModelRequest {
   const nth = (entities: object, number = target): string => {
     const handles = Object.keys(entities);
-    return (number === NONEXISTENT ? undefined : handles[number % handles.length]) ?? 'none';
+    return (number === UNKNOWN_NUMBER ? undefined : handles[number % handles.length]) ?? 'none';
   };
   // Administrators come first, so that most callers are authorized.
   const administratorRank = (handle: string) => {
@@ -181,7 +185,7 @@ export function actOf({ do: operation, by, target, fields, ifMatch }: Command, s
   const bySession = Object.entries(state.sessions).toSorted(
     ([, a], [, b]) => Number(a.stale) - Number(b.stale) || administratorRank(a.user) - administratorRank(b.user),
   );
-  const session = nth(Object.fromEntries(bySession), by);
+  const session = nth(Object.fromEntries(bySession), callerSession);
   const user = nth(
     Object.fromEntries(Object.entries(state.users).toSorted(([a], [b]) => administratorRank(a) - administratorRank(b))),
   );
@@ -191,21 +195,29 @@ export function actOf({ do: operation, by, target, fields, ifMatch }: Command, s
   const version = (entity: { version: number } | undefined) =>
     ifMatch === 'none' || !entity ? undefined : entity.version - (ifMatch === 'older' ? 1 : 0);
   const { text = 'Text', number = 0 } = fields;
-  const creation = { by: session, as: name };
+  const creation = { callerSession: session, as: name };
 
   switch (operation) {
     case 'create user':
       return { login: 'dot', email: 'dot@example.com', password: undefined, ...fields, do: operation, ...creation };
     case 'update user':
-      return { login, email, ...fields, do: operation, by: session, user, version: version(state.users[user]) };
+      return {
+        login,
+        email,
+        ...fields,
+        do: operation,
+        callerSession: session,
+        user,
+        version: version(state.users[user]),
+      };
     case 'delete user':
-      return { do: operation, by: session, login, version: version(state.users[user]) };
+      return { do: operation, callerSession: session, login, version: version(state.users[user]) };
     case 'update account':
-      return { ...fields, do: operation, by: session };
+      return { ...fields, do: operation, callerSession: session };
     case 'change password': {
       // Mostly the caller's current password.
       const own = state.users[state.sessions[session]?.user ?? '']?.password ?? text;
-      return { do: operation, by: session, from: number === 0 ? own : text, to: fields.password ?? text };
+      return { do: operation, callerSession: session, from: number === 0 ? own : text, to: fields.password ?? text };
     }
     case 'request reset':
       return { do: operation, as: name, email: fields.email ?? email };
@@ -221,7 +233,7 @@ export function actOf({ do: operation, by, target, fields, ifMatch }: Command, s
       const { active = true } = { active: fields.activated };
       return {
         do: operation,
-        by: session,
+        callerSession: session,
         integration,
         name: text,
         active,
@@ -229,9 +241,9 @@ export function actOf({ do: operation, by, target, fields, ifMatch }: Command, s
       };
     }
     case 'delete integration':
-      return { do: operation, by: session, integration, version: version(state.integrations[integration]) };
+      return { do: operation, callerSession: session, integration, version: version(state.integrations[integration]) };
     case 'report restart':
-      return { do: operation, by: session, integration, changes: number };
+      return { do: operation, callerSession: session, integration, changes: number };
     case 'create parameter':
       return { do: operation, ...creation, integration, confName: text, confValue: `value of ${name}` };
     case 'update parameter': {
@@ -240,7 +252,7 @@ export function actOf({ do: operation, by, target, fields, ifMatch }: Command, s
       const currentVersion = version(state.parameters[parameter]);
       return {
         do: operation,
-        by: session,
+        callerSession: session,
         parameter,
         integration: owner,
         confName: text,
@@ -249,6 +261,6 @@ export function actOf({ do: operation, by, target, fields, ifMatch }: Command, s
       };
     }
     case 'delete parameter':
-      return { do: operation, by: session, parameter, version: version(state.parameters[parameter]) };
+      return { do: operation, callerSession: session, parameter, version: version(state.parameters[parameter]) };
   }
 }

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import { commit } from '../../lib/table/change.ts';
 import { claim } from '../../lib/table/write.ts';
-import { type Items, itemsOf, putBack } from './items.ts';
+import { type Items, itemsOf, restoreItems } from './items.ts';
 import { type Gatehouse, type LaunchOptions, launch } from './launch.ts';
 import { makeTokens } from './mint.ts';
 import { recordUnused } from './unused-permissions.ts';
@@ -65,7 +65,7 @@ export async function useGatehouse({ intercept, breaksData }: Pick<Options, 'int
     shared.intercept = undefined;
     const clear = async () => {
       gatehouse.cloud.mails.splice(0);
-      await putBack(gatehouse.cloud, start);
+      await restoreItems(gatehouse.cloud, start);
     };
     if (breaksData) await clear();
     await gatehouse.judge().finally(clear);

@@ -2,12 +2,12 @@ import { AssertionError } from 'node:assert';
 import { setTimeout as wait } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Fault } from '../../infra/local/aws/faults.ts';
-import { type Bench, IDS, NONE, START } from './bench.ts';
-import { actOf, type Command, userCommands } from './commands.ts';
+import { type Bench, IDS, START, UNKNOWN_ID } from './bench.ts';
+import { type Command, requestFor, userCommands } from './commands.ts';
 import { expectIntact } from './intact.ts';
 import { type Counterexample, linearize, type Operation, type Specification } from './linearizable.ts';
-import { type Act, type ModelResponse, perform, type State } from './model.ts';
-import { comparable, requestOf } from './requests.ts';
+import { type ModelRequest, type ModelResponse, perform, type State } from './model.ts';
+import { comparable, httpRequestFor } from './requests.ts';
 
 /** The load of a recorded history. */
 interface Load {
@@ -26,7 +26,7 @@ type Users = State['users'];
  * history is linearizable and the table intact, or else a description of the counterexample.
  */
 export async function runHistory(bench: Bench, load: Load): Promise<string | undefined> {
-  await bench.putBack();
+  await bench.restore();
   try {
     const history = await record(bench, load).finally(() => {
       bench.faults.inject([]);
@@ -44,24 +44,28 @@ export async function runHistory(bench: Bench, load: Load): Promise<string | und
 }
 
 /** The model for a caller with a valid token. */
-const specification: Specification<Act> = (text, act) => {
+const specification: Specification<ModelRequest> = (text, request) => {
   const users: Users = JSON.parse(text);
-  const by = 'by' in act ? act.by : 'nobody';
-  const sessions = { [by]: { user: by, stale: false } };
-  const { response, state } = perform({ ...START, users, sessions }, act);
+  const callerSession = 'callerSession' in request ? request.callerSession : 'nobody';
+  const sessions = { [callerSession]: { user: callerSession, stale: false } };
+  const { response, state } = perform({ ...START, users, sessions }, request);
   const outcomes = [{ state: JSON.stringify(state.users), output: textOf(response) }];
   // The service reads the target and the caller in parallel, not atomically: a caller who gets 404 may have lost the
   // right to the change just before, and changes nothing either way.
-  if (response.status === 403 && act.do === 'update user' && !users[act.user]) {
+  if (response.status === 403 && request.do === 'update user' && !users[request.user]) {
     outcomes.push({ state: text, output: textOf({ status: 404, message: 'error.idnotfound' }) });
   }
-  if (response.status === 403 && act.do === 'delete user' && !Object.values(users).some((u) => u.login === act.login)) {
+  if (
+    response.status === 403 &&
+    request.do === 'delete user' &&
+    !Object.values(users).some((u) => u.login === request.login)
+  ) {
     outcomes.push({ state: text, output: textOf({ status: 404, message: 'error.http.404' }) });
   }
   return outcomes;
 };
 
-async function record(bench: Bench, { seed, clients, operations, faults }: Load): Promise<Operation<Act>[]> {
+async function record(bench: Bench, { seed, clients, operations, faults }: Load): Promise<Operation<ModelRequest>[]> {
   const { gatehouse } = bench;
   const sample = <T>(arbitrary: fc.Arbitrary<T>, numRuns: number, salt: number): T[] =>
     fc.sample(arbitrary, { seed: seed + salt, numRuns });
@@ -70,7 +74,7 @@ async function record(bench: Bench, { seed, clients, operations, faults }: Load)
   /** The users as any client saw them last, so that most operations have existing targets and authorized callers. */
   const seen = { ...START.users };
   const gone: string[] = [];
-  const history: Operation<Act>[] = [];
+  const history: Operation<ModelRequest>[] = [];
   let time = 0;
 
   if (faults) bench.faults.inject(faultsOf(sample(fc.nat(), 3 * clients * operations, clients)));
@@ -78,15 +82,18 @@ async function record(bench: Bench, { seed, clients, operations, faults }: Load)
   bench.delay(() => wait(pauses[time % pauses.length]));
 
   async function perform(client: number, command: Command, name: string): Promise<void> {
-    const act = { ...actOf({ ...command, ifMatch: 'none' }, stateSeen(), name), firstName: undefined } as Act;
+    const request = {
+      ...requestFor({ ...command, ifMatch: 'none' }, stateSeen(), name),
+      firstName: undefined,
+    } as ModelRequest;
     // The first name identifies an account whose creation got no response.
-    if (act.do === 'create user') Object.assign(act, { firstName: name });
-    const [method, path, body] = requestOf(
-      act,
-      (handle) => ids.get(handle) ?? NONE,
+    if (request.do === 'create user') Object.assign(request, { firstName: name });
+    const [method, path, body] = httpRequestFor(
+      request,
+      (handle) => ids.get(handle) ?? UNKNOWN_ID,
       () => '',
     );
-    const token = await bench.token('by' in act ? (ids.get(act.by) ?? NONE) : 1);
+    const token = await bench.token('callerSession' in request ? (ids.get(request.callerSession) ?? UNKNOWN_ID) : 1);
     const invoked = time++;
     const received = await gatehouse.call(method, path, { token, body, mayCrash: true });
     const returned = time++;
@@ -99,15 +106,15 @@ async function record(bench: Bench, { seed, clients, operations, faults }: Load)
       seen[handle] = received.body;
       shown.id = handle as never;
     }
-    if (act.do === 'delete user' && received.status < 300) {
+    if (request.do === 'delete user' && received.status < 300) {
       for (const [handle, { login }] of Object.entries(seen)) {
-        if (login !== act.login) continue;
+        if (login !== request.login) continue;
         gone.push(handle);
         delete seen[handle];
       }
     }
     const output = textOf(comparable(received, { status: received.status, body: {} }) as ModelResponse);
-    history.push({ client, invoked, returned: known ? returned : Number.POSITIVE_INFINITY, input: act, output });
+    history.push({ client, invoked, returned: known ? returned : Number.POSITIVE_INFINITY, input: request, output });
   }
 
   function stateSeen(): State {
@@ -131,7 +138,7 @@ const CHANGES = ['POST /api/users', 'PUT /api/users', 'DELETE /api/users/{login}
 const ITEMS = ['LOGIN#*', 'EMAIL#*', 'ADMINS/*'];
 const FAULTS = ['conflict', 'error-before', 'error-after', 'lost', 'reset'] as const;
 
-/** Leaves most transactions alone; some fail, and few crash the function or lose several responses in a row. */
+/** Leaves most transactions alone; some fail, and a few crash the function or lose several responses in a row. */
 function faultsOf(numbers: readonly number[]) {
   return numbers.flatMap((number, index) => {
     const rulesFor = (fault: Fault, times = 1) =>
@@ -141,7 +148,8 @@ function faultsOf(numbers: readonly number[]) {
         nth: Math.floor(index / CHANGES.length) + further + 1,
         fault,
       }));
-    // A conflict on the caller's own item could never be mistaken for a violated rule, so conflicts hit these items.
+    // Conflicts are injected only on ITEMS: a conflict on the caller's own item could never be mistaken for a violated
+    // rule.
     const item = ITEMS[number % ITEMS.length] as string;
     if (number % 9 === 3)
       return rulesFor('conflict').map((rule) => ({ ...rule, item, nth: 1 + Math.floor(rule.nth / 4) }));
@@ -157,8 +165,8 @@ function textOf({ status, message, version, body }: ModelResponse): string {
   return [status, message, version && `version ${version}`, body && JSON.stringify(fields)].filter(Boolean).join(' ');
 }
 
-function readable({ order, state, next }: Counterexample<Act>): string {
-  const line = ({ client, invoked, returned, input, output }: Operation<Act>) =>
+function readable({ order, state, next }: Counterexample<ModelRequest>): string {
+  const line = ({ client, invoked, returned, input, output }: Operation<ModelRequest>) =>
     `  client ${client}, ${invoked} to ${returned}: ${JSON.stringify(input)}\n    ${output}`;
   return [
     `After ${order.length} operations, the last of which are`,

@@ -27,10 +27,10 @@ export async function itemsOf(cloud: Cloud): Promise<Items> {
 }
 
 /** Items per request, by the limit of BatchWriteItem. */
-const LARGEST_BATCH = 25;
+const BATCH_ITEMS_MAX = 25;
 
 /** Restores the table to the given items. */
-export async function putBack(cloud: Cloud, start: Items): Promise<void> {
+export async function restoreItems(cloud: Cloud, start: Items): Promise<void> {
   const { tableName: TableName } = cloud;
   const client = clientOf(cloud);
   const documents = DynamoDBDocumentClient.from(client);
@@ -42,7 +42,7 @@ export async function putBack(cloud: Cloud, start: Items): Promise<void> {
     ...changed.map((Item) => ({ PutRequest: { Item } })),
   ];
   while (writes.length > 0) {
-    await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, LARGEST_BATCH) } }));
+    await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, BATCH_ITEMS_MAX) } }));
   }
   client.destroy();
 }

@@ -1,6 +1,6 @@
 /*
  * A sequential model of the contract, without a table: the response to each operation and the state after it. Entities
- * have handles; the comparing test maps them to the ids of the service.
+ * have handles, which sequences.ts and histories.ts map to the ids of the service.
  */
 
 interface User {
@@ -34,7 +34,7 @@ interface Parameter {
   readonly version: number;
 }
 
-/** A token, stale once the password was changed with another token. */
+/** A token. It is stale once the password has been changed with another token or set with a reset key. */
 interface Session {
   readonly user: string;
   readonly stale: boolean;
@@ -56,37 +56,45 @@ export interface State {
   readonly keys: Record<string, ResetKey>;
 }
 
-type If = { /** The version for If-Match. */ readonly version?: number | undefined };
-type By = { /** The caller's session. */ readonly by: string };
-type New = { /** The handle of the created entity. */ readonly as: string };
+type WithPrecondition = { /** The version for If-Match. */ readonly version?: number | undefined };
+type WithCaller = { /** The caller's session. */ readonly callerSession: string };
+type WithNewHandle = { /** The handle of the created entity. */ readonly as: string };
 type Person = Partial<Pick<User, 'firstName' | 'email'>>;
 type Roles = Partial<Pick<User, 'activated' | 'authorities'>>;
 type Owned = Pick<Parameter, 'confName' | 'confValue' | 'integration'>;
 
 /** The parameters of every operation. */
-interface Acts {
-  'create user': By & New & Roles & Pick<User, 'login' | 'email' | 'password'> & { firstName?: string | null };
-  'update user': By & If & Roles & Pick<User, 'login' | 'email'> & { user: string; firstName?: string | null };
-  'delete user': By & If & { login: string };
-  'update account': By & Person;
-  'change password': By & { from: string; to: string };
-  'request reset': New & { email: string };
+interface ModelRequests {
+  'create user': WithCaller &
+    WithNewHandle &
+    Roles &
+    Pick<User, 'login' | 'email' | 'password'> & { firstName?: string | null };
+  'update user': WithCaller &
+    WithPrecondition &
+    Roles &
+    Pick<User, 'login' | 'email'> & { user: string; firstName?: string | null };
+  'delete user': WithCaller & WithPrecondition & { login: string };
+  'update account': WithCaller & Person;
+  'change password': WithCaller & { from: string; to: string };
+  'request reset': WithNewHandle & { email: string };
   'finish reset': { key: string; to: string };
-  'log in': New & { login: string; password: string };
+  'log in': WithNewHandle & { login: string; password: string };
   'read user': { login: string };
-  'create integration': By & New & Pick<Integration, 'name'>;
-  'update integration': By &
-    If & { integration: string } & Pick<Integration, 'name' | 'active'> & {
+  'create integration': WithCaller & WithNewHandle & Pick<Integration, 'name'>;
+  'update integration': WithCaller &
+    WithPrecondition & { integration: string } & Pick<Integration, 'name' | 'active'> & {
       description?: string | null;
     };
-  'delete integration': By & If & { integration: string };
-  'report restart': By & { integration: string; changes: number };
-  'create parameter': By & New & Owned;
-  'update parameter': By & If & Owned & { parameter: string };
-  'delete parameter': By & If & { parameter: string };
+  'delete integration': WithCaller & WithPrecondition & { integration: string };
+  'report restart': WithCaller & { integration: string; changes: number };
+  'create parameter': WithCaller & WithNewHandle & Owned;
+  'update parameter': WithCaller & WithPrecondition & Owned & { parameter: string };
+  'delete parameter': WithCaller & WithPrecondition & { parameter: string };
 }
-export type OperationName = keyof Acts;
-export type Act<D extends OperationName = OperationName> = { [K in D]: { readonly do: K } & Acts[K] }[D];
+export type OperationName = keyof ModelRequests;
+export type ModelRequest<D extends OperationName = OperationName> = {
+  [K in D]: { readonly do: K } & ModelRequests[K];
+}[D];
 
 /** The expected response, with a version and a body where the contract has them, and handles for ids. */
 export interface ModelResponse {
@@ -96,12 +104,12 @@ export interface ModelResponse {
   readonly body?: object;
 }
 
-/** Applies an act and returns the response and the state after it. */
-export function perform(before: State, act: Act): { response: ModelResponse; state: State } {
+/** Applies a request and returns the response and the state after it. */
+export function perform(before: State, request: ModelRequest): { response: ModelResponse; state: State } {
   const state = structuredClone(before);
   try {
-    const rule = RULES[act.do] as (state: Draft, act: Act) => ModelResponse;
-    return { response: rule(state, act), state };
+    const rule = RULES[request.do] as (state: Draft, request: ModelRequest) => ModelResponse;
+    return { response: rule(state, request), state };
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
     return { response: error.response, state: before };
@@ -137,11 +145,11 @@ const check = (allowed: boolean, status: number, message?: string): void => {
 /** The caller, if the current state still authorizes the call. */
 function authorizedCaller(
   state: State,
-  { by }: By,
+  { callerSession }: WithCaller,
   roles: readonly string[],
   statusIfDeleted = 403,
 ): [handle: string, user: User] {
-  const { user: handle, stale } = state.sessions[by] as Session;
+  const { user: handle, stale } = state.sessions[callerSession] as Session;
   const user = state.users[handle];
   if (!user) throw new Rejection(statusIfDeleted);
   const hasRole = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
@@ -158,7 +166,7 @@ function requireExisting<T>(entities: Record<string, T>, handle: string, message
   return entity;
 }
 
-const requireVersion = (entity: { version: number }, { version }: If) =>
+const requireVersion = (entity: { version: number }, { version }: WithPrecondition) =>
   check(version === undefined || version === entity.version, 412);
 
 /** Checks the invariants across all users, in the order in which the service reports violations. */
@@ -232,48 +240,48 @@ const changedUser = (user: User, fields: Partial<User>): User => {
 
 const OK: ModelResponse = { status: 200 };
 
-const RULES: { [D in OperationName]: (state: Draft, act: Acts[D]) => ModelResponse } = {
-  'create user'(state, act) {
+const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) => ModelResponse } = {
+  'create user'(state, request) {
     const before = structuredClone(state);
-    const [, { login: createdBy }] = authorizedCaller(state, act, ADMINISTRATORS);
-    const { login, email, firstName = null, password, activated = true, authorities = [] } = act;
+    const [, { login: createdBy }] = authorizedCaller(state, request, ADMINISTRATORS);
+    const { login, email, firstName = null, password, activated = true, authorities = [] } = request;
     const person = { login, email, firstName, lastName: null, activated, authorities };
     const counts = { passwordChanges: 0, addressChanges: 0, version: 1 };
     const user = { ...person, createdBy, lastModifiedBy: createdBy, password, ...counts };
-    state.users[act.as] = user;
-    checkInvariants(state, before, act.as);
-    if (password === undefined && activated) state.keys[act.as] = newKey(act.as, user);
-    return { status: 201, version: 1, body: userBody(act.as, user) };
+    state.users[request.as] = user;
+    checkInvariants(state, before, request.as);
+    if (password === undefined && activated) state.keys[request.as] = newKey(request.as, user);
+    return { status: 201, version: 1, body: userBody(request.as, user) };
   },
 
-  'update user'(state, act) {
+  'update user'(state, request) {
     const before = structuredClone(state);
-    const [, { login: lastModifiedBy }] = authorizedCaller(state, act, ADMINISTRATORS);
-    const user = requireExisting(state.users, act.user, 'error.idnotfound');
-    requireVersion(user, act);
-    const { login, email, firstName, activated, authorities } = act;
+    const [, { login: lastModifiedBy }] = authorizedCaller(state, request, ADMINISTRATORS);
+    const user = requireExisting(state.users, request.user, 'error.idnotfound');
+    requireVersion(user, request);
+    const { login, email, firstName, activated, authorities } = request;
     const fields = { login, email, firstName, activated, authorities, lastModifiedBy };
     const after = changedUser(user, fields as Partial<User>);
-    state.users[act.user] = after;
-    checkInvariants(state, before, act.user);
-    return { status: 200, version: after.version, body: userBody(act.user, after) };
+    state.users[request.user] = after;
+    checkInvariants(state, before, request.user);
+    return { status: 200, version: after.version, body: userBody(request.user, after) };
   },
 
-  'delete user'(state, act) {
+  'delete user'(state, request) {
     const before = structuredClone(state);
-    authorizedCaller(state, act, ADMINISTRATORS);
-    const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === act.login);
+    authorizedCaller(state, request, ADMINISTRATORS);
+    const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === request.login);
     if (!handle || !user) throw new Rejection(404);
-    requireVersion(user, act);
+    requireVersion(user, request);
     delete state.users[handle];
     checkInvariants(state, before, handle);
     return OK;
   },
 
-  'update account'(state, act) {
+  'update account'(state, request) {
     const before = structuredClone(state);
-    const [handle, user] = authorizedCaller(state, act, [], 401);
-    const { firstName, email } = act;
+    const [handle, user] = authorizedCaller(state, request, [], 401);
+    const { firstName, email } = request;
     const isSame = <T>(wanted: T | undefined, now: T) => wanted === undefined || wanted === now;
     if (isSame(firstName, user.firstName) && isSame(email, user.email)) return OK;
     state.users[handle] = changedUser(user, { firstName, email, lastModifiedBy: user.login } as Partial<User>);
@@ -281,102 +289,102 @@ const RULES: { [D in OperationName]: (state: Draft, act: Acts[D]) => ModelRespon
     return OK;
   },
 
-  'change password'(state, act) {
-    const [handle, user] = authorizedCaller(state, act, [], 401);
-    check(user.password === act.from, 400);
-    setPassword(state, handle, act.to, act.by);
+  'change password'(state, request) {
+    const [handle, user] = authorizedCaller(state, request, [], 401);
+    check(user.password === request.from, 400);
+    setPassword(state, handle, request.to, request.callerSession);
     return OK;
   },
 
-  'request reset'(state, act) {
-    const owner = Object.entries(state.users).find(([, { email }]) => addressOf(email) === addressOf(act.email));
-    if (owner?.[1].activated) state.keys[act.as] = newKey(...owner);
+  'request reset'(state, request) {
+    const owner = Object.entries(state.users).find(([, { email }]) => addressOf(email) === addressOf(request.email));
+    if (owner?.[1].activated) state.keys[request.as] = newKey(...owner);
     return OK;
   },
 
-  'finish reset'(state, act) {
-    const key = state.keys[act.key];
+  'finish reset'(state, request) {
+    const key = state.keys[request.key];
     if (!key || !isValidKey(state, key)) throw new Rejection(400);
-    setPassword(state, key.user, act.to);
+    setPassword(state, key.user, request.to);
     return OK;
   },
 
-  'log in'(state, act) {
-    const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === act.login);
-    if (!handle || !user?.activated || user.password !== act.password) throw new Rejection(401);
-    state.sessions[act.as] = { user: handle, stale: false };
+  'log in'(state, request) {
+    const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === request.login);
+    if (!handle || !user?.activated || user.password !== request.password) throw new Rejection(401);
+    state.sessions[request.as] = { user: handle, stale: false };
     return OK;
   },
 
-  'read user'(state, act) {
-    const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === act.login);
+  'read user'(state, request) {
+    const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === request.login);
     if (!handle || !user) throw new Rejection(404);
     return { status: 200, version: user.version, body: userBody(handle, user) };
   },
 
-  'create integration'(state, act) {
-    authorizedCaller(state, act, INTEGRATORS);
-    const integration = { name: act.name, description: null, active: true, module: null, version: 1 };
-    state.integrations[act.as] = integration;
-    return { status: 201, version: 1, body: integrationBody(act.as, integration) };
+  'create integration'(state, request) {
+    authorizedCaller(state, request, INTEGRATORS);
+    const integration = { name: request.name, description: null, active: true, module: null, version: 1 };
+    state.integrations[request.as] = integration;
+    return { status: 201, version: 1, body: integrationBody(request.as, integration) };
   },
 
-  'update integration'(state, act) {
-    authorizedCaller(state, act, INTEGRATORS);
-    const integration = requireExisting(state.integrations, act.integration, 'error.idnotfound');
-    requireVersion(integration, act);
-    const { name, description, active } = act;
+  'update integration'(state, request) {
+    authorizedCaller(state, request, INTEGRATORS);
+    const integration = requireExisting(state.integrations, request.integration, 'error.idnotfound');
+    requireVersion(integration, request);
+    const { name, description, active } = request;
     const after = changed(integration, { name, description, active } as Partial<Integration>);
-    state.integrations[act.integration] = after;
-    return { status: 200, version: after.version, body: integrationBody(act.integration, after) };
+    state.integrations[request.integration] = after;
+    return { status: 200, version: after.version, body: integrationBody(request.integration, after) };
   },
 
-  'delete integration'(state, act) {
-    authorizedCaller(state, act, INTEGRATORS);
-    requireVersion(requireExisting(state.integrations, act.integration, 'error.http.404'), act);
-    delete state.integrations[act.integration];
+  'delete integration'(state, request) {
+    authorizedCaller(state, request, INTEGRATORS);
+    requireVersion(requireExisting(state.integrations, request.integration, 'error.http.404'), request);
+    delete state.integrations[request.integration];
     for (const [handle, { integration }] of Object.entries(state.parameters)) {
-      if (integration === act.integration) delete state.parameters[handle];
+      if (integration === request.integration) delete state.parameters[handle];
     }
     return OK;
   },
 
-  'report restart'(state, act) {
-    authorizedCaller(state, act, INTEGRATORS);
-    const integration = requireExisting(state.integrations, act.integration, 'error.http.404');
+  'report restart'(state, request) {
+    authorizedCaller(state, request, INTEGRATORS);
+    const integration = requireExisting(state.integrations, request.integration, 'error.http.404');
     const { needsRestart, changes } = integration.module ?? { needsRestart: false, changes: 0 };
-    check(act.changes <= changes, 400, 'error.validation');
-    const clearsFlag = needsRestart && act.changes === changes;
+    check(request.changes <= changes, 400, 'error.validation');
+    const clearsFlag = needsRestart && request.changes === changes;
     const after = clearsFlag ? changed(integration, { module: { needsRestart: false, changes } }) : integration;
-    state.integrations[act.integration] = after;
-    return { status: 200, version: after.version, body: integrationBody(act.integration, after) };
+    state.integrations[request.integration] = after;
+    return { status: 200, version: after.version, body: integrationBody(request.integration, after) };
   },
 
-  'create parameter'(state, act) {
-    authorizedCaller(state, act, INTEGRATORS);
-    requireExisting(state.integrations, act.integration, 'error.idnotfound');
-    const { integration, confName, confValue } = act;
-    state.parameters[act.as] = { integration, confName, confValue, version: 1 };
-    return { status: 201, version: 1, body: parameterBody(state, act.as) };
+  'create parameter'(state, request) {
+    authorizedCaller(state, request, INTEGRATORS);
+    requireExisting(state.integrations, request.integration, 'error.idnotfound');
+    const { integration, confName, confValue } = request;
+    state.parameters[request.as] = { integration, confName, confValue, version: 1 };
+    return { status: 201, version: 1, body: parameterBody(state, request.as) };
   },
 
-  'update parameter'(state, act) {
-    authorizedCaller(state, act, INTEGRATORS);
-    const integration = requireExisting(state.integrations, act.integration, 'error.idnotfound');
-    const parameter = requireExisting(state.parameters, act.parameter, 'error.idnotfound');
-    check(parameter.integration === act.integration, 404, 'error.idnotfound');
-    requireVersion(parameter, act);
+  'update parameter'(state, request) {
+    authorizedCaller(state, request, INTEGRATORS);
+    const integration = requireExisting(state.integrations, request.integration, 'error.idnotfound');
+    const parameter = requireExisting(state.parameters, request.parameter, 'error.idnotfound');
+    check(parameter.integration === request.integration, 404, 'error.idnotfound');
+    requireVersion(parameter, request);
     const module = { needsRestart: true, changes: (integration.module?.changes ?? 0) + 1 };
-    state.integrations[act.integration] = changed(integration, { module });
-    const after = changed(parameter, { confName: act.confName, confValue: act.confValue });
-    state.parameters[act.parameter] = after;
-    return { status: 200, version: after.version, body: parameterBody(state, act.parameter) };
+    state.integrations[request.integration] = changed(integration, { module });
+    const after = changed(parameter, { confName: request.confName, confValue: request.confValue });
+    state.parameters[request.parameter] = after;
+    return { status: 200, version: after.version, body: parameterBody(state, request.parameter) };
   },
 
-  'delete parameter'(state, act) {
-    authorizedCaller(state, act, INTEGRATORS);
-    requireVersion(requireExisting(state.parameters, act.parameter, 'error.http.404'), act);
-    delete state.parameters[act.parameter];
+  'delete parameter'(state, request) {
+    authorizedCaller(state, request, INTEGRATORS);
+    requireVersion(requireExisting(state.parameters, request.parameter, 'error.http.404'), request);
+    delete state.parameters[request.parameter];
     return OK;
   },
 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type Bench, START } from './bench.ts';
-import type { Act, State } from './model.ts';
+import type { ModelRequest, State } from './model.ts';
 import { startRun } from './sequences.ts';
 
 /*
@@ -9,17 +9,21 @@ import { startRun } from './sequences.ts';
  */
 
 /** Makes a change by a caller to a user, who may no longer exist. */
-type ChangeFactory = (caller: string, user: string, state: State, name: string) => Act;
+type ChangeFactory = (callerSession: string, user: string, state: State, name: string) => ModelRequest;
 
 const update =
   (fields: (name: string) => object): ChangeFactory =>
-  (by, user, { users }, name) => {
+  (callerSession, user, { users }, name) => {
     const { login = 'gone', email = 'gone@example.com' } = users[user] ?? {};
-    return { do: 'update user', by, user, login, email, ...fields(name) } as Act;
+    return { do: 'update user', callerSession, user, login, email, ...fields(name) } as ModelRequest;
   };
 
 const CHANGES: Record<string, ChangeFactory> = {
-  delete: (by, user, { users }) => ({ do: 'delete user', by, login: users[user]?.login ?? 'gone' }),
+  delete: (callerSession, user, { users }) => ({
+    do: 'delete user',
+    callerSession,
+    login: users[user]?.login ?? 'gone',
+  }),
   demote: update(() => ({ authorities: ['ROLE_USER'] })),
   deactivate: update(() => ({ activated: false })),
   promote: update(() => ({ activated: true, authorities: ['ROLE_ADMIN'] })),
@@ -56,27 +60,37 @@ export async function runPairs(
   }: { seed: number; rounds: number; administrators: number; pairs?: typeof PAIRS },
 ): Promise<string | undefined> {
   const targetNames = fc.constantFrom(...(Object.keys(TARGETS) as (keyof typeof TARGETS)[]));
-  const variant = fc.record({ targetName: targetNames, inTurn: fc.boolean(), swapped: fc.boolean() });
+  const variant = fc.record({ targetName: targetNames, sequentially: fc.boolean(), swapped: fc.boolean() });
   const variants = fc.sample(variant, { seed, numRuns: rounds * pairs.length });
-  for (const [round, { targetName, inTurn, swapped }] of variants.entries()) {
-    const pair = pairs[round % pairs.length] as (typeof pairs)[number];
+  for (const [index, { targetName, sequentially, swapped }] of variants.entries()) {
+    const pair = pairs[index % pairs.length] as (typeof pairs)[number];
     const callers = swapped ? ['ann', 'admin'] : ['admin', 'ann'];
     const targets = TARGETS[targetName](...(callers as [string, string]));
     try {
-      await bench.putBack();
-      const { atOnce } = startRun(bench);
+      await bench.restore();
+      const { runConcurrently } = startRun(bench);
       let state = START;
       for (let more = administrators - 2; more > 0; more--) {
         const person = { login: `more-${more}`, email: `more-${more}@example.com`, password: undefined };
-        const creation = { do: 'create user', by: 'admin', as: person.login, authorities: ['ROLE_ADMIN'] } as const;
-        state = await atOnce(state, [{ ...creation, ...person, activated: true }], { inTurn }, 'more');
+        const creation = {
+          do: 'create user',
+          callerSession: 'admin',
+          as: person.login,
+          authorities: ['ROLE_ADMIN'],
+        } as const;
+        state = await runConcurrently(state, [{ ...creation, ...person, activated: true }], { sequentially }, 'more');
       }
-      const acts = pair.map((change, index) =>
-        (CHANGES[change] as ChangeFactory)(callers[index] as string, targets[index] as string, state, `pair${index}`),
+      const requests = pair.map((change, position) =>
+        (CHANGES[change] as ChangeFactory)(
+          callers[position] as string,
+          targets[position] as string,
+          state,
+          `pair${position}`,
+        ),
       );
-      await atOnce(state, acts, { inTurn }, pair.join(' and '));
+      await runConcurrently(state, requests, { sequentially }, pair.join(' and '));
     } catch (error) {
-      const where = `Seed ${seed}, round ${round}, ${administrators} administrators`;
+      const where = `Seed ${seed}, pair ${index + 1} of ${variants.length}, ${administrators} administrators`;
       return `${where}: ${pair.join(' and ')} ${targetName}\n${error instanceof Error ? error.message : error}`;
     }
   }

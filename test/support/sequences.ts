@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { entityKey, type Kind } from '../../lib/table/keys.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
-import { type Bench, IDS, NONE, START } from './bench.ts';
-import { actOf, type Step, steps, type TransactionFault } from './commands.ts';
+import { type Bench, IDS, START, UNKNOWN_ID } from './bench.ts';
+import { requestFor, type Step, steps, type TransactionFault } from './commands.ts';
 import { expectIntact } from './intact.ts';
 import type { Received } from './launch.ts';
-import { type Act, listsOf, perform, type State } from './model.ts';
-import { comparable, requestOf, withoutDates } from './requests.ts';
+import { listsOf, type ModelRequest, perform, type State } from './model.ts';
+import { comparable, httpRequestFor, withoutDates } from './requests.ts';
 
 /** The extent of a search for counterexamples. */
 interface Search {
@@ -16,8 +16,7 @@ interface Search {
   readonly path?: string;
   /** The number of sequences. */
   readonly runs: number;
-  /** A time limit in milliseconds. */
-  readonly atMost?: number;
+  readonly timeLimitMs?: number;
   /** Whether to shrink the first counterexample; true unless set. */
   readonly shrink?: boolean;
 }
@@ -28,7 +27,7 @@ interface Search {
  */
 export async function runSequences(
   bench: Bench,
-  { seed, path, runs, atMost, shrink = true }: Search,
+  { seed, path, runs, timeLimitMs, shrink = true }: Search,
 ): Promise<string | undefined> {
   const property = fc.asyncProperty(steps, (sequence) => runSequence(bench, sequence));
   const details = await fc.check(property, {
@@ -36,7 +35,7 @@ export async function runSequences(
     numRuns: runs,
     endOnFailure: !shrink,
     ...(path !== undefined && { path }),
-    ...(atMost !== undefined && { interruptAfterTimeLimit: atMost }),
+    ...(timeLimitMs !== undefined && { interruptAfterTimeLimit: timeLimitMs }),
   });
   if (!details.failed) return undefined;
   const reason = details.errorInstance instanceof Error ? details.errorInstance.message : '';
@@ -45,22 +44,22 @@ export async function runSequences(
 
 /** Runs one sequence and fails where the service and the model differ. */
 async function runSequence(bench: Bench, sequence: readonly Step[]): Promise<void> {
-  await bench.putBack();
+  await bench.restore();
   const { run } = startRun(bench);
   let state = START;
   for (const [index, step] of sequence.entries()) state = await run(state, step, `${index + 1}`);
 }
 
-/** Begins a run from START, which takes one step or several concurrent acts at a time. */
+/** Starts a run from START. The returned functions run one step, or several requests concurrently. */
 export function startRun(bench: Bench) {
-  const { gatehouse, gate, faults } = bench;
+  const { gatehouse, barrier, faults } = bench;
   // The ids, tokens and keys of the service by the handles of the model.
   const ids = new Map(IDS);
   const tokens = new Map<string, string>();
   const keys = new Map<string, string>();
-  const idOf = (handle: string): number => ids.get(handle) ?? NONE;
+  const idOf = (handle: string): number => ids.get(handle) ?? UNKNOWN_ID;
 
-  /** Replaces handles by ids. */
+  /** Replaces handles with ids. */
   function withIds(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(withIds);
     if (typeof value !== 'object' || value === null) return value;
@@ -69,16 +68,16 @@ export function startRun(bench: Bench) {
     );
   }
 
-  async function send(act: Act): Promise<Received> {
-    const [method, path, body] = requestOf(act, idOf, (key) => keys.get(key) ?? 'none');
-    const version = 'version' in act ? act.version : undefined;
+  async function send(request: ModelRequest): Promise<Received> {
+    const [method, path, body] = httpRequestFor(request, idOf, (key) => keys.get(key) ?? 'none');
+    const version = 'version' in request ? request.version : undefined;
     const received = await gatehouse.call(method, path, {
-      token: await tokenOf('by' in act ? act.by : 'admin'),
+      token: await tokenOf('callerSession' in request ? request.callerSession : 'admin'),
       body,
-      ...(version !== undefined && { headers: { 'If-Match': await etagOf(act, version) } }),
+      ...(version !== undefined && { headers: { 'If-Match': await etagOf(request, version) } }),
     });
-    if (received.status === 201 && 'as' in act) ids.set(act.as, received.body.id);
-    if (act.do === 'log in' && received.status === 200) tokens.set(act.as, received.body.id_token);
+    if (received.status === 201 && 'as' in request) ids.set(request.as, received.body.id);
+    if (request.do === 'log in' && received.status === 200) tokens.set(request.as, received.body.id_token);
     return received;
   }
 
@@ -89,18 +88,18 @@ export function startRun(bench: Bench) {
     return token;
   }
 
-  /** The ETag of the target of an act if it has this version, or an ETag that no entity has. */
-  async function etagOf(act: Act, count: number): Promise<string> {
+  /** The ETag of the target of a request if it has this version, or an ETag that no entity has. */
+  async function etagOf(request: ModelRequest, count: number): Promise<string> {
     const { table } = gatehouse;
     const find = (kind: Kind, handle: string) => table.get(entityKey(kind, idOf(handle)));
     const entity =
-      'parameter' in act
-        ? await find('CONF', act.parameter)
-        : 'integration' in act
-          ? await find('INTEGRATION', act.integration)
-          : 'user' in act
-            ? await find('USER', act.user)
-            : 'login' in act && (await findUserByLogin(table, act.login));
+      'parameter' in request
+        ? await find('CONF', request.parameter)
+        : 'integration' in request
+          ? await find('INTEGRATION', request.integration)
+          : 'user' in request
+            ? await find('USER', request.user)
+            : 'login' in request && (await findUserByLogin(table, request.login));
     const version = String((entity || undefined)?.version);
     return `"${Number.parseInt(version, 10) === count ? version : `${count}-none`}"`;
   }
@@ -129,31 +128,31 @@ export function startRun(bench: Bench) {
   }
 
   async function run(state: State, { commands, ...timing }: Step, name: string): Promise<State> {
-    const acts = commands.map((command, index) => actOf(command, state, `${name}${'ab'[index]}`));
-    return atOnce(state, acts, timing, name);
+    const requests = commands.map((command, index) => requestFor(command, state, `${name}${'ab'[index]}`));
+    return runConcurrently(state, requests, timing, name);
   }
 
-  /** Runs acts concurrently and requires the responses and the state of one sequential order. */
-  async function atOnce(
+  /** Runs requests concurrently and requires the responses and the state of one sequential order. */
+  async function runConcurrently(
     state: State,
-    acts: readonly Act[],
-    { inTurn, transactionFault }: Pick<Step, 'inTurn' | 'transactionFault'>,
+    requests: readonly ModelRequest[],
+    { sequentially, transactionFault }: Pick<Step, 'sequentially' | 'transactionFault'>,
     name: string,
   ): Promise<State> {
     faults.inject(transactionFault ? faultRulesOf(transactionFault) : []);
-    if (acts.length > 1) gate.raise(acts.length, inTurn);
-    const responses = await Promise.all(acts.map((act) => send(act).finally(gate.lift)));
+    if (requests.length > 1) barrier.raise(requests.length, sequentially);
+    const responses = await Promise.all(requests.map((request) => send(request).finally(barrier.lift)));
     faults.inject([]);
 
-    const exchanges = acts.map((act, index) => [act, responses[index] as Received] as const);
+    const exchanges = requests.map((request, index) => [request, responses[index] as Received] as const);
     const orders = exchanges.length > 1 ? [exchanges, exchanges.toReversed()] : [exchanges];
     const failures: unknown[] = [];
     for (const order of orders) {
       try {
         let after = state;
-        for (const [act, received] of order) {
-          const expected = perform(after, act);
-          assert.deepEqual(comparable(received, expected.response), withIds(expected.response), textOf(act));
+        for (const [request, received] of order) {
+          const expected = perform(after, request);
+          assert.deepEqual(comparable(received, expected.response), withIds(expected.response), textOf(request));
           after = expected.state;
         }
         assert.deepEqual(byId(await readLists(after)), byId(withIds(listsOf(after)) as Lists), 'what the lists show');
@@ -165,17 +164,17 @@ export function startRun(bench: Bench) {
       }
     }
     const all = failures.map((failure) => (failure as Error).message).join('\nand in the other order\n');
-    throw new Error(`Step ${name}: ${acts.map(textOf).join(' and ')}\n${all}`);
+    throw new Error(`Step ${name}: ${requests.map(textOf).join(' and ')}\n${all}`);
   }
 
-  return { run, atOnce };
+  return { run, runConcurrently };
 }
 
 type Lists = Record<string, { id: number }[]>;
 const byId = (lists: Lists) =>
   Object.fromEntries(Object.entries(lists).map(([kind, list]) => [kind, list.toSorted((a, b) => a.id - b.id)]));
 
-const textOf = (act: Act): string => JSON.stringify(act);
+const textOf = (request: ModelRequest): string => JSON.stringify(request);
 
 function faultRulesOf({ fault, item, times }: TransactionFault) {
   return Array.from({ length: times }, (_, index) => ({
