@@ -5,7 +5,9 @@ import { LONG } from '../support/long.ts';
 
 /* An account must not be able to delay its deactivation by changing its own item continuously. */
 
-/** Runs before each transaction of these routes, so that the account's own change always commits first. */
+/**
+ * Runs before each transaction that updates or deletes a user, so that the account's own change always commits first.
+ */
 let adversary: (() => Promise<unknown>) | undefined;
 let attempts = 0;
 const gatehouse = await useGatehouse({

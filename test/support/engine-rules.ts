@@ -64,7 +64,7 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
     await deleteItems(table, taken);
   },
 
-  async 'no update of 20 concurrent additions is lost'(table) {
+  async 'none of 20 concurrent additions is lost'(table) {
     const key = newKey('sum');
     const increase = async () => {
       while ((await commit(table, [add(key, 1)])) !== 'committed');
