@@ -61,7 +61,7 @@ describe('creating an integration', () => {
   });
 });
 
-describe('the fields of an integration', () => {
+describe('the validation of an integration', () => {
   it.each<[string, Record<string, unknown>, string]>([
     ['a missing name', { name: undefined }, 'NotNull'],
     ['null as the name', { name: null }, 'NotNull'],
@@ -80,7 +80,7 @@ describe('the fields of an integration', () => {
     ['an unknown type', { integrationType: 'OTHER' }, 'Pattern'],
     ['an empty type', { integrationType: '' }, 'Pattern'],
     ['a string as active', { active: 'true' }, 'TypeMismatch'],
-  ])('reject %s with 400 on create and on update', async (_, wrong, message) => {
+  ])('rejects %s with 400 on create and on update', async (_, wrong, message) => {
     const before = await make();
     const fieldErrors = [{ objectName: 'utmIntegration', field: Object.keys(wrong)[0], message }];
 
@@ -92,7 +92,7 @@ describe('the fields of an integration', () => {
     expect((await get(before.id)).body).toEqual(before);
   });
 
-  it('report all errors in one response', async () => {
+  it('reports all errors in one response', async () => {
     const { body } = await post({ name: '', description: 'x'.repeat(1001) });
 
     const wrong = Object.fromEntries(
@@ -110,7 +110,7 @@ describe('the fields of an integration', () => {
     ['spaces in the short name', { shortName: 'bleach now for' }],
     ['a description of 1000 characters', { description: 'x'.repeat(1000) }],
     ['line breaks, quotes and markup in the description', { description: 'two\nlines, "quoted" \u0000 <b>' }],
-  ])('accept %s and return it unchanged', async (_, fields) => {
+  ])('accepts %s and returns it unchanged', async (_, fields) => {
     const { id } = await make();
 
     const created = await make(fields);

@@ -131,7 +131,7 @@ describe('the event for a function', () => {
     ['application/x-www-form-urlencoded', true],
     ['multipart/form-data; boundary=x', true],
     ['image/png', true],
-  ])('encodes a body of %s in base64: %j', async (type, isBase64Encoded) => {
+  ])('has isBase64Encoded for a body of %s: %j', async (type, isBase64Encoded) => {
     const body = Buffer.from('{"a":"é"}');
 
     const event = await eventOf('POST', '/things', ['Content-Type', type], body);
@@ -219,7 +219,7 @@ describe('the response of a function', () => {
     expect(text).toBe('made');
   });
 
-  it('is a bare 500 when it fails, and only the log has the error', async () => {
+  it('is a generic 500 when the function throws; only the log contains the error', async () => {
     invoke = async () => {
       throw new Error('a secret of the function');
     };
@@ -243,7 +243,7 @@ describe('CORS', () => {
   const corsHeaders = ({ headers }: RawResponse) =>
     Object.keys(headers).filter((name) => name.startsWith('access-control'));
 
-  it('allows preflights and exposed headers for an allowed origin', async () => {
+  it('allows preflights and exposes headers for an allowed origin', async () => {
     api = { routes: ROUTES, cors };
 
     const preflighted = await send('OPTIONS', '/things/1', preflight('https://console.example'));

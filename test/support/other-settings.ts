@@ -2,8 +2,8 @@ import type { Settings } from '../../infra/settings.ts';
 
 /**
  * Every setting, with values that no environment has. The numbers are distinct, so that they reveal constants in the
- * source that only happen to equal a setting in `cdk.json`. They do not keep data, which reveals decisions by the
- * environment's name.
+ * source that only happen to equal a setting in `cdk.json`. `keepData` is false, to reveal code that decides by the
+ * environment's name instead.
  */
 export const OTHER_SETTINGS = {
   region: 'eu-north-1',

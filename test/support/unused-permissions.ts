@@ -2,8 +2,8 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /*
- * Finds permissions that no test uses. Each instance of a run appends the permissions it did not use; those that every instance
- * lists were never used.
+ * Finds permissions that no test uses. Each instance of a run appends its unused permissions; those in every line were
+ * never used.
  */
 
 const fileOf = (assembly: string): string => join(assembly, '../unused-permissions.jsonl');
