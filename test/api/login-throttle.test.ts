@@ -8,7 +8,7 @@ import { put, remove } from '../../lib/table/write.ts';
 import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
 import { itemsOf } from '../support/items.ts';
 import { LONG } from '../support/long.ts';
-import { type Mutation, mutant } from '../support/mutant.ts';
+import { buildMutantStack, type Mutation } from '../support/mutant-stack.ts';
 
 /* Each 127.0.n is a separate network on the loopback interface; requests come from HOME unless `from` is set. */
 
@@ -566,7 +566,7 @@ if (LONG) {
         ],
       ],
     ])('that %s computes more hashes than the waits allow', { timeout: 60_000 }, async (_, mutations) => {
-      const { assembly, remove } = await mutant(mutations);
+      const { assembly, remove } = await buildMutantStack(mutations);
       try {
         const broken = await startGatehouse({ assembly, intercept });
         const { computed, allowed } = await attemptConcurrently(broken, 'admin', 100).finally(broken.stop);

@@ -67,9 +67,9 @@ it.each(['created', 'updated'])('a value that was %s is not readable in the tabl
 
   const bytes = Buffer.from(item?.confValue as Uint8Array);
   const text = `${bytes.toString('utf8')} ${JSON.stringify({ ...item, confValue: bytes.toString('base64') })}`;
-  const spellings = [SECRET, 'S3cret', Buffer.from(SECRET).toString('base64'), encodeURIComponent(SECRET)];
+  const encodings = [SECRET, 'S3cret', Buffer.from(SECRET).toString('base64'), encodeURIComponent(SECRET)];
   expect((await get(parameter.id)).body.confValue).toBe(SECRET);
-  expect(spellings.filter((spelling) => text.includes(spelling))).toEqual([]);
+  expect(encodings.filter((encoded) => text.includes(encoded))).toEqual([]);
 });
 
 it('equal values have different ciphertexts in the table', async () => {

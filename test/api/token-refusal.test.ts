@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { methodAndPath } from '../support/method-and-path.ts';
-import { decode, encode, es256, makeKey, type Part } from '../support/mint.ts';
+import { decode, encode, es256, makeSigningKeyPair, type Part } from '../support/mint.ts';
 import { PUBLIC_ROUTES } from '../support/public-routes.ts';
 
 describe('authentication', async () => {
@@ -22,7 +22,7 @@ describe('authentication', async () => {
     const { body } = await gatehouse.call('GET', '/.well-known/jwks.json');
     known = { header, claims, signature, published: body.keys[0] };
   });
-  const stranger = makeKey('stranger');
+  const stranger = makeSigningKeyPair('stranger');
 
   /** A token with this header, signed with a key that the service has not published. */
   function forged(header: Part, { claims }: Known): string {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openBarrier } from '../support/barrier.ts';
 import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
 import { LONG } from '../support/long.ts';
-import { mutant } from '../support/mutant.ts';
+import { buildMutantStack } from '../support/mutant-stack.ts';
 
 /*
  * Races for unique values. A barrier holds both transactions until both requests have read and decided, and then
@@ -154,7 +154,7 @@ if (LONG) {
         },
       ];
 
-      const { assembly, remove } = await mutant(mutations);
+      const { assembly, remove } = await buildMutantStack(mutations);
       const racing = await startGatehouse({ intercept: barrier.intercept, assembly });
       const admin = await racing.logIn('admin');
       for (let round = 0; round < ROUNDS; round++) {

@@ -5,7 +5,7 @@ import { App } from 'aws-cdk-lib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSettings } from '../../infra/settings.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
-import { assemblyOf, synthesizeHere } from '../support/stack.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
 /* Mail with an SES configuration set in the settings, sent by the synthesized stack under its own policies. */
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
   const { mail } = readSettings(new App({ outdir: folder, context: { ...context, env: 'dev' } }).node).settings;
   const changes = { mail: { ...mail, configurationSet: 'events' } };
-  synthesizeHere('dev', changes);
+  synthesizeInProcess('dev', changes);
   assembly = assemblyOf('dev', changes);
   gatehouse = await startGatehouse({
     assembly,

@@ -4,7 +4,7 @@ import { publicKeyItemKey } from '../../lib/table/keys.ts';
 import { remove } from '../../lib/table/write.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
 import { decode } from '../support/mint.ts';
-import { assemblyOf, synthesizeHere } from '../support/stack.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
 /* The steps are those of docs/operating.md. */
 describe('a rotation of the signing key', () => {
@@ -43,7 +43,7 @@ describe('a rotation of the signing key', () => {
 
   /** Deploys these keys while a client keeps logging in and using its tokens: no request may be rejected. */
   async function deploy(signingKeys: string[], tokens: string[] = []): Promise<void> {
-    synthesizeHere('dev', { signingKeys });
+    synthesizeInProcess('dev', { signingKeys });
     let deployed = false;
     const client = async () => {
       for (let last = false; !last; ) {

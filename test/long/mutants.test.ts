@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { mutants } from '../mutants/mutants.ts';
-import { openSandbox } from '../mutants/try-mutant.ts';
+import { openSandbox } from '../mutants/sandbox.ts';
 import { sampleOf, seed } from '../support/seed.ts';
 
 /* A sample of the mutants. `node test/mutants/run.ts` tries all of them. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Bench, openBench } from '../support/bench.ts';
 import { runHistory } from '../support/histories.ts';
-import { type Mutation, mutant } from '../support/mutant.ts';
+import { buildMutantStack, type Mutation } from '../support/mutant-stack.ts';
 import { runSequences } from '../support/sequences.ts';
 
 /*
@@ -118,7 +118,7 @@ afterAll(() => bench.gatehouse.stop());
 describe.each(Object.entries(MUTANTS))('the mutant in which %s', (_, { sequence, faults = false, mutations }) => {
   let remove: () => void;
   beforeAll(async () => {
-    const mutated = await mutant(mutations);
+    const mutated = await buildMutantStack(mutations);
     remove = mutated.remove;
     await bench.gatehouse.cloud.redeploy(mutated.assembly);
   });

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { sampleOf, seed } from '../support/seed.ts';
 import { mutants } from './mutants.ts';
-import { openSandbox } from './try-mutant.ts';
+import { openSandbox } from './sandbox.ts';
 
 /*
  * Runs the tests against every mutant, or those whose file or text contains a word, and reports which ones survive:

@@ -4,7 +4,7 @@ import { Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
-import { assemblyOf, synthesizeHere } from '../support/stack.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
 interface Suppressed {
   readonly ruleName: string;
@@ -15,7 +15,7 @@ interface Suppressed {
 it('the production stack with all options passes AWS Solutions, with a reason for each suppression', () => {
   const changes = { dailyVerification: {}, signingKeys: ['SigningKey2', 'SigningKey'] };
   const folder = assemblyOf('prod', changes);
-  synthesizeHere('prod', changes, (app) => Validations.of(app).addPlugins(new AwsSolutionsChecks(app)));
+  synthesizeInProcess('prod', changes, (app) => Validations.of(app).addPlugins(new AwsSolutionsChecks(app)));
 
   const { pluginReports } = JSON.parse(readFileSync(join(folder, 'validation-report.json'), 'utf8'));
   const report = pluginReports.find(({ pluginName }: { pluginName: string }) => pluginName === 'AwsSolutions');

@@ -5,8 +5,8 @@ export interface Barrier {
   /** The interceptor for the calls of a local cloud. */
   readonly intercept: Interceptor;
   /**
-   * Makes the next `count` transactions wait for one another. With `sequentially`, each starts when the previous one has
-   * ended.
+   * Makes the next `count` transactions wait for one another. With `sequentially`, each starts when the previous one
+   * has ended.
    */
   raise(count: number, sequentially: boolean): void;
   /**

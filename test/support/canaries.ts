@@ -4,10 +4,10 @@ import type { Received, Sent } from './launch.ts';
 
 /* Every secret that passes through a test is a canary: it must not appear in any log line, error or header. */
 
-/** Characters. A shorter secret could match by chance. */
-const SHORTEST = 8;
-/** Characters. The beginning of a long secret is enough to find it. */
-const LONGEST = 100;
+/** A shorter secret could match by chance. */
+const SECRET_CHARACTERS_MIN = 8;
+/** The beginning of a long secret is enough to find it. */
+const SECRET_CHARACTERS_MAX = 100;
 const SECRET_FIELDS = ['password', 'newPassword', 'currentPassword', 'confValue', 'key'];
 /** Fields that may be visible and may equal a password: in tests many accounts have their login as their password. */
 const OPEN_FIELDS = ['login', 'username', 'email'];
@@ -28,7 +28,8 @@ export function canaries(): Canaries {
   const open = new Set<string>();
   const seen = new Set<string>();
   const hide = (secret: unknown) => {
-    if (typeof secret === 'string' && secret.length >= SHORTEST) secrets.add(secret.slice(0, LONGEST));
+    if (typeof secret === 'string' && secret.length >= SECRET_CHARACTERS_MIN)
+      secrets.add(secret.slice(0, SECRET_CHARACTERS_MAX));
   };
   /** Only the signature of a token is secret: its header and claims are useless without it. */
   const hideToken = (token: unknown) => hide(typeof token === 'string' ? token.split('.')[2] : undefined);
@@ -51,14 +52,15 @@ export function canaries(): Canaries {
       if (service === 'KMS' && typeof body === 'object') for (const name of ['Plaintext', 'Mac']) hide(body[name]);
       if (service === 'SES') hide(/key=([\w-]{43})/.exec(JSON.stringify(input))?.[1]);
       if (operation === 'TransactWriteItems')
-        for (const [hash] of JSON.stringify(input).matchAll(/\$argon2id\$[^"]+/g)) hide(hash.slice(-LONGEST));
+        for (const [hash] of JSON.stringify(input).matchAll(/\$argon2id\$[^"]+/g))
+          hide(hash.slice(-SECRET_CHARACTERS_MAX));
     },
     check(lines) {
       // Most lines differ only in these fields; deduplication shortens the search.
       const varying = /"(requestId":"[\da-f-]{36}|(milliseconds|callerId)":\d+)"?/g;
       const text = [...new Set(lines.map((line) => line.replace(varying, ''))), ...seen].join('\n');
       const hidden = [...secrets].filter((secret) => ![...open].some((known) => known.includes(secret)));
-      const found = hidden.filter((secret) => spellings(secret).some((spelling) => text.includes(spelling)));
+      const found = hidden.filter((secret) => encodingsOf(secret).some((encoded) => text.includes(encoded)));
       for (const memory of [secrets, open, seen]) memory.clear();
       assert.deepEqual(found, [], 'secrets in log lines, errors or headers');
     },
@@ -66,7 +68,7 @@ export function canaries(): Canaries {
 }
 
 /** The encodings in which a secret could leak: plain, JSON, URL, hexadecimal, and base64 at any offset in a text. */
-export function spellings(secret: string): string[] {
+export function encodingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const base64 = [0, 1, 2].map((before) =>
     // The first and last characters also encode bits of the surrounding text, so they are cut off.

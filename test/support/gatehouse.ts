@@ -68,7 +68,7 @@ export async function useGatehouse({ intercept, breaksData }: Pick<Options, 'int
       await restoreItems(gatehouse.cloud, start);
     };
     if (breaksData) await clear();
-    await gatehouse.judge().finally(clear);
+    await gatehouse.assertNoViolations().finally(clear);
   });
   return gatehouse;
 }

@@ -51,22 +51,22 @@ export interface Gatehouse {
   /** The key in the last mail to an address. */
   keyMailedTo(address: string): string;
   /** Fails if the table is not intact, or if calls were late or denied or secrets leaked since the last check. */
-  judge(): Promise<void>;
+  assertNoViolations(): Promise<void>;
   /** Rejects new calls until the pending ones have ended, so that a timed-out test ends too. */
   quiesce(): Promise<void>;
-  /** Judges and stops the instance. */
+  /** Checks for violations, then stops the instance. */
   stop(): Promise<void>;
 }
 
-/** Options of an instance: the stack, an interceptor, and the checks of `judge`. */
+/** Options of an instance: the stack, an interceptor, and the checks of `assertNoViolations`. */
 export interface LaunchOptions
   extends Pick<CloudOptions, 'assembly'>,
     Partial<Pick<CloudOptions, 'intercept' | 'holdTransactions' | 'meterCapacity'>> {
-  /** Whether it must keep to its permissions and leave the table intact; false for mutants. */
+  /** Whether the instance must stay within its permissions and leave the table intact; false for mutants. */
   readonly checksPermissions?: boolean;
   /** Whether tests write items that no function would, so that the table need not be intact at the end. */
   readonly breaksData?: boolean;
-  /** Receives the permissions that its functions have not used so far, whenever it is judged. */
+  /** Receives the permissions that its functions have not used so far, whenever it is checked for violations. */
   readonly onUnusedPermissions?: (permissions: readonly string[]) => void;
 }
 
@@ -96,7 +96,7 @@ export async function launch({
     onLine: (line) => lines.push(line),
   });
   await createFirstAccounts(cloud, state);
-  // Closes idle connections before the server does, which would break the next request.
+  // Closes idle connections before the server does: a connection that the server closes would break the next request.
   const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 20_000 });
   const send = sender(agent, cloud.url);
 
@@ -108,7 +108,7 @@ export async function launch({
     table: operatorsTable(cloud),
     lines,
     async call(method, path, sent) {
-      if (isQuiescing) throw new Error('The test that calls has ended');
+      if (isQuiescing) throw new Error('The test that made this call has ended');
       pendingCalls++;
       const received = await send(method, path, sent).finally(() => pendingCalls--);
       secrets.exchanged(method, path, sent ?? {}, received);
@@ -132,7 +132,7 @@ export async function launch({
     },
     mailsTo: (address) => cloud.mails.filter(({ to }) => to.includes(address)),
     keyMailedTo: (address) => /key=([\w-]+)/.exec(gatehouse.mailsTo(address).at(-1)?.text ?? '')?.[1] ?? 'no key',
-    async judge() {
+    async assertNoViolations() {
       const printed = lines.splice(0);
       const [late, denied] = [cloud.lateCalls.splice(0), cloud.deniedCalls.splice(0)];
       onUnusedPermissions?.(cloud.unusedPermissions());
@@ -149,7 +149,7 @@ export async function launch({
     },
     async stop() {
       agent.destroy();
-      await gatehouse.judge().finally(cloud.stop);
+      await gatehouse.assertNoViolations().finally(cloud.stop);
     },
   };
   return gatehouse;

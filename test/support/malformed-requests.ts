@@ -139,7 +139,7 @@ const BODIES: Record<string, Record<string, unknown>> = {
   'PUT /api/utm-integration-confs': { id: 1_000_001, confName: 'Key', confValue: 'next', integration: { id: 1 } },
 };
 
-const TYPES = [
+const CONTENT_TYPES = [
   ...Array.from({ length: 20 }, () => 'application/json'),
   ...['application/json', 'application/json', 'application/json;charset=UTF-8', 'application/json; charset=utf-16', ''],
   ...[
@@ -301,7 +301,7 @@ const ofRoute = (route: string): fc.Arbitrary<MalformedRequest> => {
     method: fc.constant(method),
     path,
     token: fc.constantFrom(...TOKENS),
-    headers: fc.tuple(fc.constantFrom(...TYPES), fc.array(header, { maxLength: 2 })).map(([type, others]) => ({
+    headers: fc.tuple(fc.constantFrom(...CONTENT_TYPES), fc.array(header, { maxLength: 2 })).map(([type, others]) => ({
       'Content-Type': type,
       ...Object.fromEntries(others.filter(([name]) => name !== '__proto__')),
     })),

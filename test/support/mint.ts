@@ -13,13 +13,13 @@ export const encode = (part: unknown): string => Buffer.from(JSON.stringify(part
 export const decode = (part = ''): Part => JSON.parse(Buffer.from(part, 'base64url').toString());
 
 /** A key pair, with the public key as the table stores it. */
-export interface Key {
+export interface SigningKeyPair {
   readonly jwk: Part & { readonly kid: string };
   readonly privateKey: KeyObject;
 }
 
 /** Generates a key pair, whose id is its thumbprint unless given. */
-export function makeKey(kid?: string): Key {
+export function makeSigningKeyPair(kid?: string): SigningKeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
   return { jwk: { ...jwk, kid: kid ?? thumbprint(jwk), alg: 'ES256', use: 'sig' }, privateKey };
@@ -34,11 +34,14 @@ export function es256(input: string, key: KeyObject): string {
 type TokenHolder = Pick<User, 'id' | 'accountStamp'> & Partial<Pick<User, 'authorities' | 'passwordChanges'>>;
 
 /** One key for all files of a worker: after an unknown key a function does not read keys again for a while. */
-let mintingKey: Key | undefined;
+let mintingKey: SigningKeyPair | undefined;
 
-/** Mints tokens without logins, which hash twice each. They equal a real one except for the key and the account. */
+/**
+ * Mints tokens without logins, each of which computes two hashes. A minted token differs from a real one only in its
+ * key and account.
+ */
 export function makeTokens(real: string) {
-  mintingKey ??= makeKey();
+  mintingKey ??= makeSigningKeyPair();
   const { jwk, privateKey } = mintingKey;
   const [header, claims] = real.split('.').slice(0, 2).map(decode);
   return {

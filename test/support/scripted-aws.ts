@@ -8,8 +8,8 @@ import type { InMemoryScanner } from './in-memory-scanner.ts';
 export type Input = Record<string, any>;
 
 /**
- * A response: an object is a success, `{ error }` an exception, `'cut'` closes the connection, `'no-response'` leaves the
- * request open.
+ * A response: an object is a success, `{ error }` an exception, `'cut'` closes the connection, `'no-response'` leaves
+ * the request open.
  */
 export type ScriptedResponse =
   | object

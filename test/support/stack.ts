@@ -17,7 +17,7 @@ export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
   );
 
 /** Synthesizes the stack of an environment with other settings and this run's bundles, in this process for speed. */
-export function synthesizeHere(name: string, changes: Partial<Settings> = {}, prepare?: (app: App) => void) {
+export function synthesizeInProcess(name: string, changes: Partial<Settings> = {}, prepare?: (app: App) => void) {
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
   const outdir = assemblyOf(name, changes);
   const app = new App({
@@ -39,7 +39,7 @@ const templates = new Map<string, Template>();
 /** The template of an environment with other settings, cached per worker. */
 export function templateOf(name: string, changes: Partial<Settings> = {}): Template {
   const key = JSON.stringify([inject('assembly'), name, changes]);
-  const template = templates.get(key) ?? Template.fromStack(synthesizeHere(name, changes));
+  const template = templates.get(key) ?? Template.fromStack(synthesizeInProcess(name, changes));
   templates.set(key, template);
   return template;
 }

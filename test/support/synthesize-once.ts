@@ -19,13 +19,13 @@ export default async function setup(project: TestProject): Promise<() => void> {
   await synthesize(assembly);
   project.provide('assembly', assembly);
   return async () => {
-    const idle = (await isWholeSuite(project)) ? neverUsed(assembly) : [];
+    const unused = (await isWholeSuite(project)) ? neverUsed(assembly) : [];
     rmSync(folder, { recursive: true, force: true });
-    if (idle.length > 0) throw new Error(`No test used these permissions:\n  ${idle.join('\n  ')}`);
+    if (unused.length > 0) throw new Error(`No test used these permissions:\n  ${unused.join('\n  ')}`);
   };
 }
 
-/** Whether every test of every file has passed: after a filter or a failure, requests that use a permission are missing. */
+/** Whether every test of every file has passed. After a filter or a failure, some permissions were not exercised. */
 async function isWholeSuite(project: TestProject): Promise<boolean> {
   const files = await project.globTestFiles();
   const modules = project.vitest.state.getTestModules().filter((module) => module.project.name === project.name);

@@ -7,12 +7,12 @@ import type { Caller } from '../../lib/contract/caller.ts';
 import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';
 import { auditKey, entityKey, permanentAuditKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
+import { useFrozenClock } from '../support/frozen-clock.ts';
 import { memoryTable } from '../support/memory-table.ts';
-import { useStillClock } from '../support/still-clock.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.750Z');
 
-useStillClock(NOW, { AUDIT_DAYS: '400' });
+useFrozenClock(NOW, { AUDIT_DAYS: '400' });
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canaries, spellings } from '../support/canaries.ts';
+import { canaries, encodingsOf } from '../support/canaries.ts';
 import type { Received, Sent } from '../support/launch.ts';
 
 const PASSWORD = 'canary/in?a+mine"é';
@@ -48,12 +48,12 @@ describe('a secret that a test has sent', () => {
   });
 });
 
-it('a base64 spelling of a secret is found whatever surrounds it', () => {
+it('a base64 encoding of a secret is found whatever surrounds it', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ minLength: 8 }), fc.string(), (before, secret, after) => {
       const text = Buffer.from(before + secret + after).toString('base64');
 
-      expect(spellings(secret).some((spelling) => text.includes(spelling))).toBe(true);
+      expect(encodingsOf(secret).some((encoded) => text.includes(encoded))).toBe(true);
     }),
   );
 });

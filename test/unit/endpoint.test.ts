@@ -11,7 +11,7 @@ import { CALL_RESERVE_MS } from '../../lib/runtime/aws.ts';
 import { startInColdStart } from '../../lib/runtime/cold-start.ts';
 import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
 import { useLogLines } from '../support/log-lines.ts';
-import { makeKey } from '../support/mint.ts';
+import { makeSigningKeyPair } from '../support/mint.ts';
 import { NOW, signedBy, useVerifierEnvironment } from '../support/tokens.ts';
 
 /* Calls endpoints as Lambda does, with events from API Gateway. */
@@ -390,7 +390,7 @@ describe('a failed request', () => {
 
 describe('a protected endpoint', () => {
   useVerifierEnvironment();
-  const key = makeKey('one');
+  const key = makeSigningKeyPair('one');
   beforeEach(() => {
     vi.stubEnv('TABLE_NAME', 'Gates');
     const keys = { Items: [{ pk: 'JWKS', sk: 'one', jwk: key.jwk }] };

@@ -6,10 +6,10 @@ import { Failure } from '../../lib/contract/failure.ts';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Table } from '../../lib/table/table.ts';
+import { useFrozenClock } from '../support/frozen-clock.ts';
 import { useOpenedConnections } from '../support/opened-connections.ts';
 import { recordingTable } from '../support/recording-table.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
-import { useStillClock } from '../support/still-clock.ts';
 
 /* How login attempts are counted, on a table that records its calls. */
 
@@ -20,7 +20,7 @@ const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000 };
 const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
 
 const opened = useOpenedConnections();
-useStillClock(NOW);
+useFrozenClock(NOW);
 afterEach(() => setDeadline(Number.POSITIVE_INFINITY));
 
 async function throttleOn(table: Table, ...responses: ScriptedResponse[]) {

@@ -2,16 +2,16 @@ import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { rawSignature } from '../../lib/tokens/signing-keys.ts';
-import { makeKey } from '../support/mint.ts';
-import { REFUSED, signedBy, tableOf, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
+import { makeSigningKeyPair } from '../support/mint.ts';
+import { signedBy, tableOf, UNAUTHORIZED_FAILURE, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
 
 describe('the public keys that verify tokens', () => {
   useVerifierEnvironment();
-  const [key, other] = [makeKey('one'), makeKey('two')];
+  const [key, other] = [makeSigningKeyPair('one'), makeSigningKeyPair('two')];
   const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 
   /** A table with these public keys, and a verifier that has read them. */
-  async function loadedVerifier(...keys: ReturnType<typeof makeKey>[]) {
+  async function loadedVerifier(...keys: ReturnType<typeof makeSigningKeyPair>[]) {
     const table = tableOf(...keys);
     const verifier = verifierOn(table);
     await verifier.verify(signedBy(key));
@@ -42,7 +42,7 @@ describe('the public keys that verify tokens', () => {
 
     for (const seconds of [0, 0, 30, 1, 0, 30, 1]) {
       pass(seconds);
-      await expect(verifier.verify(signedBy(other))).rejects.toEqual(REFUSED);
+      await expect(verifier.verify(signedBy(other))).rejects.toEqual(UNAUTHORIZED_FAILURE);
       reads.push(table.reads);
     }
 
@@ -62,7 +62,7 @@ describe('the public keys that verify tokens', () => {
     const { table, verifier } = await loadedVerifier(key);
     table.keys.push(other);
     pass(301);
-    await expect(verifier.verify(signedBy(makeKey('stranger')))).rejects.toEqual(REFUSED);
+    await expect(verifier.verify(signedBy(makeSigningKeyPair('stranger')))).rejects.toEqual(UNAUTHORIZED_FAILURE);
 
     const caller = await verifier.verify(signedBy(other));
 
@@ -73,7 +73,7 @@ describe('the public keys that verify tokens', () => {
     const { table, verifier } = await loadedVerifier(key);
     table.keys.push(other);
     table.isAvailable = false;
-    await expect(verifier.verify(signedBy(other))).rejects.toThrow('The table does not answer');
+    await expect(verifier.verify(signedBy(other))).rejects.toThrow('The table is unavailable');
     table.isAvailable = true;
 
     const caller = await verifier.verify(signedBy(other));
@@ -90,7 +90,7 @@ describe('the public keys that verify tokens', () => {
 
     const verification = verifier.verify(signedBy(other));
 
-    await expect(verification).rejects.toEqual(REFUSED);
+    await expect(verification).rejects.toEqual(UNAUTHORIZED_FAILURE);
     expect((await verifier.verify(signedBy(key))).id).toBe(7);
   });
 
@@ -99,14 +99,14 @@ describe('the public keys that verify tokens', () => {
     table.isAvailable = false;
     pass(301);
 
-    await expect(verifier.verify(signedBy(key))).rejects.toThrow('The table does not answer');
+    await expect(verifier.verify(signedBy(key))).rejects.toThrow('The table is unavailable');
   });
 
   it('are read by the next request when the table was unavailable at the start', async () => {
     const table = tableOf(key);
     table.isAvailable = false;
     const verifier = verifierOn(table);
-    await expect(verifier.verify(signedBy(key))).rejects.toThrow('The table does not answer');
+    await expect(verifier.verify(signedBy(key))).rejects.toThrow('The table is unavailable');
     table.isAvailable = true;
 
     const caller = await verifier.verify(signedBy(key));

@@ -1,11 +1,11 @@
 import { sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { makeKey, type Part } from '../support/mint.ts';
-import { NOW, REFUSED, signedBy, tableOf, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
+import { makeSigningKeyPair, type Part } from '../support/mint.ts';
+import { NOW, signedBy, tableOf, UNAUTHORIZED_FAILURE, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
 
 describe('a token with a valid signature', () => {
   useVerifierEnvironment();
-  const key = makeKey('one');
+  const key = makeSigningKeyPair('one');
 
   it('identifies the caller', async () => {
     const caller = await verifierOn(tableOf(key)).verify(signedBy(key));
@@ -74,7 +74,7 @@ describe('a token with a valid signature', () => {
 
     const verification = verifier.verify(signedBy(key, claims, header));
 
-    await expect(verification).rejects.toEqual(REFUSED);
+    await expect(verification).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
 
   it('is rejected with a signature of any length other than 64 bytes', async () => {
@@ -87,7 +87,7 @@ describe('a token with a valid signature', () => {
       const verification = verifier.verify(`${input}.${bytes.subarray(0, length).toString('base64url')}`);
 
       if (length === 64) await expect(verification).resolves.toMatchObject({ id: 7 });
-      else await expect(verification, `${length} bytes`).rejects.toEqual(REFUSED);
+      else await expect(verification, `${length} bytes`).rejects.toEqual(UNAUTHORIZED_FAILURE);
     }
   });
 
@@ -110,6 +110,6 @@ describe('a token with a valid signature', () => {
 
     const verification = verifier.verify(tamper(signedBy(key)));
 
-    await expect(verification).rejects.toEqual(REFUSED);
+    await expect(verification).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
 });

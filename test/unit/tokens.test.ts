@@ -7,9 +7,9 @@ import { openSigner, readKeySet } from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useLogLines } from '../support/log-lines.ts';
-import { decode, makeKey } from '../support/mint.ts';
+import { decode, makeSigningKeyPair } from '../support/mint.ts';
 import { recordingTable } from '../support/recording-table.ts';
-import { NOW, REFUSED, signedBy, tableOf, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
+import { NOW, signedBy, tableOf, UNAUTHORIZED_FAILURE, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
 
 describe('an issued token', () => {
   useVerifierEnvironment();
@@ -56,7 +56,7 @@ describe('an issued token', () => {
 
 describe('verify', () => {
   useVerifierEnvironment();
-  const key = makeKey('one');
+  const key = makeSigningKeyPair('one');
 
   /** A table with this key that rejects tokens issued before this second. */
   const tableFrom = (seconds: number) => {
@@ -80,18 +80,20 @@ describe('verify', () => {
     const verification = verifierOn(tableOf(key)).verify(signedBy(key, { accountStamp }));
 
     if (accountStamp === '') expect((await verification).accountStamp).toBe('');
-    else await expect(verification).rejects.toEqual(REFUSED);
+    else await expect(verification).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
 
   it.each([3.5, Number.MAX_SAFE_INTEGER + 1, null])('rejects %j as passwordChanges', async (passwordChanges) => {
-    await expect(verifierOn(tableOf(key)).verify(signedBy(key, { passwordChanges }))).rejects.toEqual(REFUSED);
+    await expect(verifierOn(tableOf(key)).verify(signedBy(key, { passwordChanges }))).rejects.toEqual(
+      UNAUTHORIZED_FAILURE,
+    );
   });
 
   it('rejects tokens issued before the second that the table stores', async () => {
     const verifier = verifierOn(tableFrom(NOW));
 
     expect((await verifier.verify(signedBy(key))).id).toBe(7);
-    await expect(verifier.verify(signedBy(key, { iat: NOW - 1 }))).rejects.toEqual(REFUSED);
+    await expect(verifier.verify(signedBy(key, { iat: NOW - 1 }))).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
 
   it('returns every known role', async () => {
@@ -117,7 +119,7 @@ describe('verify', () => {
     };
 
     expect((await verifier.verify(ofLength(2048))).id).toBe(7);
-    await expect(verifier.verify(ofLength(2049))).rejects.toEqual(REFUSED);
+    await expect(verifier.verify(ofLength(2049))).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
 });
 

@@ -16,12 +16,12 @@ import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
 import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-table.ts';
+import { useFrozenClock } from '../support/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
 import { waitMicrotasks } from '../support/microtasks.ts';
-import { useStillClock } from '../support/still-clock.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.000Z');
-useStillClock(NOW, { AUDIT_DAYS: '400' });
+useFrozenClock(NOW, { AUDIT_DAYS: '400' });
 
 const ADMIN: Caller = { id: 1, roles: [], accountStamp: 'admins', jti: 'j', passwordChanges: 0 };
 const administrator = (table: Table) => authorize(table, ADMIN, UpdateUser.access);

@@ -32,7 +32,7 @@ interface Sandbox {
 }
 
 /** More than twice as long as any test file takes on a busy machine. */
-const LONGEST_RUN_MS = 180_000;
+const RUN_TIMEOUT_MS = 180_000;
 
 export function openSandbox(): Sandbox {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mutants-'));
@@ -95,13 +95,13 @@ async function runTests(folder: string, files: readonly string[]): Promise<Trial
     }
   };
   process.on('exit', end);
-  const timer = setTimeout(end, LONGEST_RUN_MS);
+  const timer = setTimeout(end, RUN_TIMEOUT_MS);
   const [status] = await once(run, 'exit');
   clearTimeout(timer);
   process.off('exit', end);
   end();
   if (status === 0) return { outcome: 'survived', detail: '' };
-  if (status === null) return { outcome: 'timed out', detail: 'the run' };
+  if (status === null) return { outcome: 'timed out', detail: 'the test run' };
   // There is no report if the synthesis of the stack failed before any test ran.
   if (!existsSync(report)) return { outcome: 'killed', detail: output.trim().split('\n').slice(-8).join('\n') };
 

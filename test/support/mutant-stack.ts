@@ -14,12 +14,14 @@ export interface Mutation {
   readonly to: string;
 }
 
-/** Widens the permissions to all partition keys: a mutant that reads before it writes needs keys its route does not list. */
+/** Allows all partition keys: a mutant that reads before it writes needs keys that its route does not list. */
 const anyItem = (name: string, value: unknown): unknown =>
   name === 'dynamodb:LeadingKeys' && Array.isArray(value) ? ['*'] : value;
 
 /** Builds a copy of this run's stack with these mutations in its functions, which may access any item. */
-export async function mutant(mutations: readonly Mutation[]): Promise<{ assembly: string; remove: () => void }> {
+export async function buildMutantStack(
+  mutations: readonly Mutation[],
+): Promise<{ assembly: string; remove: () => void }> {
   const original = inject('assembly');
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mutant-'));
   for (const file of readdirSync(original).filter((name) => name.endsWith('.json'))) {
