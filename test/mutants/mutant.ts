@@ -10,6 +10,6 @@ export interface Mutant {
 /** A source text and its replacement. */
 type Change = readonly [from: string, to: string];
 
-/** Mutants of one file that one test file detects. */
-export const plant = (file: string, killedBy: string, changes: readonly Change[]): Mutant[] =>
-  changes.map(([from, to]) => ({ file, from, to, killedBy: [killedBy] }));
+/** Mutants of one file that the same test files detect. */
+export const plant = (file: string, killedBy: string | readonly string[], changes: readonly Change[]): Mutant[] =>
+  changes.map(([from, to]) => ({ file, from, to, killedBy: [killedBy].flat() }));

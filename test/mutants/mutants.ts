@@ -1,8 +1,6 @@
 import { domain } from './domain.ts';
 import { edges } from './edges.ts';
-import { moreDomain } from './more-domain.ts';
-import { moreOperations } from './more-operations.ts';
 import type { Mutant } from './mutant.ts';
 import { operations } from './operations.ts';
 
-export const mutants: readonly Mutant[] = [...domain, ...edges, ...operations, ...moreDomain, ...moreOperations];
+export const mutants: readonly Mutant[] = [...domain, ...edges, ...operations];
