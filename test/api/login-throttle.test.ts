@@ -5,10 +5,11 @@ import { openFaults, type Rule } from '../../infra/local/aws/faults.ts';
 import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put, remove } from '../../lib/table/write.ts';
+import { stackMutants } from '../mutants/stack-mutants.ts';
 import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
 import { itemsOf } from '../support/items.ts';
 import { LONG } from '../support/long.ts';
-import { buildMutantStack, type Mutation } from '../support/mutant-stack.ts';
+import { buildMutantStack } from '../support/mutant-stack.ts';
 
 /* Each 127.0.n is a separate network on the loopback interface; requests come from HOME unless `from` is set. */
 
@@ -534,39 +535,12 @@ describe('a login attempt that cannot be counted', () => {
 });
 
 if (LONG) {
-  describe('a mutant', () => {
-    const recording = 'recordAttempt(keys, counts, { now, arrivedAt, ...limits })';
-    const counting = recording.replace('arrivedAt', 'arrivedAt: Infinity');
-
-    it.each<[string, Mutation[]]>([
-      [
-        'checks the password before it counts the attempt',
-        [
-          { file: 'lib/accounts/login-throttle.ts', from: recording, to: `({ ...${recording}, writes: [] })` },
-          {
-            file: 'lib/accounts/login-throttle.ts',
-            from: 'async clearFailures() {',
-            to: `count: () => change(table, () => load(keys), (counts, now) => ${counting}), async clearFailures() {`,
-          },
-          {
-            file: 'lib/accounts/log-in.ts',
-            from: 'if (!user?.passwordHash || !matches',
-            to: 'if (!matches) await attempt.count();\n  if (!user?.passwordHash || !matches',
-          },
-        ],
-      ],
-      [
-        'counts without checking for concurrent attempts',
-        [
-          {
-            file: 'lib/accounts/login-throttle-rules.ts',
-            from: 'unchangedSinceRead(elsewhere)',
-            to: "{ condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' }",
-          },
-        ],
-      ],
-    ])('that %s computes more hashes than the waits allow', { timeout: 60_000 }, async (_, mutations) => {
-      const { assembly, remove } = await buildMutantStack(mutations);
+  describe('a mutant in which', () => {
+    it.each([
+      'the password is checked before the attempt is counted',
+      'attempts are counted without checking for concurrent ones',
+    ] as const)('%s computes more hashes than the waits allow', { timeout: 60_000 }, async (mutant) => {
+      const { assembly, remove } = await buildMutantStack(stackMutants[mutant]);
       try {
         const broken = await startGatehouse({ assembly, intercept });
         const { computed, allowed } = await attemptConcurrently(broken, 'admin', 100).finally(broken.stop);

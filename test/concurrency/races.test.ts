@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { stackMutants } from '../mutants/stack-mutants.ts';
 import { openBarrier } from '../support/barrier.ts';
 import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
 import { LONG } from '../support/long.ts';
@@ -133,28 +134,10 @@ if (LONG) {
   describe('a mutant that checks before it writes', () => {
     it('gives one login to two users in the same rounds', { timeout: 60_000 }, async () => {
       const results: string[][] = [];
-      const mutations = [
-        {
-          file: 'lib/users/user-table.ts',
-          from: "const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');",
-          to: `const claimLogin = (user: User): Write => ({
-          act: 'Put', key: loginGuardKey(user.login), attributes: { id: user.id },
-        });`,
-        },
-        {
-          file: 'lib/users/create-user.ts',
-          from: 'import type { Passwords }',
-          to: "import { Failure } from '../contract/failure.ts';\nimport type { Passwords }",
-        },
-        {
-          file: 'lib/users/create-user.ts',
-          from: '    await callerUser;\n',
-          to: `    await callerUser;
-          if (await table.get({ pk: 'LOGIN#' + wanted.login, sk: 'GUARD' })) throw new Failure('login-taken');\n`,
-        },
-      ];
 
-      const { assembly, remove } = await buildMutantStack(mutations);
+      const { assembly, remove } = await buildMutantStack(
+        stackMutants['a login is checked before the write instead of by its condition'],
+      );
       const racing = await startGatehouse({ intercept: barrier.intercept, assembly });
       const admin = await racing.logIn('admin');
       for (let round = 0; round < ROUNDS; round++) {

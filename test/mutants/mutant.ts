@@ -1,9 +1,13 @@
-/** A careless change of the source, and the test files that must detect it. */
-export interface Mutant {
+/** One place in the source, and a plausible mistake to put there. */
+export interface Mutation {
   readonly file: string;
   /** The text to replace, which occurs in the file exactly once. */
   readonly from: string;
   readonly to: string;
+}
+
+/** A mutation, and the test files that must detect it. */
+export interface Mutant extends Mutation {
   readonly killedBy: readonly string[];
 }
 

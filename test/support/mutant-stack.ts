@@ -4,15 +4,9 @@ import { join } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { inject } from 'vitest';
 import { bundle } from '../../infra/bundle.ts';
+import type { Mutation } from '../mutants/mutant.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-
-/** One place in the source, and a plausible mistake to put there. */
-export interface Mutation {
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}
 
 /** Allows all partition keys: a mutant that reads before it writes needs keys that its route does not list. */
 const anyItem = (name: string, value: unknown): unknown =>
