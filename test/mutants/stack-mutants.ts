@@ -102,7 +102,7 @@ export const stackMutants = {
       file: 'lib/users/create-user.ts',
       from: '    await callerUser;\n',
       to: `    await callerUser;
-          if (await table.get({ pk: 'LOGIN#' + wanted.login, sk: 'GUARD' })) throw new Failure('login-taken');\n`,
+          if (await table.get({ pk: 'LOGIN#' + newUser.login, sk: 'GUARD' })) throw new Failure('login-taken');\n`,
     },
   ],
   'the password is checked before the attempt is counted': [
