@@ -1,48 +1,103 @@
-import { readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { basename, dirname, join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '..');
+
+/** What functions call AWS with: the transport of this project, or the AWS SDK. docs/adr/0011 compares them. */
+type Transport = 'minimal' | 'sdk';
+
+/** The modules that replace others in the bundles. */
+const ALIASES: Readonly<Record<Transport, Readonly<Record<string, string>>>> = {
+  minimal: {
+    '@aws-sdk/client-dynamodb': './infra/transport/client-dynamodb.ts',
+    '@aws-sdk/client-kms': './infra/transport/client-kms.ts',
+    '@aws-sdk/client-sesv2': './infra/transport/client-sesv2.ts',
+    '@aws-sdk/lib-dynamodb': './infra/transport/lib-dynamodb.ts',
+  },
+  sdk: {
+    '@aws-sdk/credential-provider-node': './infra/sdk/environment-credentials.ts',
+    '@aws-sdk/middleware-endpoint-discovery': './infra/sdk/unused-modules.ts',
+    '@aws-sdk/signature-v4-multi-region': './infra/sdk/unused-modules.ts',
+    '@smithy/core/event-streams': './infra/sdk/unused-modules.ts',
+  },
+};
+
+/** The transport of local runs: the environment variable TRANSPORT, or the context key `transport` of cdk.json. */
+export function localTransport(): Transport {
+  const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
+  return transportOf(process.env.TRANSPORT ?? context.transport);
+}
+
+/** Checks the value of the context key `transport`. Throws for an unknown one. */
+export function transportOf(value: unknown): Transport {
+  if (value === 'minimal' || value === 'sdk') return value;
+  throw new Error(`transport must be "minimal" or "sdk", not ${JSON.stringify(value)}`);
+}
 
 /** The folder of a function's bundle, below the folder of all bundles. */
 export const bundleOf = (folder: string, file: string): string => join(folder, file);
 
 const functionFiles = (): string[] => readdirSync(join(ROOT, 'functions')).map((file) => basename(file, '.ts'));
 
+const BUILTIN_MODULES = new Set(builtinModules);
+
 /**
- * Loads Node's HTTP modules without `import`, which reads every export of a built-in module: reading `WebSocket` of
- * `http` makes Node load its entire fetch implementation, which took a fifth of a cold start.
+ * Loads Node's modules with `getBuiltinModule`. An import reads every export of a built-in module, and reading
+ * `WebSocket` of `http` makes Node load its entire fetch implementation: a fifth of a cold start.
  */
-const requireHttp: Plugin = {
-  name: 'require-http',
+const builtins: Plugin = {
+  name: 'builtins',
   setup(build) {
-    build.onResolve({ filter: /^(node:)?https?$/ }, ({ path }) => ({ path, namespace: 'require' }));
-    build.onLoad({ filter: /./, namespace: 'require' }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule('${path}');`,
+    build.onResolve({ filter: /^(node:)?[a-z0-9_/]+$/ }, ({ path }) => {
+      const name = path.replace(/^node:/, '');
+      return BUILTIN_MODULES.has(name) ? { path: name, namespace: 'builtin', sideEffects: false } : undefined;
+    });
+    build.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule('node:${path}');`,
     }));
   },
 };
 
 /**
  * Bundles all functions, or the given ones, each into its own folder. A single esbuild call reads each module once.
- * `mainFields` prefers the libraries' ES modules because esbuild cannot tree-shake CommonJS.
+ * `mainFields` prefers the libraries' ES modules because esbuild cannot tree-shake CommonJS. The source map has no
+ * sources: it is only for the file names and lines in the log.
  */
-export async function bundle(folder: string, plugins: Plugin[] = [], files = functionFiles()): Promise<void> {
-  await build({
+export async function bundle(
+  folder: string,
+  { transport, plugins = [], files = functionFiles() }: { transport: Transport; plugins?: Plugin[]; files?: string[] },
+): Promise<void> {
+  const { outputFiles } = await build({
+    write: false,
     entryPoints: files.map((file) => ({ in: `functions/${file}.ts`, out: `${file}/index` })),
     absWorkingDir: ROOT,
     outdir: folder,
-    plugins: [...plugins, requireHttp],
+    plugins: [...plugins, builtins],
     outExtension: { '.js': '.mjs' },
     bundle: true,
-    alias: { '@aws-sdk/credential-provider-node': './infra/environment-credentials.ts' },
+    minify: true,
+    sourcemap: 'linked',
+    sourcesContent: false,
+    alias: ALIASES[transport],
     platform: 'node',
     target: 'node24',
     format: 'esm',
     mainFields: ['module', 'main'],
     legalComments: 'none',
     logLevel: 'warning',
-    // Some libraries still call require.
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   });
+  for (const { path, text } of outputFiles) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, path.endsWith('.map') ? withPortableSources(path, text) : text);
+  }
+}
+
+/** Makes the paths of a source map relative to the repository, so that a bundle does not depend on its own folder. */
+function withPortableSources(path: string, text: string): string {
+  const map = JSON.parse(text) as { sources: string[] };
+  const portable = (source: string) =>
+    source.startsWith('builtin:') ? source : relative(ROOT, join(dirname(path), source));
+  return JSON.stringify({ ...map, sources: map.sources.map(portable) });
 }

@@ -24,6 +24,8 @@ export interface CloudOptions {
   readonly onEngineExit: (reason: string) => void;
   /** Runs around every call to AWS that is neither denied nor late. */
   readonly intercept?: Interceptor;
+  /** How many requests each function handles at a time; 8 unless given. */
+  readonly maxInstancesPerFunction?: number;
   /** The minimum duration of each transaction, in milliseconds. */
   readonly holdTransactions?: number;
   /** Whether calls to the table, including those of operators, are throttled as DynamoDB would throttle them. */
@@ -39,6 +41,8 @@ export interface Cloud {
   readonly region: string;
   readonly tableName: string;
   readonly pepperKey: string;
+  /** The functions of the deployed stack. */
+  readonly functions: readonly FunctionConfig[];
   /** Calls that a function made after it had responded, each as function name and operation. */
   readonly lateCalls: string[];
   /** The messages sent through SES, newest last. */
@@ -107,7 +111,12 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     await createTable(awsEndpoint.url, template.region, deployed.table);
     state.recordTable({ endpoint: awsEndpoint.url, region: template.region, tableName: deployed.table.TableName });
 
-    functions = runFunctions(deployed.functions, { endpoint: awsEndpoint.url, region: template.region, onLine });
+    functions = runFunctions(deployed.functions, {
+      endpoint: awsEndpoint.url,
+      region: template.region,
+      maxInstancesPerFunction: options.maxInstancesPerFunction ?? 8,
+      onLine,
+    });
     stops.push(() => functions?.stop());
     const gateway = await startGateway(
       options.port,
@@ -123,6 +132,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       region: template.region,
       tableName: deployed.table.TableName,
       pepperKey: deployed.table.Tags?.find(({ Key }) => Key === 'gatehouse:pepper-key')?.Value ?? '',
+      get functions() {
+        return deployed.functions;
+      },
       lateCalls,
       mails: mailbox.mails,
       deniedCalls,

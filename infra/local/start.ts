@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, watch, watchFile } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, join, relative } from 'node:path';
-import { bundle } from '../bundle.ts';
+import { bundle, localTransport } from '../bundle.ts';
 import { openFaults } from './aws/faults.ts';
 import { type Cloud, startCloud } from './cloud.ts';
 import { createFirstAccounts } from './first-accounts.ts';
@@ -88,6 +88,8 @@ starting = startCloud({
   onLine: print,
   intercept: faults.intercept,
   meterCapacity: true,
+  // More only compete for the processor: four per core pair have the highest throughput, and each takes 20 MB.
+  maxInstancesPerFunction: 4,
   onEngineExit: (reason) => void stop(`The DynamoDB engine has exited. ${reason}`, 1),
 });
 await starting.then(run).catch((error) => {
@@ -167,7 +169,10 @@ async function apply(running: Cloud, paths: readonly string[]): Promise<void> {
     // A handler file is part of its own bundle only; it may also have been deleted.
     const files = paths.filter((path) => path.startsWith('functions/') && existsSync(join(ROOT, path)));
     const all = paths.some((path) => path.startsWith('lib/'));
-    await bundle(join(assembly, 'bundles'), [], all ? undefined : files.map((path) => basename(path, '.ts')));
+    await bundle(join(assembly, 'bundles'), {
+      transport: localTransport(),
+      ...(!all && { files: files.map((path) => basename(path, '.ts')) }),
+    });
     running.recycle();
   }
   print(`Changed ${names}: reloaded in ${Date.now() - started} ms`);

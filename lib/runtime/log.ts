@@ -1,3 +1,6 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
+
 /*
  * The log is an allowlist: one line of JSON per request, and one more for an error behind it. Bodies, headers, paths,
  * addresses and items are never logged.
@@ -30,5 +33,21 @@ export function logError(what: string, error: unknown, context: Readonly<Record<
 /** The stack frames that name a line of a file. Other lines can belong to the message and are dropped. */
 function stackFrames(stack = ''): string {
   const frames = stack.split('\n').filter((line) => /^ +at .+:\d+:\d+\)?$/.test(line));
-  return frames.map((line) => line.trim()).join('\n');
+  return frames.map((line) => sourceFrame(line.trim())).join('\n');
+}
+
+/** The source maps by bundle, each parsed once: an error has about ten frames, and parsing takes up to 20 ms. */
+const sourceMaps = new Map<string, SourceMap>();
+
+/**
+ * Replaces a position in a minified bundle by the one in its source. Read only for an error: with
+ * `--enable-source-maps`, every cold start would parse the source map.
+ */
+function sourceFrame(frame: string): string {
+  const [, file, line, column] = /(?:file:\/\/)?(\/[^():]+\.mjs):(\d+):(\d+)\)?$/.exec(frame) ?? [];
+  if (!file || !existsSync(`${file}.map`)) return frame;
+  const map = sourceMaps.get(file) ?? new SourceMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')));
+  sourceMaps.set(file, map);
+  const origin = map.findOrigin(Number(line), Number(column));
+  return 'fileName' in origin ? `at ${origin.fileName}:${origin.lineNumber}:${origin.columnNumber}` : frame;
 }

@@ -52,7 +52,7 @@ it.each<[string, AwsResponse]>([
     const [defect, request] = logged();
     expect(request).toMatchObject({ route: 'GET /api/account', status: 500, failure: 'unexpected' });
     expect(Object.keys(defect).sort()).toEqual(expect.arrayContaining(['at', 'defect', 'requestId']));
-    expect(defect.at).toMatch(/^at .+index\.mjs:\d+:\d+\)?\n/);
+    expect(defect.at).toMatch(/^at (infra|lib|node_modules)\/\S+:\d+:\d+\n/);
     expect(JSON.stringify(gatehouse.lines)).not.toContain(SECRET);
   },
 );

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { inject } from 'vitest';
-import { bundle } from '../../infra/bundle.ts';
+import { bundle, localTransport } from '../../infra/bundle.ts';
 import type { Mutation } from '../mutants/mutant.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -39,12 +39,11 @@ export async function buildMutantStack(
   };
   const bundles = join(original, 'bundles');
   const changed = readdirSync(bundles).filter((name) => {
-    // esbuild puts the path of each source file in a comment.
-    const text = readFileSync(join(bundles, name, 'index.mjs'), 'utf8');
-    return mutations.some(({ file }) => text.includes(`\n// ${file}\n`));
+    const { sources } = JSON.parse(readFileSync(join(bundles, name, 'index.mjs.map'), 'utf8')) as { sources: string[] };
+    return mutations.some(({ file }) => sources.includes(file));
   });
   if (changed.length === 0) throw new Error('No function contains the mutated files');
-  await bundle(join(folder, 'bundles'), [plugin], changed);
+  await bundle(join(folder, 'bundles'), { transport: localTransport(), plugins: [plugin], files: changed });
 
   const assets = readdirSync(folder).find((name) => name.endsWith('.assets.json')) as string;
   const paths = changed.reduce(

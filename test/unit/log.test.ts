@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { describe, expect, it } from 'vitest';
+import { transformSync } from 'esbuild';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { logDefect, logRequest } from '../../lib/http/log-request.ts';
 import { log, logError } from '../../lib/runtime/log.ts';
 import { printedBy } from '../support/printed-by.ts';
@@ -116,5 +120,76 @@ describe('the log line of an error', () => {
     delete error.stack;
 
     expect(await logged(() => logError('defect', error))).toEqual([{ defect: 'Error', at: '' }]);
+  });
+});
+
+describe('a stack frame in a bundle', () => {
+  const SOURCE = `export function fail(item: string) {
+  const message = \`no \${item}\`;
+  throw new Error(message);
+}
+`;
+
+  /** Writes a minified bundle of the source to a temporary folder, and returns its path and the column of its error. */
+  function writeBundle({ withMap = true, mappings }: { withMap?: boolean; mappings?: string } = {}) {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bundle-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const path = join(folder, 'index.mjs');
+    const options = { loader: 'ts', minify: true, sourcemap: true, sourcefile: 'lib/rule.ts' } as const;
+    const { code, map } = transformSync(SOURCE, options);
+    writeFileSync(path, code);
+    const written = JSON.stringify({
+      ...JSON.parse(map),
+      sourcesContent: undefined,
+      ...(mappings !== undefined && { mappings }),
+    });
+    if (withMap) writeFileSync(`${path}.map`, written);
+    return { path, column: code.indexOf('new Error') + 1 };
+  }
+  const framesOf = async (...places: string[]) => {
+    const [line] = await logged(() => logError('defect', errorWith({}, ...places)));
+    return String(line?.at).split('\n');
+  };
+
+  it.each<[string, (position: string) => string]>([
+    ['a function', (position) => `act (file://${position})`],
+    ['an asynchronous function', (position) => `async act (file://${position})`],
+    ['a module', (position) => `file://${position}`],
+    ['an asynchronous module', (position) => `async ${position}`],
+  ])('names the position in the source: %s', async (_, place) => {
+    const { path, column } = writeBundle();
+
+    expect(await framesOf(place(`${path}:1:${column}`))).toEqual(['at lib/rule.ts:3:9']);
+  });
+
+  it('keeps its position among the other frames', async () => {
+    const { path, column } = writeBundle();
+
+    const frames = await framesOf('one (node:fs:1:2)', `act (file://${path}:1:${column})`, `file://${path}:1:1`);
+
+    expect(frames).toEqual(['at one (node:fs:1:2)', 'at lib/rule.ts:3:9', 'at lib/rule.ts:1:8']);
+  });
+
+  it('is mapped by the source map of its own bundle, which is parsed once', async () => {
+    const { path, column } = writeBundle();
+    const other = writeBundle({ mappings: '' });
+    await framesOf(`act (file://${path}:1:${column})`);
+    writeFileSync(`${path}.map`, 'no longer JSON');
+
+    const frames = await framesOf(`act (file://${path}:1:${column})`, `act (file://${other.path}:1:1)`);
+
+    expect(frames).toEqual(['at lib/rule.ts:3:9', `at act (file://${other.path}:1:1)`]);
+  });
+
+  it('stays as it is without a source map', async () => {
+    const { path, column } = writeBundle({ withMap: false });
+
+    expect(await framesOf(`act (file://${path}:1:${column})`)).toEqual([`at act (file://${path}:1:${column})`]);
+  });
+
+  it('stays as it is when the source map does not contain its position', async () => {
+    const { path } = writeBundle({ mappings: '' });
+
+    expect(await framesOf(`act (file://${path}:1:1)`)).toEqual([`at act (file://${path}:1:1)`]);
   });
 });

@@ -16,8 +16,15 @@ const SOURCES = new Map(FILES.map((file) => [file, readFileSync(join(ROOT, file)
  * Run or loaded by their paths: handlers, scripts, the worker of a function, the substitute for a module, the
  * tests.
  */
-const ENTRIES =
-  /^functions\/|^infra\/(app|adopt|first-admin|verify|environment-credentials)\.ts$|^infra\/local\/start\.ts$|^test\/(soak|mutants\/run|support\/synthesize-once)\.ts$|\.test\.ts$/;
+const ENTRIES = new RegExp(
+  [
+    '^functions/',
+    String.raw`^infra/(app|adopt|first-admin|verify|local/start)\.ts$`,
+    String.raw`^infra/(sdk/(environment-credentials|unused-modules)|transport/(client-\w+|lib-dynamodb))\.ts$`,
+    String.raw`^test/(soak|mutants/run|bench/(run|floor|load|local-cloud|replay)|support/synthesize-once)\.ts$`,
+    String.raw`\.test\.ts$`,
+  ].join('|'),
+);
 
 /** The names that a file exports by declaration. */
 const exportsOf = (source: string): string[] =>

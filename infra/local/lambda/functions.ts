@@ -41,7 +41,6 @@ const RUNTIME = new URL(
   )}`,
 );
 
-const MAX_INSTANCES_PER_FUNCTION = 8;
 /** Exceeds the number of functions. At the limit, a new instance replaces the least recently used idle one. */
 const MAX_INSTANCES = 48;
 
@@ -63,10 +62,20 @@ export interface Functions {
   stop(): Promise<void>;
 }
 
-/** Starts instances on demand. `endpoint` is the URL of the AWS APIs; `onLine` receives each line of their output. */
+/** Where instances run and how many. */
+interface RunOptions {
+  /** The URL of the AWS APIs. */
+  readonly endpoint: string;
+  readonly region: string;
+  readonly maxInstancesPerFunction: number;
+  /** Receives each line of their output. */
+  readonly onLine: (line: string) => void;
+}
+
+/** Starts instances on demand. */
 export function runFunctions(
   configs: readonly FunctionConfig[],
-  { endpoint, region, onLine }: { endpoint: string; region: string; onLine: (line: string) => void },
+  { endpoint, region, maxInstancesPerFunction, onLine }: RunOptions,
 ): Functions {
   const instances = new Set<Instance>();
   /** By access key. Calls of a killed instance may still arrive for a moment. */
@@ -79,12 +88,7 @@ export function runFunctions(
     const accessKey = `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`;
     const worker = new Worker(RUNTIME, {
       workerData: { file: config.file, name: config.name, memoryMb: String(config.memoryMb) } satisfies WorkerData,
-      env: {
-        ...runtimeEnvironment(config, region),
-        ...config.environment,
-        AWS_ACCESS_KEY_ID: accessKey,
-        AWS_ENDPOINT_URL: endpoint,
-      },
+      env: environmentOf(config, { region, endpoint, accessKey }),
       stdout: true,
       stderr: true,
     });
@@ -129,7 +133,7 @@ export function runFunctions(
       idle.state = 'busy';
       return idle;
     }
-    if (candidates.length >= MAX_INSTANCES_PER_FUNCTION) return undefined;
+    if (candidates.length >= maxInstancesPerFunction) return undefined;
     if (instances.size >= MAX_INSTANCES) {
       const [oldest] = [...instances].filter(({ state }) => state === 'idle').sort((a, b) => a.lastUsed - b.lastUsed);
       if (!oldest) return undefined;
@@ -220,7 +224,11 @@ export function runFunctions(
   };
 }
 
-function runtimeEnvironment({ name, memoryMb }: FunctionConfig, region: string): Record<string, string> {
+/** The environment variables of an instance: those of the Lambda runtime and those of the template. */
+export function environmentOf(
+  { name, memoryMb, environment }: FunctionConfig,
+  { region, endpoint, accessKey }: { region: string; endpoint: string; accessKey: string },
+): Record<string, string> {
   return {
     AWS_REGION: region,
     AWS_DEFAULT_REGION: region,
@@ -233,5 +241,8 @@ function runtimeEnvironment({ name, memoryMb }: FunctionConfig, region: string):
     AWS_CONFIG_FILE: '/dev/null',
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
     TZ: ':UTC',
+    ...environment,
+    AWS_ACCESS_KEY_ID: accessKey,
+    AWS_ENDPOINT_URL: endpoint,
   };
 }

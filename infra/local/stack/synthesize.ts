@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { localTransport } from '../../bundle.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -21,7 +22,12 @@ export async function synthesize(assembly: string, changes: object = { checked: 
       CDK_OUTDIR: assembly,
       // Validation takes seconds; `npm run check` validates the production template.
       CDK_VALIDATION: 'false',
-      CDK_CONTEXT_JSON: JSON.stringify({ ...context, ...changes, 'aws:cdk:disable-asset-staging': true }),
+      CDK_CONTEXT_JSON: JSON.stringify({
+        ...context,
+        transport: localTransport(),
+        ...changes,
+        'aws:cdk:disable-asset-staging': true,
+      }),
     },
   }).catch((error: Error & { stderr?: string }) => {
     throw new Error(`The stack could not be synthesized.\n${error.stderr || error.message}`);

@@ -1,4 +1,4 @@
-import { requireEnv } from '../lib/runtime/env.ts';
+import { requireEnv } from '../../lib/runtime/env.ts';
 
 /**
  * Replaces the SDK's credential provider chain in the bundles: Lambda passes credentials in environment variables. The

@@ -1,0 +1,18 @@
+import { SignatureV4 } from '@smithy/signature-v4';
+
+/*
+ * Replaces modules of the SDK that functions do not use: the discovery of endpoints (for Timestream), event streams (for
+ * Kinesis and S3 Select) and signatures for several regions. They were 22 KB of each bundle.
+ */
+
+export const NODE_ENDPOINT_DISCOVERY_CONFIG_OPTIONS = {
+  environmentVariableSelector: () => undefined,
+  configFileSelector: () => undefined,
+  default: false,
+};
+export const resolveEndpointDiscoveryConfig = <T>(config: T): T => config;
+
+/** Signs for one region, which is all that SES needs here. */
+export class SignatureV4MultiRegion extends SignatureV4 {
+  static sigv4aDependency = (): 'none' => 'none';
+}

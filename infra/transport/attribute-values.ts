@@ -1,0 +1,53 @@
+/** A value as DynamoDB's JSON protocol writes it, for example `{ "S": "text" }`. */
+export type AttributeValue = Readonly<Record<string, unknown>>;
+
+/** Converts a value to DynamoDB's JSON. Omits undefined fields; throws for values that DynamoDB cannot store. */
+function toAttributeValue(value: unknown): AttributeValue {
+  if (typeof value === 'string') return { S: value };
+  if (typeof value === 'number') return { N: numberText(value) };
+  if (typeof value === 'boolean') return { BOOL: value };
+  if (value === null) return { NULL: true };
+  if (value instanceof Uint8Array) return { B: Buffer.from(value).toString('base64') };
+  if (Array.isArray(value)) return { L: value.map(toAttributeValue) };
+  if (value instanceof Set) {
+    const members = [...value];
+    if (members.length > 0 && members.every((member) => typeof member === 'string')) return { SS: members };
+    if (members.length > 0 && members.every((member) => typeof member === 'number'))
+      return { NS: members.map(numberText) };
+  } else if (typeof value === 'object') return { M: toAttributes(value) };
+  throw new Error('The value cannot be stored in DynamoDB');
+}
+
+/** Converts the fields of an object. */
+export function toAttributes(object: object): Record<string, AttributeValue> {
+  const attributes: Record<string, AttributeValue> = {};
+  for (const [name, value] of Object.entries(object)) {
+    if (value !== undefined) attributes[name] = toAttributeValue(value);
+  }
+  return attributes;
+}
+
+/** Converts the attributes of an item to an object. */
+export function fromAttributes(attributes: Readonly<Record<string, AttributeValue>>): Record<string, unknown> {
+  const object: Record<string, unknown> = {};
+  for (const name in attributes) object[name] = fromAttributeValue(attributes[name] as AttributeValue);
+  return object;
+}
+
+function fromAttributeValue({ S, N, BOOL, M, L, B, SS, NS, NULL }: AttributeValue): unknown {
+  if (S !== undefined) return S;
+  if (N !== undefined) return Number(N);
+  if (BOOL !== undefined) return BOOL;
+  if (M !== undefined) return fromAttributes(M as Record<string, AttributeValue>);
+  if (L !== undefined) return (L as AttributeValue[]).map(fromAttributeValue);
+  if (B !== undefined) return new Uint8Array(Buffer.from(B as string, 'base64'));
+  if (SS !== undefined) return new Set(SS as string[]);
+  if (NS !== undefined) return new Set((NS as string[]).map(Number));
+  if (NULL) return null;
+  throw new Error('DynamoDB returned a value of an unknown type');
+}
+
+function numberText(value: number): string {
+  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) throw new Error('The number is not exact');
+  return String(value);
+}

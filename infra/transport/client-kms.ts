@@ -1,0 +1,35 @@
+import { AwsClient, type ClientConfig, type Command, commandFor, type SendOptions } from './aws-client.ts';
+
+type Fields = Record<string, unknown>;
+
+/** Fields of requests and responses that hold bytes, which JSON carries as base64. */
+const BLOBS = ['CiphertextBlob', 'Mac', 'Message', 'Plaintext', 'PublicKey', 'Signature'] as const;
+
+/** Replaces the SDK's KMS client in the bundles. */
+export class KMSClient {
+  readonly #client: AwsClient;
+
+  constructor(config?: ClientConfig) {
+    this.#client = new AwsClient('kms', 'kms', config);
+  }
+
+  /** Sends a command. Fails with an error named as in the SDK. */
+  async send({ operation, input }: Command, { abortSignal }: SendOptions = {}): Promise<Fields> {
+    const headers = { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': `TrentService.${operation}` };
+    const encoded = converted(input, (bytes) => Buffer.from(bytes as Uint8Array).toString('base64'));
+    const output = await this.#client.post('/', headers, encoded, abortSignal);
+    return converted(output, (text) => new Uint8Array(Buffer.from(text as string, 'base64')));
+  }
+}
+
+function converted(fields: Fields, convert: (value: unknown) => unknown): Fields {
+  const result = { ...fields };
+  for (const name of BLOBS) if (result[name] !== undefined) result[name] = convert(result[name]);
+  return result;
+}
+
+export const DecryptCommand = commandFor('Decrypt');
+export const GenerateDataKeyCommand = commandFor('GenerateDataKey');
+export const GenerateMacCommand = commandFor('GenerateMac');
+export const GetPublicKeyCommand = commandFor('GetPublicKey');
+export const SignCommand = commandFor('Sign');
