@@ -21,7 +21,7 @@ const strictThrottle = true;
 // biome-ignore format: a table is read by its columns
 export const routes: readonly Route[] = [
   { route: 'POST /api/authenticate',                  handler: 'authenticate',        contract: Accounts.Authenticate,
-    permissions: { get: [LOGIN, USER, JWKS], batchGet: [ATTEMPTS], put: [JWKS, ATTEMPTS], update: [USER], updateOutsideTransaction: [ATTEMPTS], keys: ['sign', 'pepper'] }, strictThrottle },
+    permissions: { get: [LOGIN, USER, JWKS], batchGet: [LOGIN, ATTEMPTS], put: [JWKS, ATTEMPTS], update: [USER], updateOutsideTransaction: [ATTEMPTS], keys: ['sign', 'pepper'] }, strictThrottle },
   { route: 'GET /.well-known/jwks.json',              handler: 'publish-keys',        contract: PublishKeys,
     permissions: { query: [JWKS] } },
   { route: 'GET /api/health',                         handler: 'get-health',          contract: GetHealth,
@@ -43,7 +43,7 @@ export const routes: readonly Route[] = [
   { route: 'POST /api/users',                         handler: 'create-user',         contract: Users.CreateUser,
     permissions: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, TOTAL], updateOutsideTransaction: [SEQUENCE], conditionCheck: [USER, EMAIL], keys: ['pepper'], mail } },
   { route: 'PUT /api/users',                          handler: 'update-user',         contract: Users.UpdateUser,
-    permissions: { get: [USER, MAILS], put: [LOGIN, EMAIL, MAILS, AUDIT, PRECEDENCE], update: [USER, ADMINS], delete: [LOGIN, EMAIL], conditionCheck: [USER, EMAIL], mail } },
+    permissions: { get: [USER], batchGet: [USER, MAILS], put: [LOGIN, EMAIL, MAILS, AUDIT, PRECEDENCE], update: [USER, ADMINS], delete: [LOGIN, EMAIL], conditionCheck: [USER, EMAIL], mail } },
   { route: 'GET /api/users',                          handler: 'list-users',          contract: Users.ListUsers,
     permissions: { get: [TOTAL, READS], query: [USER], updateOutsideTransaction: [READS] } },
   { route: 'GET /api/users/authorities',              handler: 'list-authorities',    contract: Users.ListAuthorities,

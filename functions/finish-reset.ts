@@ -1,7 +1,7 @@
 import { FinishReset } from '../lib/accounts/account-contracts.ts';
 import { openLoginThrottle } from '../lib/accounts/login-throttle.ts';
 import { finishReset } from '../lib/accounts/password-reset.ts';
-import { endpoint } from '../lib/http/endpoint.ts';
+import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
 import { openMailer } from '../lib/mail/mail.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
@@ -13,7 +13,7 @@ const throttle = openLoginThrottle(table);
 const mailer = openMailer();
 
 /** POST /api/account/reset-password/finish: sets a new password with a mailed reset key. */
-export const handler = endpoint(FinishReset, async ({ source, body }) => {
+export const handler = publicEndpoint(FinishReset, async ({ source, body }) => {
   await finishReset({ table, passwords, throttle, mailer }, source, body.key, body.newPassword);
   return okEmpty();
 });

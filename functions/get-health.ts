@@ -1,4 +1,4 @@
-import { endpoint } from '../lib/http/endpoint.ts';
+import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { ok } from '../lib/http/response.ts';
 import { GetHealth, health } from '../lib/status/health.ts';
 import { openTable } from '../lib/table/table.ts';
@@ -6,4 +6,4 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** GET /api/health: whether the table can be read. */
-export const handler = endpoint(GetHealth, async () => ok(await health(table)));
+export const handler = publicEndpoint(GetHealth, async () => ok(await health(table)));

@@ -1,6 +1,6 @@
-import { endpoint } from '../lib/http/endpoint.ts';
+import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { ok } from '../lib/http/response.ts';
 import { GetInfo, info } from '../lib/status/info.ts';
 
 /** GET /management/info: the server information that JHipster clients expect. */
-export const handler = endpoint(GetInfo, async () => ok(info));
+export const handler = publicEndpoint(GetInfo, async () => ok(info));

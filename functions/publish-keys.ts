@@ -1,4 +1,4 @@
-import { endpoint } from '../lib/http/endpoint.ts';
+import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { ok } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/table.ts';
 import { readKeySet } from '../lib/tokens/signing-keys.ts';
@@ -7,7 +7,7 @@ import { PublishKeys } from '../lib/tokens/token-contracts.ts';
 const table = openTable();
 
 /** GET /.well-known/jwks.json: the public keys, for services that verify tokens themselves. */
-export const handler = endpoint(PublishKeys, async () => {
+export const handler = publicEndpoint(PublishKeys, async () => {
   const { keys } = await readKeySet(table);
   return ok({ keys }, { 'Cache-Control': 'public, max-age=300' });
 });

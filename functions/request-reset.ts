@@ -1,7 +1,7 @@
 import { RequestReset } from '../lib/accounts/account-contracts.ts';
 import { openLoginThrottle } from '../lib/accounts/login-throttle.ts';
 import { requestReset } from '../lib/accounts/password-reset.ts';
-import { endpoint } from '../lib/http/endpoint.ts';
+import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
 import { openMailer } from '../lib/mail/mail.ts';
 import { openTable } from '../lib/table/table.ts';
@@ -11,7 +11,7 @@ const mailer = openMailer();
 const throttle = openLoginThrottle(table);
 
 /** POST /api/account/reset-password/init: mails a password reset key. */
-export const handler = endpoint(RequestReset, async ({ source, body }) => {
+export const handler = publicEndpoint(RequestReset, async ({ source, body }) => {
   await requestReset({ table, mailer, throttle }, source, body.email);
   return okEmpty();
 });

@@ -27,21 +27,43 @@ export async function changePassword(
   newPassword: string,
 ): Promise<void> {
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
-  const user = await caller.findUser();
-  const attempt = await throttle.recordAttempt(user.login, source);
-  if (!(await passwords.matches(currentPassword, user.passwordHash))) throw new Failure('wrong-password');
-  const passwordHash = await passwords.hash(newPassword);
+  const { user, attempt } = await beginAttempt(throttle, caller, source);
+  await attempt.record();
+  // Concurrently, and once for all retries: neither depends on the other, and a wrong password is rare.
+  const hashing = settleAll([passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)]);
+  const failureTakenBack = async () => {
+    const [matches] = await hashing;
+    if (matches) await attempt.takeBackFailure();
+  };
 
-  const load = () => findMailCount(table, user.id, 'passwordChanged');
-  const notified = await caller.change(load, (mails, callerUser, now) => {
-    // A concurrent request with the same token changed the password after it was verified.
-    if (callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
+  const load = () => settleAll([hashing, findMailCount(table, user.id, 'passwordChanged')]);
+  const changed = caller.change(load, ([[matches, passwordHash], mails], callerUser, now) => {
+    // The password may also have been changed after it was verified, by a concurrent request with the same token.
+    if (!matches || callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
     const mail = countMail(callerUser.id, 'passwordChanged', mails, now);
     return {
-      writes: [passwordChange(callerUser, passwordHash, caller.jti), ...(mail ? [mail] : [])],
+      writes: [
+        passwordChange(callerUser, passwordHash, caller.jti),
+        ...attempt.clearFailures(now),
+        ...(mail ? [mail] : []),
+      ],
       result: mail && callerUser,
       event: auditEventFor('password.changed', callerUser),
     };
   });
-  await settleAll([attempt.clearFailures(), Promise.resolve(notified && mailer.notify('passwordChanged', notified))]);
+  const [notified] = await settleAll([changed, failureTakenBack()]);
+  if (notified) await mailer.notify('passwordChanged', notified);
+}
+
+/**
+ * Reads the caller's user and the counts of its login together: the token names the login. A login that was changed
+ * since then costs another read.
+ */
+async function beginAttempt(throttle: LoginThrottle, caller: AuthorizedCaller, source: Source) {
+  const begun = (login: string) => throttle.begin(login, source);
+  const early = caller.login === undefined ? undefined : begun(caller.login);
+  // A rejection matters only if the login is still the caller's.
+  const [user] = await settleAll([caller.findUser(), Promise.resolve(early).catch(() => undefined)]);
+  const { attempt } = await (early && user.login === caller.login ? early : begun(user.login));
+  return { user, attempt };
 }

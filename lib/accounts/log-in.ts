@@ -1,39 +1,60 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { commit, ignoreUnavailable } from '../table/change.ts';
-import { entityKey, loginGuardKey } from '../table/keys.ts';
-import type { Table } from '../table/table.ts';
+import { settleAll } from '../runtime/settle-all.ts';
+import { changeWithoutLoad, commit, ignoreUnavailable } from '../table/change.ts';
+import { entityKey, type Key, loginGuardKey } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import type { User } from '../users/user.ts';
 import { isLogin } from '../users/user-schema.ts';
 import { rehash, userOf } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 
+/** What a login needs. `issueToken` creates the token of a user whose password was correct. */
+interface Services {
+  readonly table: Table;
+  readonly passwords: Passwords;
+  readonly throttle: LoginThrottle;
+  readonly issueToken: (user: User) => Promise<string>;
+}
+
 /**
- * Returns the user that the login and password authenticate. Fails with bad-credentials for an unknown login, a wrong
- * password or a deactivated account, after the same amount of work in each case, so that the timing does not reveal
- * which logins exist. Fails with too-many-attempts before any of that work.
+ * Returns a token for the user that the login and password authenticate. Fails with bad-credentials for an unknown
+ * login, a wrong password or a deactivated account, after the same amount of work in each case, so that the timing does
+ * not reveal which logins exist. Fails with too-many-attempts before any of that work.
  */
 export async function logIn(
-  { table, passwords, throttle }: { table: Table; passwords: Passwords; throttle: LoginThrottle },
+  { table, passwords, throttle, issueToken }: Services,
   source: Source,
   login: string,
   password: string,
-): Promise<User> {
-  const attempt = await throttle.recordAttempt(login, source);
-  const user = await lookUp(table, login);
-  const matches = await passwords.matches(password, user?.passwordHash);
-  if (!user?.passwordHash || !matches || !user.activated) throw new Failure('bad-credentials');
-  await attempt.clearFailures();
-  if (passwords.isOutdated(user.passwordHash)) await renewHash(table, passwords, user, password);
-  return user;
-}
-
-/** Makes two reads for every login, so that timing reveals neither which logins exist nor how they are checked. */
-async function lookUp(table: Table, login: string): Promise<User | undefined> {
+): Promise<string> {
   // An invalid login may be too long for a key. The guard of an empty login is read instead; none exists.
   const guardKey = loginGuardKey(isLogin(login) ? login : '');
-  const guard = await table.get(guardKey);
+  const {
+    attempt,
+    items: [guard],
+  } = await throttle.begin(login, source, [guardKey]);
+  const [, user] = await settleAll([attempt.record(), readUser(table, login, guard, guardKey)]);
+  const matches = await passwords.matches(password, user?.passwordHash);
+  if (!user?.passwordHash || !matches || !user.activated) throw new Failure('bad-credentials');
+
+  const [token] = await settleAll([
+    issueToken(user),
+    ignoreUnavailable(changeWithoutLoad(table, attempt.clearFailures)),
+    attempt.takeBackFailure(),
+    passwords.isOutdated(user.passwordHash) ? renewHash(table, passwords, user, password) : Promise.resolve(),
+  ]);
+  return token;
+}
+
+/** Makes one read whether or not the guard exists, so that timing does not reveal which logins exist. */
+async function readUser(
+  table: Table,
+  login: string,
+  guard: Item | undefined,
+  guardKey: Key,
+): Promise<User | undefined> {
   const item = await table.get(guard ? entityKey('USER', guard.id as number) : guardKey);
   const user = guard && item && userOf(item);
   return user?.login === login ? user : undefined;

@@ -68,24 +68,21 @@ interface Times {
 }
 
 /**
- * Counts a login attempt as a failure before the password is verified; the result says whether the network is known.
- * Fails with too-many-attempts when the request arrived during a waiting period: time spent in a queue does not count
- * as waiting.
+ * Fails with too-many-attempts when the login attempt arrived during a waiting period: time spent in a queue does not
+ * count as waiting.
  */
-export function recordAttempt(
-  keys: FailureKeys,
-  counts: Failures,
-  { now, arrivedAt, ...limits }: Times & SourceLimits,
-): Decision<boolean> {
-  const { network, elsewhere, source } = counts;
-  const isKnown = network !== undefined && now < network.expires * 1000;
-  const applicable = isKnown ? network : elsewhere;
-  const failures = applicable && now < applicable.last + FAILURE_MEMORY_SECONDS * 1000 ? applicable.n : 0;
-  const wait = waitAfter(failures);
-  const retryAt = Math.max(applicable && wait > 0 ? applicable.last + wait * 1000 : 0, blockedUntil(source, limits));
+export function requireNoWait(counts: Failures, { now, arrivedAt, ...limits }: Times & SourceLimits): void {
+  const { n, last } = applicableFailures(counts, now);
+  const wait = waitAfter(n);
+  const retryAt = Math.max(wait > 0 ? last + wait * 1000 : 0, blockedUntil(counts.source, limits));
   if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
+}
 
-  const counted = { n: failures + 1, last: now };
+/** Counts a login attempt as a failure before the password is verified; the result says whether the network is known. */
+export function recordFailure(keys: FailureKeys, counts: Failures, now: number): Decision<boolean> {
+  const { network, elsewhere } = counts;
+  const counted = { n: applicableFailures(counts, now).n + 1, last: now };
+  const isKnown = isKnownNetwork(network, now);
   return {
     writes: [
       isKnown
@@ -97,6 +94,15 @@ export function recordAttempt(
     ],
     result: isKnown,
   };
+}
+
+const isKnownNetwork = (network: LoginFailures | undefined, now: number): network is LoginFailures =>
+  network !== undefined && now < network.expires * 1000;
+
+/** The failures that count for an attempt: those of a known network, or those of all others. */
+function applicableFailures({ network, elsewhere }: Failures, now: number): { n: number; last: number } {
+  const applicable = isKnownNetwork(network, now) ? network : elsewhere;
+  return applicable && now < applicable.last + FAILURE_MEMORY_SECONDS * 1000 ? applicable : { n: 0, last: 0 };
 }
 
 /**

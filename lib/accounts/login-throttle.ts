@@ -7,15 +7,17 @@ import { startInColdStart } from '../runtime/cold-start.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { change, changeWithoutLoad, ignoreUnavailable } from '../table/change.ts';
+import { change, ignoreUnavailable } from '../table/change.ts';
 import { elsewhereAttemptsKey, type Key, networkAttemptsKey, sourceAttemptsKey } from '../table/keys.ts';
-import type { Table } from '../table/table.ts';
+import type { Item, Table } from '../table/table.ts';
+import type { Write } from '../table/write.ts';
 import {
   clearFailures,
   type FailureKeys,
   type Failures,
-  recordAttempt,
+  recordFailure,
   recordRequest,
+  requireNoWait,
   type SourceFailures,
   type SourceLimits,
   takeBackFailure,
@@ -30,10 +32,10 @@ const MAX_TRIES = 5;
 /** Bounds how fast passwords can be guessed. */
 export interface LoginThrottle {
   /**
-   * Counts a login attempt before the password is verified, so that no hash is computed for an uncounted attempt. Fails
-   * with too-many-attempts during a waiting period, and with unavailable when the attempt could not be counted.
+   * Reads the counts that decide on a login attempt, together with the items under `keys`. Fails with too-many-attempts
+   * during a waiting period.
    */
-  recordAttempt(login: string, source: Source): Promise<Attempt>;
+  begin(login: string, source: Source, keys?: readonly Key[]): Promise<BegunAttempt>;
   /**
    * Counts a request other than a login attempt against its source, before any work is done for it. Fails with
    * too-many-attempts, and with unavailable when the request could not be counted.
@@ -43,10 +45,24 @@ export interface LoginThrottle {
   keysOf(login: string, source: Source): Promise<FailureKeys>;
 }
 
-/** A login attempt, counted as a failure until `clearFailures` is called. */
+/** A login attempt, and the items that were read with its counts; undefined for those that do not exist. */
+interface BegunAttempt {
+  readonly attempt: Attempt;
+  readonly items: readonly (Item | undefined)[];
+}
+
+/** A login attempt that no waiting period forbids. */
 interface Attempt {
-  /** Call when the password was correct. During an outage the attempt remains counted as a failure. */
-  clearFailures(): Promise<void>;
+  /**
+   * Counts the attempt as a failure. Await it before the password is hashed, so that no hash is computed for an
+   * uncounted attempt. Fails with too-many-attempts if concurrent attempts have caused a waiting period, and with
+   * unavailable when the attempt could not be counted.
+   */
+  record(): Promise<void>;
+  /** The writes after a correct password, which clear the failures of the login. Call it after `record`. */
+  clearFailures(now: number): Write[];
+  /** Takes back the failure of the source, after a correct password. During an outage it remains counted. */
+  takeBackFailure(): Promise<void>;
 }
 
 /**
@@ -96,10 +112,10 @@ export function openLoginThrottle(
     };
   }
 
-  async function load(keys: FailureKeys): Promise<Failures> {
-    const items = await table.getAll(Object.values(keys));
-    const find = <T>({ pk, sk }: Key) => items.find((item) => item.pk === pk && item.sk === sk) as T | undefined;
-    return { network: find(keys.network), elsewhere: find(keys.elsewhere), source: find(keys.source) };
+  async function readCounts(keys: FailureKeys, others: readonly Key[] = []): Promise<[Failures, (Item | undefined)[]]> {
+    const items = await table.getAll([keys.network, keys.elsewhere, keys.source, ...others]);
+    const [network, elsewhere, source, ...rest] = items as unknown[];
+    return [{ network, elsewhere, source } as Failures, rest as (Item | undefined)[]];
   }
 
   const readCount = async (key: Key) => (await table.getAll([key]))[0] as SourceFailures | undefined;
@@ -120,26 +136,33 @@ export function openLoginThrottle(
   }
 
   return {
-    async recordAttempt(login, source) {
+    async begin(login, source, others) {
       const { arrivedAt } = source;
       const keys = await keysOf(login, source);
-      let sourceFailures: SourceFailures | undefined;
-      const isKnown = await change(
-        table,
-        () => load(keys),
-        (counts, now) => {
-          sourceFailures = counts.source;
-          return recordAttempt(keys, counts, { now, arrivedAt, ...limits });
+      const [counts, items] = await readCounts(keys, others);
+      requireNoWait(counts, { now: Date.now(), arrivedAt, ...limits });
+
+      let read: Failures | undefined = counts;
+      const load = async () => {
+        const [current] = read ? [read] : await readCounts(keys);
+        read = undefined;
+        return current;
+      };
+      let isKnown = false;
+      const attempt: Attempt = {
+        async record() {
+          const recorded = change(table, load, (current, now) => {
+            requireNoWait(current, { now, arrivedAt, ...limits });
+            return recordFailure(keys, current, now);
+          });
+          [isKnown] = await settleAll([recorded, count(keys.source, counts.source, 1, arrivedAt)]);
         },
-      );
-      await count(keys.source, sourceFailures, 1, arrivedAt);
-      return {
-        async clearFailures() {
-          const countsCleared = changeWithoutLoad(table, (now) => clearFailures(keys, isKnown, now));
-          const failureTakenBack = table.update(takeBackFailure(keys.source, Date.now()));
-          await ignoreUnavailable(settleAll([countsCleared, failureTakenBack]));
+        clearFailures: (now) => clearFailures(keys, isKnown, now),
+        async takeBackFailure() {
+          await ignoreUnavailable(table.update(takeBackFailure(keys.source, Date.now())));
         },
       };
+      return { attempt, items };
     },
 
     async countRequest({ address, arrivedAt }) {

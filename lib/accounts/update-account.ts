@@ -1,8 +1,8 @@
 import type { Mailer } from '../mail/mail.ts';
+import { findMailCount } from '../mail/mail-limit.ts';
 import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import { findMailsOfChange, modify } from '../users/update-user.ts';
-import type { User } from '../users/user.ts';
+import { modify } from '../users/update-user.ts';
 import type { OwnAccountChange } from '../users/user-schema.ts';
 
 /**
@@ -15,7 +15,7 @@ export async function updateAccount(
   caller: AuthorizedCaller,
   changes: OwnAccountChange,
 ): Promise<void> {
-  const load = async (callerUser: Promise<User>) => findMailsOfChange(table, await callerUser, changes);
+  const load = () => findMailCount(table, caller.id, 'emailChanged');
   const { notified } = await caller.change(load, (mails, callerUser, now) => {
     const decision = modify('account.updated', callerUser, changes, { modifiedBy: callerUser.login, mails, now });
     // Clients submit the account form even when nothing in it has changed.

@@ -34,6 +34,10 @@ export interface Contract {
   readonly failures?: readonly FailureCode[];
 }
 
+/** A contract without a token, and one that requires a token. */
+export type PublicContract = Contract & { readonly access: 'public' };
+export type ProtectedContract = Contract & { readonly access: Exclude<Access, 'public'> };
+
 type Output<S> = S extends Schema ? v.InferOutput<S> : undefined;
 export type PathOf<C extends Contract> = Output<C['path']>;
 export type QueryOf<C extends Contract> = Output<C['query']>;

@@ -11,7 +11,7 @@ import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
 import type { NewParameter } from './parameter-contracts.ts';
 import { auditEventForParameter, bytesOf, parameterBytesAfter, type StoredParameter } from './parameter-table.ts';
-import { openSeal, type Seal } from './sealed-value.ts';
+import { openSeal } from './sealed-value.ts';
 
 /**
  * Adds a parameter to an integration. Fails with unknown-id, parameter-ids-used-up, too-many-parameters,
@@ -24,12 +24,10 @@ export async function createParameter(
 ): Promise<DecryptedParameter> {
   const { integration: owner, confName, confValue } = newParameter;
   const confDescription = newParameter.confDescription ?? undefined;
-  let cachedSeal: Seal | undefined;
   const load = async (callerUser: Promise<User>) => {
     const [integration] = await settleAll([findIntegration(table, owner.id), callerUser]);
-    // The caller is checked first, so a rejected caller causes no KMS call. Retries reuse the data key.
-    if (integration) cachedSeal ??= await openSeal(owner.id);
-    return { integration, seal: cachedSeal };
+    // The caller is checked first, so a rejected caller causes no KMS call.
+    return { integration, seal: integration && (await openSeal(owner.id)) };
   };
   return caller.change(load, ({ integration, seal }) => {
     if (!integration || !seal) throw new Failure('unknown-id');

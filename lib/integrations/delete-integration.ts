@@ -1,4 +1,5 @@
 import { Failure } from '../contract/failure.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Precondition, requireVersion } from '../table/version.ts';
@@ -14,14 +15,15 @@ export async function deleteIntegration(
   id: number,
   precondition: Precondition,
 ): Promise<void> {
-  // Read in sequence: a parameter added after the first read changes the revision, which the commit checks.
   const load = async () => {
-    const integration = await findIntegration(table, id);
-    return integration && { integration, parameters: await parametersOf(table, id) };
+    const [integration, parameters] = await settleAll([findIntegration(table, id), parametersOf(table, id)]);
+    // The reads may straddle a change. A listed parameter that is gone fails its own condition; one that the list lacks
+    // shows in the count. Read again, after the integration: any later change fails the condition on its revision.
+    const isComplete = !integration || parameters.length === integration.parameterCount;
+    return { integration, parameters: isComplete ? parameters : await parametersOf(table, id) };
   };
-  await caller.change(load, (loaded) => {
-    if (!loaded) throw new Failure('not-found');
-    const { integration, parameters } = loaded;
+  await caller.change(load, ({ integration, parameters }) => {
+    if (!integration) throw new Failure('not-found');
     requireVersion(integration, precondition);
     const writes: Write[] = [
       remove(entityKey('INTEGRATION', id), revisionIs(integration)),

@@ -8,7 +8,7 @@ import { type EditableIntegrationField, INTEGRATION_FIELDS, INTEGRATION_TYPES } 
 const entityName = 'utmIntegration';
 
 /** The access required to change integrations and to read or change their parameters. */
-export const integrators: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
+export const integrators = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' } as const satisfies Access;
 
 /** Requires a schema for exactly the fields listed in integration.ts: any other field would be dropped silently. */
 type Fields = Record<EditableIntegrationField | 'id', v.GenericSchema<unknown, unknown>>;

@@ -1,6 +1,6 @@
 import { Failure } from '../contract/failure.ts';
 import type { ListQuery } from '../contract/list-query.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { mapConcurrently, settleAll } from '../runtime/settle-all.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { countEntities, listPage, type Page } from '../table/list.ts';
 import { readBudget } from '../table/read-budget.ts';
@@ -11,6 +11,9 @@ import { findIntegration, integrationOf } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
 import { findParameter, type Parameter, parameterOf } from './parameter-table.ts';
 import { unseal } from './sealed-value.ts';
+
+/** Below the number of connections, so that no call to KMS times out while it waits for one. */
+const MAX_CONCURRENT_DECRYPTIONS = 32;
 
 /** Reads and decrypts a parameter. Fails with forbidden, not-found. */
 export async function readParameter(table: Table, caller: AuthorizedCaller, id: number): Promise<DecryptedParameter> {
@@ -38,13 +41,16 @@ export async function readParameters(
   const page = await listPage(table, 'CONF', query, parameterOf, spendWithDecryptions);
   const owners = [...new Set(page.entities.map(({ integrationId }) => integrationId))];
   const items = await table.getAll(owners.map((id) => entityKey('INTEGRATION', id)));
-  const integrations = new Map(items.map(integrationOf).map((integration) => [integration.id, integration]));
+  const integrations = new Map(items.map((item, index) => [owners[index], item && integrationOf(item)]));
   // If the integration was deleted after the list was read, its parameters were deleted with it.
   const present = page.entities.flatMap((parameter) => {
     const integration = integrations.get(parameter.integrationId);
-    return integration ? [decrypt(parameter, integration)] : [];
+    return integration ? [{ parameter, integration }] : [];
   });
-  return { ...page, entities: await settleAll(present) };
+  const decrypted = await mapConcurrently(present, MAX_CONCURRENT_DECRYPTIONS, ({ parameter, integration }) =>
+    decrypt(parameter, integration),
+  );
+  return { ...page, entities: decrypted };
 }
 
 /** Counts the parameters that match the filters. Fails with forbidden, read-budget-spent, parameter-list-too-long. */

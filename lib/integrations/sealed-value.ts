@@ -6,7 +6,7 @@ import { sharedKms } from '../runtime/kms.ts';
 import { integrationIdOf } from '../table/keys.ts';
 
 /*
- * A parameter's value may be a secret. It is encrypted with AES-256-GCM under its own data key, which KMS wraps:
+ * A parameter's value may be a secret. It is encrypted with AES-256-GCM under a data key, which KMS wraps:
  *
  *   1 byte     format, 1
  *   2 bytes    length of the wrapped data key
@@ -27,10 +27,33 @@ const encryptionContext = (integrationId: number) => ({ service: 'gatehouse', in
 const additionalData = (parameterId: number) => Buffer.from(`CONF/${parameterId}/confValue`);
 
 /** Encrypts a value for the parameter with this id. */
-export type Seal = (value: string, parameterId: number) => Uint8Array;
+type Seal = (value: string, parameterId: number) => Uint8Array;
 
-/** Fetches a data key for one integration. Use it for one request only, so no key and nonce pair is ever reused. */
-export async function openSeal(integrationId: number): Promise<Seal> {
+/** How long a data key is used, and for how many integrations one is kept. */
+const DATA_KEY_MAX_AGE_MS = 5 * 60_000;
+const MAX_DATA_KEYS = 20;
+
+/** The data keys of this function instance by integration id, oldest first. */
+const dataKeys = new Map<number, { readonly seal: Promise<Seal>; readonly usableUntil: number }>();
+
+/**
+ * Encryption under a data key of one integration. A data key is used for five minutes, so that consecutive changes of an
+ * integration's parameters do not wait for KMS. The random nonces of AES-GCM allow 2^32 values under one key (NIST SP
+ * 800-38D, section 8.3).
+ */
+export function openSeal(integrationId: number): Promise<Seal> {
+  const known = dataKeys.get(integrationId);
+  if (known && Date.now() < known.usableUntil) return known.seal;
+  dataKeys.delete(integrationId);
+  if (dataKeys.size >= MAX_DATA_KEYS) dataKeys.delete(dataKeys.keys().next().value as number);
+  const seal = sealUnderNewKey(integrationId);
+  dataKeys.set(integrationId, { seal, usableUntil: Date.now() + DATA_KEY_MAX_AGE_MS });
+  // After a failure the next request asks KMS again.
+  seal.catch(() => dataKeys.delete(integrationId));
+  return seal;
+}
+
+async function sealUnderNewKey(integrationId: number): Promise<Seal> {
   const { Plaintext, CiphertextBlob } = await sharedKms().send(
     new GenerateDataKeyCommand({
       KeyId: requireEnv('VALUES_KEY'),

@@ -18,7 +18,7 @@ import {
   parameterBytesAfter,
   type StoredParameter,
 } from './parameter-table.ts';
-import { openSeal, type Seal } from './sealed-value.ts';
+import { openSeal } from './sealed-value.ts';
 
 /**
  * Updates a parameter and flags its integration's module for a restart, in one transaction. Fails with unknown-id
@@ -31,16 +31,14 @@ export async function updateParameter(
   precondition: Precondition,
 ): Promise<DecryptedParameter> {
   const { id, integration: owner, confName, confValue } = changes;
-  let cachedSeal: Seal | undefined;
   const load = async (callerUser: Promise<User>) => {
     const [integration, parameter] = await settleAll([
       findIntegration(table, owner.id),
       findParameter(table, id),
       callerUser,
     ]);
-    // The caller is checked first, so a rejected caller causes no KMS call. Retries reuse the data key.
-    if (integration && parameter) cachedSeal ??= await openSeal(owner.id);
-    return { integration, parameter, seal: cachedSeal };
+    // The caller is checked first, so a rejected caller causes no KMS call.
+    return { integration, parameter, seal: integration && parameter && (await openSeal(owner.id)) };
   };
   return caller.change(load, ({ integration, parameter, seal }) => {
     if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');

@@ -51,33 +51,3 @@ export function abortBeforeDeadline(maxMs = Number.POSITIVE_INFINITY): { abortSi
   if (timeoutMs === Number.POSITIVE_INFINITY) return {};
   return { abortSignal: timeoutMs > 0 ? AbortSignal.timeout(Math.floor(timeoutMs)) : AbortSignal.abort() };
 }
-
-const NO_RESPONSE = new Set(['TimeoutError', 'AbortError', 'TransactionInProgressException']);
-const THROTTLED = new Set([
-  'ThrottlingException',
-  'ThrottlingError',
-  'ProvisionedThroughputExceededException',
-  'RequestLimitExceeded',
-  'LimitExceededException',
-  'TransactionConflictException',
-  'KMSInternalException',
-  'KeyUnavailableException',
-  'DependencyTimeoutException',
-]);
-
-/** Whether an error is transient, so that a retry may succeed: AWS was unreachable, timed out, throttled or failed. */
-export function isOutage(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { $metadata, $retryable, code } = error as Error & {
-    $metadata?: { httpStatusCode?: number };
-    $retryable?: unknown;
-    code?: string;
-  };
-  return (
-    NO_RESPONSE.has(error.name) ||
-    THROTTLED.has(error.name) ||
-    $retryable !== undefined ||
-    ($metadata?.httpStatusCode ?? 0) >= 500 ||
-    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'].includes(code ?? '')
-  );
-}

@@ -9,3 +9,22 @@ export async function settleAll<T extends readonly unknown[]>(
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<unknown>).value) as unknown as T;
 }
+
+/** Maps items in order, at most `limit` of them at a time. Rejects like `settleAll`, after all have settled. */
+export async function mapConcurrently<T, R>(
+  items: readonly T[],
+  limit: number,
+  map: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: Promise<R>[] = [];
+  const waiting = items.entries();
+  const work = async () => {
+    for (const [index, item] of waiting) {
+      const result = map(item);
+      results[index] = result;
+      await result.catch(() => undefined);
+    }
+  };
+  await Promise.all(Array.from({ length: limit }, work));
+  return settleAll(results) as Promise<R[]>;
+}

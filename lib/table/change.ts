@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Failure } from '../contract/failure.ts';
-import { isOutage } from '../runtime/aws.ts';
 import { remainingMs } from '../runtime/deadline.ts';
+import { isOutage } from '../runtime/outage.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
 import type { Table } from './table.ts';
 import type { Write } from './write.ts';

@@ -9,8 +9,9 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { Failure, type TooLong } from '../contract/failure.ts';
-import { abortBeforeDeadline, clientSettings, isOutage } from '../runtime/aws.ts';
+import { abortBeforeDeadline, clientSettings } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
+import { isOutage } from '../runtime/outage.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
 import { type Key, type Kind, sequenceKey, totalKey } from './keys.ts';
 import type { Write } from './write.ts';
@@ -36,8 +37,8 @@ const MAX_LIST_UNITS = (16 * 1024) / 4;
 /** The single table. Every read is strongly consistent. Unless stated otherwise, SDK errors are thrown. */
 export interface Table {
   get(key: Key): Promise<Item | undefined>;
-  /** Up to 100 items, in no particular order, without those that do not exist. */
-  getAll(keys: readonly Key[]): Promise<Item[]>;
+  /** Up to 100 items in one call, in the order of their keys; undefined for those that do not exist. */
+  getAll(keys: readonly Key[]): Promise<(Item | undefined)[]>;
   /** The items of a range in its order. Fails with the range's `tooLong` beyond the bound of a list. */
   query(pk: string, range?: Range): Promise<Item[]>;
   /** How many entities of a kind there are. */
@@ -76,18 +77,18 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
     },
 
     async getAll(keys) {
-      const items: Item[] = [];
+      const items = new Map<string, Item>();
       let remainingKeys: readonly Key[] = keys;
       while (remainingKeys.length > 0) {
         const { Responses, UnprocessedKeys } = await documents.send(
           new BatchGetCommand({ RequestItems: { [name]: { Keys: [...remainingKeys], ConsistentRead: true } } }),
           abortBeforeDeadline(),
         );
-        items.push(...((Responses?.[name] ?? []) as Item[]));
+        for (const item of (Responses?.[name] ?? []) as Item[]) items.set(nameOf(item), item);
         remainingKeys = (UnprocessedKeys?.[name]?.Keys ?? []) as unknown as Key[];
         if (remainingKeys.length > 0) await sleepJittered(50);
       }
-      return items;
+      return keys.map((key) => items.get(nameOf(key)));
     },
 
     async query(pk, range = {}) {
@@ -161,6 +162,8 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
   };
   return table;
 }
+
+const nameOf = ({ pk, sk }: Key): string => `${pk}\0${sk}`;
 
 function action(table: string, { act, key, attributes, update, condition, names, values }: Write) {
   const common = {

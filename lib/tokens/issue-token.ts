@@ -15,6 +15,8 @@ export async function issueToken(signer: Signer, user: User, remember: boolean):
     iat: issuedAt,
     exp: issuedAt + (remember ? lifetime.remembered : lifetime.usual),
     jti: randomUUID(),
+    // OpenID Connect Core 1.0, section 5.1.
+    preferred_username: user.login,
     roles: user.authorities,
     accountStamp: user.accountStamp,
     passwordChanges: user.passwordChanges,

@@ -2,14 +2,15 @@ import { type AuditEvent, changedFields } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Mailer } from '../mail/mail.ts';
-import { countMail, findMailCount, type MailCount } from '../mail/mail-limit.ts';
+import { countMail, type MailCount } from '../mail/mail-limit.ts';
 import type { Decision } from '../table/change.ts';
+import { entityKey, mailCountKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
 import { EDITABLE_USER_FIELDS, type EditableUserField, type User } from './user.ts';
 import type { UserChange } from './user-schema.ts';
-import { auditEventFor, findUser, modification } from './user-table.ts';
+import { auditEventFor, modification, userOf } from './user-table.ts';
 
 /**
  * Updates an account; omitted fields stay unchanged. A change of address is notified to the former address.
@@ -22,8 +23,9 @@ export async function updateUser(
   precondition: Precondition,
 ): Promise<User> {
   const load = async () => {
-    const targetUser = await findUser(table, changes.id);
-    return { targetUser, mails: targetUser && (await findMailsOfChange(table, targetUser, changes)) };
+    // In one call, even though only a change of address needs the count.
+    const [item, mails] = await table.getAll([entityKey('USER', changes.id), mailCountKey(changes.id, 'emailChanged')]);
+    return { targetUser: item && userOf(item), mails: mails as MailCount | undefined };
   };
   const { after, notified } = await caller.change(load, ({ targetUser, mails }, callerUser, now) => {
     if (!targetUser) throw new Failure('unknown-id');
@@ -32,15 +34,6 @@ export async function updateUser(
   });
   if (notified) await mailer.notify('emailChanged', notified);
   return after;
-}
-
-/** Loads the user's recent count of change-of-address mails; undefined when the change causes none. */
-export async function findMailsOfChange(
-  table: Table,
-  user: User,
-  { email }: { readonly email?: string | undefined },
-): Promise<MailCount | undefined> {
-  return changesAddress(user, email) ? findMailCount(table, user.id, 'emailChanged') : undefined;
 }
 
 const changesAddress = (user: User, email: string | undefined): boolean => email !== undefined && email !== user.email;

@@ -7,7 +7,7 @@ import { USER_FIELDS } from './user.ts';
 import { loginInPath, newUser, userChange, userResponse } from './user-schema.ts';
 
 const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
-const administrators: Access = { anyRole: ADMIN, rolesFrom: 'table' };
+const administrators = { anyRole: ADMIN, rolesFrom: 'table' } as const satisfies Access;
 const entityName = 'userManagement';
 
 const query = listQuery(filterableFields(USER_FIELDS));

@@ -13,7 +13,7 @@ import {
 } from '../support/changes.ts';
 import { type Gatehouse, type Received, startGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
-import { methodAndPath } from '../support/method-and-path.ts';
+import { readsOf } from '../support/reads.ts';
 
 /*
  * The response of each route to each fault. docs/faults.md is a snapshot of the results, which
@@ -170,25 +170,6 @@ const everything = (section: string, service: AwsCall['service'], changes: reado
 const changesThat = (uses: (route: Route) => unknown) =>
   CHANGES.filter(({ route }) => routes.some((each) => each.route === route && uses(each)));
 
-/** The routes that change nothing. */
-const readers = routes
-  .filter(({ route }) => CHANGES.every((change) => change.route !== route))
-  .map(
-    ({ route }): Change => ({
-      route,
-      success: 200,
-      repeated: 200,
-      hidesOutcome: true,
-      async prepare() {
-        const { token } = await setup.account();
-        const id = route.includes('confs') ? parameter : await setup.integration();
-        const query = route.endsWith('confs') ? `?integrationId.equals=${Math.floor(id / 1_000_000)}` : '';
-        const [method, path] = methodAndPath(route, { login: 'admin', id });
-        return { item: '', send: () => gatehouse.call(method, path + query, { token }), countChanges: async () => 0 };
-      },
-    }),
-  );
-
 describe('under faults, the service', { timeout: 120_000 }, () => {
   it('responds in time on every route that changes something, and makes the change at most once', () => {
     // The key of a new reset item is not known in advance.
@@ -207,7 +188,7 @@ describe('under faults, the service', { timeout: 120_000 }, () => {
         'SES',
         changesThat(({ permissions }) => permissions.mail),
       ),
-      ...everything(TABLE, 'DynamoDB', readers),
+      ...everything(TABLE, 'DynamoDB', readsOf(parameter)),
     ]);
   });
 

@@ -1,8 +1,5 @@
 import type { Mutation } from './mutant.ts';
 
-const RECORDING = 'recordAttempt(keys, counts, { now, arrivedAt, ...limits })';
-const COUNTING = RECORDING.replace('arrivedAt', 'arrivedAt: Infinity');
-
 /** Mutants that long tests bundle into the functions of a stack: what is wrong, and the mutations that cause it. */
 export const stackMutants = {
   'the last administrator is checked before the write instead of by its condition': [
@@ -106,16 +103,15 @@ export const stackMutants = {
     },
   ],
   'the password is checked before the attempt is counted': [
-    { file: 'lib/accounts/login-throttle.ts', from: RECORDING, to: `({ ...${RECORDING}, writes: [] })` },
     {
-      file: 'lib/accounts/login-throttle.ts',
-      from: 'async clearFailures() {',
-      to: `count: () => change(table, () => load(keys), (counts, now) => ${COUNTING}), async clearFailures() {`,
+      file: 'lib/accounts/log-in.ts',
+      from: 'const [, user] = await settleAll([attempt.record(), readUser(table, login, guard, guardKey)]);',
+      to: 'const user = await readUser(table, login, guard, guardKey);',
     },
     {
       file: 'lib/accounts/log-in.ts',
-      from: 'if (!user?.passwordHash || !matches',
-      to: 'if (!matches) await attempt.count();\n  if (!user?.passwordHash || !matches',
+      from: '  if (!user?.passwordHash || !matches',
+      to: '  await attempt.record();\n  if (!user?.passwordHash || !matches',
     },
   ],
   'attempts are counted without checking for concurrent ones': [

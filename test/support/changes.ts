@@ -40,12 +40,20 @@ export interface Change {
   prepare(setup: Setup): Promise<Prepared>;
 }
 
+/** A request whose prerequisites exist. */
+export interface PreparedRequest extends Pick<Sent, 'token' | 'body'> {
+  readonly method: string;
+  readonly path: string;
+}
+
 /** A change whose prerequisites exist. */
 export interface Prepared {
   /** `<pk>/<sk>` of an item in each of its transactions. */
   readonly item: string;
   /** `<pk>/<sk>` of an item that it reads, if that is another one. */
   readonly read?: string;
+  readonly request: PreparedRequest;
+  /** Sends the request. */
   send(): Promise<Received>;
   /** Counts how often the change was made. */
   countChanges(): Promise<number>;
@@ -53,7 +61,9 @@ export interface Prepared {
 
 /** A row of the table of changes: the request consists of its route and of what is prepared. */
 interface Row extends Omit<Change, 'prepare'> {
-  prepare(setup: Setup): Promise<Omit<Prepared, 'send'> & Pick<Sent, 'token' | 'body'> & { readonly params?: Params }>;
+  prepare(
+    setup: Setup,
+  ): Promise<Omit<Prepared, 'request' | 'send'> & Pick<Sent, 'token' | 'body'> & { readonly params?: Params }>;
 }
 
 /** Creates the prerequisites of requests. */
@@ -151,7 +161,11 @@ const changeOf = ({ prepare, ...row }: Row): Change => ({
   async prepare(setup) {
     const { token, body, params, ...prepared } = await prepare(setup);
     const [method, path] = methodAndPath(row.route, params);
-    return { ...prepared, send: () => setup.gatehouse.call(method, path, { token, body, mayCrash: true }) };
+    return {
+      ...prepared,
+      request: { method, path, token, body },
+      send: () => setup.gatehouse.call(method, path, { token, body, mayCrash: true }),
+    };
   },
 });
 

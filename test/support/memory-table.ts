@@ -34,7 +34,9 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
     },
     async getAll(keys) {
       calls.push(`getAll ${keys.length}`);
-      return keys.flatMap((key) => items.get(nameOf(key)) ?? []);
+      // DynamoDB rejects duplicate keys too.
+      if (new Set(keys.map(nameOf)).size < keys.length) throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
+      return keys.map((key) => items.get(nameOf(key)));
     },
     async query(pk, range = {}) {
       calls.push(`query ${pk}`);

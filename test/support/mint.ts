@@ -31,7 +31,7 @@ export function es256(input: string, key: KeyObject): string {
 }
 
 /** The attributes of an account that go into its tokens. */
-type TokenHolder = Pick<User, 'id' | 'accountStamp'> & Partial<Pick<User, 'authorities' | 'passwordChanges'>>;
+type TokenHolder = Pick<User, 'id' | 'accountStamp'> & Partial<Pick<User, 'login' | 'authorities' | 'passwordChanges'>>;
 
 /** One key for all files of a worker: after an unknown key a function does not read keys again for a while. */
 let mintingKey: SigningKeyPair | undefined;
@@ -47,9 +47,9 @@ export function makeTokens(real: string) {
   return {
     /** Must be in the table for verification to succeed. */
     publicKey: { ...publicKeyItemKey(jwk.kid), jwk } satisfies Item,
-    of({ id, accountStamp, authorities: roles = [], passwordChanges = 0 }: TokenHolder): string {
+    of({ id, login, accountStamp, authorities: roles = [], passwordChanges = 0 }: TokenHolder): string {
       const iat = Math.floor(Date.now() / 1000);
-      const own = { sub: String(id), accountStamp, roles, passwordChanges };
+      const own = { sub: String(id), preferred_username: login, accountStamp, roles, passwordChanges };
       const mine = { ...claims, ...own, jti: randomUUID(), iat, exp: iat + 3600 };
       const input = `${encode({ ...header, kid: jwk.kid })}.${encode(mine)}`;
       return `${input}.${es256(input, privateKey)}`;

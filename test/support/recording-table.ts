@@ -34,7 +34,10 @@ export function recordingTable(...items: Item[]): RecordingTable {
     },
     async getAll(keys) {
       table.reads.push([...keys]);
-      return table.items.filter((item) => keys.some(({ pk, sk }) => item.pk === pk && item.sk === sk));
+      // DynamoDB rejects duplicate keys too.
+      const names = new Set(keys.map(({ pk, sk }) => `${pk} ${sk}`));
+      if (names.size < keys.length) throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
+      return keys.map(find);
     },
     async query(pk) {
       return table.items.filter((item) => item.pk === pk);

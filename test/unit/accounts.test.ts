@@ -23,10 +23,12 @@ import {
   resetItemKey,
   sourceAttemptsKey,
 } from '../../lib/table/keys.ts';
+import type { Write } from '../../lib/table/write.ts';
 import { newResetKey } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { waitMicrotasks } from '../support/microtasks.ts';
+import { overlapCounter } from '../support/overlap.ts';
 import { cancelledBy, type RecordingTable, recordingTable } from '../support/recording-table.ts';
 
 /* The side effects of logins, password changes and resets, and their order. */
@@ -66,16 +68,55 @@ const passwords: Passwords = {
   },
   isOutdated: () => outdated,
 };
-const throttle: LoginThrottle = {
-  async recordAttempt(login, source) {
-    events.push(`attempt ${login} ${source.address} ${source.arrivedAt}`);
-    return {
-      async clearFailures() {
+/** The write that clears the failures of a login. */
+const failuresCleared = (login: string, now: number): Write => ({
+  act: 'Put',
+  key: elsewhereAttemptsKey(login),
+  attributes: { n: 0, last: now },
+});
+/** A throttle without waiting periods; `begin` reads a count and the items of its keys from this table. */
+const throttleOn = (table: RecordingTable): LoginThrottle => ({
+  ...throttle,
+  async begin(login, source, keys = []) {
+    events.push(`begin ${login} ${source.address} ${source.arrivedAt}`);
+    const [, ...items] = await table.getAll([elsewhereAttemptsKey(login), ...keys]);
+    let isRecorded = false;
+    const requireRecorded = () => {
+      if (!isRecorded) throw new Error('The attempt has not been recorded');
+    };
+    const attempt = {
+      async record() {
         await waitMicrotasks();
-        events.push('clear failures');
+        events.push(`record ${login}`);
+        isRecorded = true;
+      },
+      clearFailures(now: number) {
+        requireRecorded();
+        return [failuresCleared(login, now)];
+      },
+      async takeBackFailure() {
+        requireRecorded();
+        await waitMicrotasks();
+        events.push('take back failure');
       },
     };
+    return { attempt, items };
   },
+});
+type Attempt = Awaited<ReturnType<LoginThrottle['begin']>>['attempt'];
+/** A throttle whose attempts have these methods instead of their own. */
+const throttleWith = (table: RecordingTable, replacements: (attempt: Attempt) => Partial<Attempt>): LoginThrottle => ({
+  ...throttle,
+  async begin(...parameters) {
+    const { attempt, items } = await throttleOn(table).begin(...parameters);
+    return { attempt: { ...attempt, ...replacements(attempt) }, items };
+  },
+});
+/** A throttle whose attempts cannot be recorded because of this failure. */
+const unrecordable = (table: RecordingTable, failure: Failure): LoginThrottle =>
+  throttleWith(table, () => ({ record: () => Promise.reject(failure) }));
+const throttle: LoginThrottle = {
+  begin: () => Promise.reject(new Error('Use throttleOn')),
   async countRequest(source) {
     events.push(`count ${source.address} ${source.arrivedAt}`);
   },
@@ -95,6 +136,13 @@ const mailer: Mailer = {
     events.push(`notify ${occasion} ${email}`);
   },
 };
+/** The same work, ended long after all other work of a request would have ended. */
+const slowly =
+  <A extends unknown[], R>(work: (...parameters: A) => Promise<R>) =>
+  async (...parameters: A): Promise<R> => {
+    await waitMicrotasks(1000);
+    return work(...parameters);
+  };
 const throttled = () => Promise.reject(new Failure('too-many-attempts', { retryAfter: 7 }));
 
 const ada: User = {
@@ -123,21 +171,90 @@ const tableOf = (user: User): RecordingTable =>
     { ...loginGuardKey(user.login), id: user.id },
     { ...emailGuardKey(user.email), id: user.id },
   );
-const attempted = 'attempt ada 203.0.113.7 1893456000700';
+const begun = 'begin ada 203.0.113.7 1893456000700';
 const counted = 'count 203.0.113.7 1893456000700';
 
 describe('logIn', () => {
-  const services = (table: RecordingTable) => ({ table, passwords, throttle });
+  const services = (table: RecordingTable) => ({
+    table,
+    passwords,
+    throttle: throttleOn(table),
+    async issueToken(user: User) {
+      await waitMicrotasks();
+      events.push(`sign for ${user.login}`);
+      return `token of ${user.login}`;
+    },
+  });
 
-  it('records the attempt, compares the password, clears the failures and changes nothing else', async () => {
+  it('records the attempt, compares the password, then signs, clears the failures and changes nothing else', async () => {
     const table = tableOf(ada);
 
-    const user = await logIn(services(table), SOURCE, 'ada', 'old');
+    const token = await logIn(services(table), SOURCE, 'ada', 'old');
 
-    expect(user).toEqual(ada);
-    expect(events).toEqual([attempted, 'match hash of old', 'clear failures']);
-    expect(table.transactions).toEqual([]);
+    expect(token).toBe('token of ada');
+    expect(events.slice(0, 3)).toEqual([begun, 'record ada', 'match hash of old']);
+    // These run concurrently.
+    expect(events.slice(3).toSorted()).toEqual(['sign for ada', 'take back failure']);
+    expect(table.transactions).toEqual([[failuresCleared('ada', NOW)]]);
   });
+
+  it('passes the stored user to the issuer of the token', async () => {
+    const issueToken = vi.fn(async (_: User) => 'token');
+
+    await logIn({ ...services(tableOf(ada)), issueToken }, SOURCE, 'ada', 'old');
+
+    expect(issueToken.mock.calls).toEqual([[ada]]);
+  });
+
+  it('reads the guard of the login together with the counts, and the user while the attempt is recorded', async () => {
+    const table = tableOf(ada);
+    const overlap = overlapCounter();
+    const { get } = table;
+    table.get = (key) => overlap.run(() => get(key));
+    const counting = throttleWith(table, (attempt) => ({ record: () => overlap.run(attempt.record) }));
+
+    await logIn({ ...services(table), throttle: counting }, SOURCE, 'ada', 'old');
+
+    expect(table.reads).toEqual([[elsewhereAttemptsKey('ada'), loginGuardKey('ada')], [entityKey('USER', 7)]]);
+    expect(overlap.most).toBe(2);
+  });
+
+  it('signs the token while it clears the failures of login and source and renews an outdated hash', async () => {
+    const table = tableOf(ada);
+    const overlap = overlapCounter();
+    outdated = true;
+    const { transact } = table;
+    table.transact = (...transaction) => overlap.run(() => transact(...transaction));
+    const { issueToken, ...others } = services(table);
+    const slow = {
+      ...others,
+      throttle: throttleWith(table, (attempt) => ({ takeBackFailure: () => overlap.run(attempt.takeBackFailure) })),
+      passwords: { ...passwords, hash: (text: string) => overlap.run(() => passwords.hash(text)) },
+      issueToken: (user: User) => overlap.run(() => issueToken(user)),
+    };
+
+    await logIn(slow, SOURCE, 'ada', 'old');
+
+    expect(overlap.most).toBe(4);
+  });
+
+  it.each(['the failures of the login', 'the failure of the source', 'an outdated hash'])(
+    'ends only after it has written %s, however long that takes',
+    async (slowest) => {
+      const table = tableOf(ada);
+      outdated = true;
+      if (slowest === 'the failures of the login') table.transact = slowly(table.transact);
+      const renewing = { ...passwords, ...(slowest === 'an outdated hash' && { hash: slowly(passwords.hash) }) };
+      const counting = throttleWith(table, ({ takeBackFailure }) => ({
+        takeBackFailure: slowest === 'the failure of the source' ? slowly(takeBackFailure) : takeBackFailure,
+      }));
+
+      await logIn({ ...services(table), passwords: renewing, throttle: counting }, SOURCE, 'ada', 'old');
+
+      expect(events.slice(3).toSorted()).toEqual(['hash old', 'sign for ada', 'take back failure']);
+      expect(table.transactions).toHaveLength(2);
+    },
+  );
 
   it.each([
     ['a wrong password', ada, 'ada', 'wrong', 'match hash of old'],
@@ -151,9 +268,13 @@ describe('logIn', () => {
     const result = logIn(services(table), SOURCE, login, password);
 
     await expect(result).rejects.toMatchObject({ code: 'bad-credentials' });
-    expect(events).toEqual([`attempt ${login} 203.0.113.7 ${NOW}`, matched]);
+    expect(events).toEqual([`begin ${login} 203.0.113.7 ${NOW}`, `record ${login}`, matched]);
     const guard = loginGuardKey(login === 'a b' ? '' : login);
-    expect(table.reads).toEqual([[guard], [login === 'ada' ? entityKey('USER', 7) : guard]]);
+    expect(table.reads).toEqual([
+      [elsewhereAttemptsKey(login), guard],
+      [login === 'ada' ? entityKey('USER', 7) : guard],
+    ]);
+    expect(table.transactions).toEqual([]);
   });
 
   it('rejects a login whose uniqueness guard points to an account with another login', async () => {
@@ -161,21 +282,28 @@ describe('logIn', () => {
     table.items.push({ ...loginGuardKey('ada'), id: 7 });
 
     await expect(logIn(services(table), SOURCE, 'ada', 'old')).rejects.toMatchObject({ code: 'bad-credentials' });
-    expect(events).toEqual([attempted, 'match undefined']);
+    expect(events).toEqual([begun, 'record ada', 'match undefined']);
   });
 
-  it('reads and compares nothing while the login is throttled', async () => {
+  it('reads no user and compares nothing while the login is throttled', async () => {
     const table = tableOf(ada);
 
-    const login = logIn(
-      { ...services(table), throttle: { ...throttle, recordAttempt: throttled } },
-      SOURCE,
-      'ada',
-      'old',
-    );
+    const login = logIn({ ...services(table), throttle: { ...throttle, begin: throttled } }, SOURCE, 'ada', 'old');
 
     await expect(login).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
     expect([events, table.reads]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['too-many-attempts', new Failure('too-many-attempts', { retryAfter: 7 })],
+    ['unavailable', new Failure('unavailable')],
+  ])('compares nothing and fails with %s when the attempt cannot be recorded', async (code, failure) => {
+    const table = tableOf(ada);
+
+    const login = logIn({ ...services(table), throttle: unrecordable(table, failure) }, SOURCE, 'ada', 'old');
+
+    await expect(login).rejects.toMatchObject({ code });
+    expect([events, table.transactions]).toEqual([[begun], []]);
   });
 
   it('replaces an outdated hash without invalidating tokens or reset keys', async () => {
@@ -184,8 +312,9 @@ describe('logIn', () => {
 
     await logIn(services(table), SOURCE, 'ada', 'old');
 
-    expect(events.slice(2)).toEqual(['clear failures', 'hash old']);
+    expect(events.slice(2)).toContain('hash old');
     expect(table.transactions).toEqual([
+      [failuresCleared('ada', NOW)],
       [
         {
           act: 'Update',
@@ -200,16 +329,36 @@ describe('logIn', () => {
     ]);
   });
 
+  const lost = () => Object.assign(new Error(), { name: 'TimeoutError' });
   it.each([
     ['the password changes concurrently', [cancelledBy('ConditionalCheckFailed')]],
-    ['the table is unavailable', Array(2).fill(Object.assign(new Error(), { name: 'TimeoutError' }))],
+    ['the table is unavailable', [lost(), lost()]],
   ])('succeeds and keeps the outdated hash when %s', async (_, errors) => {
     const table = tableOf(ada);
-    table.transactionErrors.push(...errors);
+    table.transactionErrors.push(undefined, ...errors);
     outdated = true;
 
-    expect(await logIn(services(table), SOURCE, 'ada', 'old')).toEqual(ada);
-    expect(table.transactions).toHaveLength(errors.length);
+    expect(await logIn(services(table), SOURCE, 'ada', 'old')).toBe('token of ada');
+    expect(table.transactions).toHaveLength(1 + errors.length);
+  });
+
+  it('succeeds even when an outage prevents its failures from being cleared, but not after a defect', async () => {
+    const [table, defective] = [tableOf(ada), tableOf(ada)];
+    table.transactionErrors.push(lost(), lost());
+    defective.transactionErrors.push(new TypeError('a defect'));
+
+    expect(await logIn(services(table), SOURCE, 'ada', 'old')).toBe('token of ada');
+    await expect(logIn(services(defective), SOURCE, 'ada', 'old')).rejects.toThrow('a defect');
+  });
+
+  it('fails when the token cannot be signed, once all its other work has ended', async () => {
+    const table = tableOf(ada);
+    const issueToken = () => Promise.reject(new Error('KMS is unavailable'));
+
+    const login = logIn({ ...services(table), issueToken }, SOURCE, 'ada', 'old');
+
+    await expect(login).rejects.toThrow('KMS is unavailable');
+    expect([events.at(-1), table.transactions.length]).toEqual(['take back failure', 1]);
   });
 });
 
@@ -444,20 +593,34 @@ describe('finishReset', () => {
 });
 
 describe('changePassword', () => {
-  const services = (table: RecordingTable) => ({ table, passwords, throttle, mailer });
-  const caller: Caller = { id: 7, roles: [], accountStamp: 'account', jti: 'this token', passwordChanges: 3 };
-  const change = (table: RecordingTable, current = 'old', from = caller) =>
-    changePassword(services(table), authorize(table, from, ChangePassword.access), SOURCE, current, 'new');
+  const services = (table: RecordingTable) => ({ table, passwords, throttle: throttleOn(table), mailer });
+  const caller: Caller = {
+    ...{ id: 7, login: 'ada', roles: [], accountStamp: 'account', jti: 'this token', passwordChanges: 3 },
+  };
+  const change = (
+    table: RecordingTable,
+    current = 'old',
+    from = caller,
+    more: Partial<ReturnType<typeof services>> = {},
+  ) =>
+    changePassword(
+      { ...services(table), ...more },
+      authorize(table, from, ChangePassword.access),
+      SOURCE,
+      current,
+      'new',
+    );
 
   it('changes the password as one attempt, keeps the current token valid and notifies the user', async () => {
     const table = tableOf(ada);
 
     await change(table);
 
-    expect(events.slice(0, 3)).toEqual([attempted, 'match hash of old', 'hash new']);
-    // These two run concurrently.
-    expect(events.slice(3).sort()).toEqual(['clear failures', 'notify passwordChanged ada@example.com']);
-    const [[set, mail, audit, ...others] = []] = table.transactions;
+    expect(events.slice(0, 2)).toEqual([begun, 'record ada']);
+    // These run concurrently.
+    expect(events.slice(2, 5).toSorted()).toEqual(['hash new', 'match hash of old', 'take back failure']);
+    expect(events.slice(5)).toEqual(['notify passwordChanged ada@example.com']);
+    const [[set, cleared, mail, audit, ...others] = []] = table.transactions;
     expect(set).toMatchObject({
       key: entityKey('USER', 7),
       values: { ':hash': 'hash of old', ':set0': 'hash of new', ':set1': 4, ':set2': 'this token' },
@@ -468,16 +631,54 @@ describe('changePassword', () => {
       '#set2': 'tokenExcepted',
       '#set3': 'resetStamp',
     });
+    expect(cleared).toEqual(failuresCleared('ada', NOW));
     expect(mail).toMatchObject({ key: mailCountKey(7, 'passwordChanged'), attributes: { n: 1 } });
     expect(audit?.attributes).toMatchObject({ actorId: 7, action: 'password.changed', target: 'user/7' });
     expect(others).toEqual([]);
+    expect(table.transactions).toHaveLength(1);
+  });
+
+  it('verifies the old password while it hashes the new one', async () => {
+    const overlap = overlapCounter();
+    const slow: Passwords = {
+      ...passwords,
+      matches: (...parameters) => overlap.run(() => passwords.matches(...parameters)),
+      hash: (password) => overlap.run(() => passwords.hash(password)),
+    };
+
+    await change(tableOf(ada), 'old', caller, { passwords: slow });
+
+    expect(overlap.most).toBe(2);
+  });
+
+  it('takes back the failure of the source while it commits the change', async () => {
+    const table = tableOf(ada);
+    const overlap = overlapCounter();
+    const { transact } = table;
+    table.transact = (...transaction) => overlap.run(() => transact(...transaction));
+    const counting = throttleWith(table, (attempt) => ({
+      takeBackFailure: () => overlap.run(attempt.takeBackFailure),
+    }));
+
+    await change(table, 'old', caller, { throttle: counting });
+
+    expect(overlap.most).toBe(2);
+  });
+
+  it('ends only after it has taken back the failure of the source, however long that takes', async () => {
+    const table = tableOf(ada);
+    const counting = throttleWith(table, ({ takeBackFailure }) => ({ takeBackFailure: slowly(takeBackFailure) }));
+
+    await change(table, 'old', caller, { throttle: counting });
+
+    expect(events.slice(4)).toEqual(['take back failure', 'notify passwordChanged ada@example.com']);
   });
 
   it('rejects a wrong password and keeps the failure', async () => {
     const table = tableOf(ada);
 
     await expect(change(table, 'wrong')).rejects.toMatchObject({ code: 'wrong-password' });
-    expect([events, table.transactions]).toEqual([[attempted, 'match hash of old'], []]);
+    expect([events, table.transactions]).toEqual([[begun, 'record ada', 'match hash of old', 'hash new'], []]);
   });
 
   it.each<[string, Partial<User>, Partial<Caller>, string]>([
@@ -485,22 +686,100 @@ describe('changePassword', () => {
     ['has a token of a former account with the same id', {}, { accountStamp: 'former' }, 'unauthorized'],
     ['is deactivated', { activated: false }, {}, 'forbidden'],
     ['has a token issued before a password change', {}, { passwordChanges: 2 }, 'forbidden'],
-  ])('rejects a caller who %s without recording an attempt', async (_, user, claims, code) => {
+  ])('rejects a caller who %s without recording an attempt or computing a hash', async (_, user, claims, code) => {
     const table = tableOf({ ...ada, ...user });
 
     await expect(change(table, 'old', { ...caller, ...claims })).rejects.toMatchObject({ code });
-    expect([events, table.transactions]).toEqual([[], []]);
+    expect([events, table.transactions]).toEqual([[begun], []]);
   });
 
-  it('records one attempt, even when the transaction is retried', async () => {
+  it('rejects an unauthorized caller with forbidden even while the login is throttled', async () => {
+    const table = tableOf({ ...ada, activated: false });
+
+    const changing = change(table, 'old', caller, { throttle: { ...throttle, begin: throttled } });
+
+    await expect(changing).rejects.toMatchObject({ code: 'forbidden' });
+    expect(events).toEqual([]);
+  });
+
+  it('reads the user and the counts of the login together', async () => {
     const table = tableOf(ada);
-    table.transactionErrors.push(cancelledBy('ConditionalCheckFailed', 'None', 'None'));
+    const overlap = overlapCounter();
+    const { get } = table;
+    table.get = (key) => (key.pk === 'USER' ? overlap.run(() => get(key)) : get(key));
+    const counting: LoginThrottle = {
+      ...throttle,
+      begin: (...parameters) => overlap.run(() => throttleOn(table).begin(...parameters)),
+    };
+
+    await change(table, 'old', caller, { throttle: counting });
+
+    expect(overlap.most).toBe(2);
+    expect(events.filter((event) => event.startsWith('begin'))).toEqual([begun]);
+  });
+
+  describe('of a user who was renamed after the token was issued', () => {
+    const renamed = { ...caller, login: 'maiden' };
+    const throttledLogin = (table: RecordingTable, throttledName: string): LoginThrottle => ({
+      ...throttle,
+      begin: (login, ...parameters) =>
+        login === throttledName ? throttled() : throttleOn(table).begin(login, ...parameters),
+    });
+
+    it('records the attempt under the current login', async () => {
+      const table = tableOf(ada);
+
+      await change(table, 'old', renamed);
+
+      expect(events.filter((event) => /^begin|^record/.test(event))).toEqual([
+        `begin maiden 203.0.113.7 ${NOW}`,
+        begun,
+        'record ada',
+      ]);
+      expect(table.transactions[0]).toContainEqual(failuresCleared('ada', NOW));
+    });
+
+    it('is throttled under the current login', async () => {
+      const table = tableOf(ada);
+
+      const changing = change(table, 'old', renamed, { throttle: throttledLogin(table, 'ada') });
+
+      await expect(changing).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
+      expect(events).toEqual([`begin maiden 203.0.113.7 ${NOW}`]);
+    });
+
+    it('is not throttled under the former login', async () => {
+      const table = tableOf(ada);
+
+      await change(table, 'old', renamed, { throttle: throttledLogin(table, 'maiden') });
+
+      expect(events.slice(0, 2)).toEqual([begun, 'record ada']);
+      expect(table.transactions).toHaveLength(1);
+    });
+  });
+
+  it('reads the counts of the stored login for a token of an earlier release, which names no login', async () => {
+    const table = tableOf(ada);
+
+    await change(table, 'old', { ...caller, login: undefined });
+
+    expect(events.slice(0, 2)).toEqual([begun, 'record ada']);
+    expect(table.transactions).toHaveLength(1);
+  });
+
+  it('records one attempt and computes each hash once, even when the transaction is retried', async () => {
+    const table = tableOf(ada);
+    table.transactionErrors.push(cancelledBy('ConditionalCheckFailed', 'None', 'None', 'None'));
 
     await change(table);
 
     expect(table.transactions).toHaveLength(2);
-    expect(events.filter((event) => event.startsWith('attempt'))).toHaveLength(1);
-    expect(events.filter((event) => event === 'clear failures')).toHaveLength(1);
+    expect(events.toSorted()).toEqual(
+      [
+        ...[begun, 'record ada', 'match hash of old', 'hash new', 'take back failure'],
+        'notify passwordChanged ada@example.com',
+      ].toSorted(),
+    );
   });
 
   it('fails when the same token has changed the password since it was verified', async () => {
@@ -511,10 +790,20 @@ describe('changePassword', () => {
       table.transact = transact;
       const changed = { passwordHash: 'hash of another', passwordChanges: 4, tokenExcepted: 'this token' };
       table.items.splice(0, 1, { ...(item as (typeof table.items)[number]), ...changed });
-      throw cancelledBy('ConditionalCheckFailed', 'None', 'None');
+      throw cancelledBy('ConditionalCheckFailed', 'None', 'None', 'None');
     };
 
     await expect(change(table)).rejects.toMatchObject({ code: 'wrong-password' });
+    expect(table.transactions).toEqual([]);
+  });
+
+  it('takes back the failure of the source after a correct password, even when the change fails', async () => {
+    const table = tableOf(ada);
+    table.transactionErrors.push(new TypeError('a defect'));
+
+    await expect(change(table)).rejects.toThrow('a defect');
+    expect(events).toContain('take back failure');
+    expect(events).not.toContain('notify passwordChanged ada@example.com');
   });
 
   it('sends no notice once the account has used up its mail quota', async () => {
@@ -523,24 +812,30 @@ describe('changePassword', () => {
 
     await change(table);
 
-    expect(table.transactions[0]).toHaveLength(2);
-    expect(events.at(-1)).toBe('clear failures');
+    expect(table.transactions[0]).toHaveLength(3);
+    expect(events.at(-1)).toBe('take back failure');
   });
 
   it('is throttled like a login, before the password is compared', async () => {
     const table = tableOf(ada);
 
-    const changing = changePassword(
-      { ...services(table), throttle: { ...throttle, recordAttempt: throttled } },
-      authorize(table, caller, ChangePassword.access),
-      SOURCE,
-      'old',
-      'new',
-    );
+    const changing = change(table, 'old', caller, { throttle: { ...throttle, begin: throttled } });
 
     await expect(changing).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
     expect(events).toEqual([]);
   });
+
+  it.each(['too-many-attempts', 'unavailable'] as const)(
+    'compares nothing and fails with %s when the attempt cannot be recorded',
+    async (code) => {
+      const table = tableOf(ada);
+
+      const changing = change(table, 'old', caller, { throttle: unrecordable(table, new Failure(code)) });
+
+      await expect(changing).rejects.toMatchObject({ code });
+      expect([events, table.transactions]).toEqual([[begun], []]);
+    },
+  );
 
   it('yields to a pending change by an administrator', async () => {
     const table = tableOf(ada);
@@ -552,6 +847,6 @@ describe('changePassword', () => {
     await vi.runAllTimersAsync();
 
     expect([before, await changing]).toEqual([0, 400]);
-    expect(events.filter((event) => event.startsWith('attempt'))).toHaveLength(1);
+    expect(events.filter((event) => event.startsWith('record'))).toHaveLength(1);
   });
 });

@@ -5,14 +5,17 @@ import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { abortBeforeDeadline, clientSettings, isOutage, openConnection } from '../../lib/runtime/aws.ts';
+import { abortBeforeDeadline, clientSettings, openConnection } from '../../lib/runtime/aws.ts';
 import { finishColdStart, startInColdStart } from '../../lib/runtime/cold-start.ts';
 import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
 import { requireEnv } from '../../lib/runtime/env.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
-import { settleAll } from '../../lib/runtime/settle-all.ts';
+import { isOutage } from '../../lib/runtime/outage.ts';
+import { mapConcurrently, settleAll } from '../../lib/runtime/settle-all.ts';
 import { openTable } from '../../lib/table/table.ts';
 import { scannerClient } from '../../lib/table/table-scanner.ts';
+import { waitMicrotasks } from '../support/microtasks.ts';
+import { overlapCounter } from '../support/overlap.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -295,5 +298,61 @@ describe('settleAll', () => {
     const late = new Promise<string>((resolve) => setImmediate(() => resolve('late')));
 
     expect(await settleAll([late, Promise.resolve(7)])).toEqual(['late', 7]);
+  });
+});
+
+describe('mapConcurrently', () => {
+  it('returns the results in the order of the items, whatever the order in which they arrive', async () => {
+    const turns = [30, 1, 20, 2, 10];
+
+    const results = await mapConcurrently(turns, 3, async (count) => {
+      await waitMicrotasks(count);
+      return `after ${count}`;
+    });
+
+    expect(results).toEqual(turns.map((count) => `after ${count}`));
+  });
+
+  it.each([
+    [1, 10, 1],
+    [4, 10, 4],
+    [10, 3, 3],
+    [2, 0, 0],
+  ])('with a limit of %i maps %i items, %i of them at a time', async (limit, length, most) => {
+    const overlap = overlapCounter();
+    const items = Array.from({ length }, (_, index) => index);
+
+    const results = await mapConcurrently(items, limit, (item) => overlap.run(async () => item));
+
+    expect([results, overlap.most]).toEqual([items, most]);
+  });
+
+  it('begins the next item as soon as one has settled', async () => {
+    const begun: string[] = [];
+    const first = Promise.withResolvers<void>();
+
+    const mapped = mapConcurrently(['slow', 'a', 'b', 'c'], 2, async (item) => {
+      begun.push(item);
+      if (item === 'slow') await first.promise;
+    });
+    await waitMicrotasks();
+    const begunBeforeFirst = [...begun];
+    first.resolve();
+    await mapped;
+
+    expect(begunBeforeFirst).toEqual(['slow', 'a', 'b', 'c']);
+  });
+
+  it('rejects with the first failure in order, after all items have settled', async () => {
+    const completed: number[] = [];
+
+    const mapped = mapConcurrently([1, 2, 3, 4, 5], 2, async (item) => {
+      await waitMicrotasks(item === 2 ? 30 : 3);
+      completed.push(item);
+      if (item === 2 || item === 4) throw new Error(`item ${item}`);
+    });
+
+    await expect(mapped).rejects.toThrow('item 2');
+    expect(completed.toSorted()).toEqual([1, 2, 3, 4, 5]);
   });
 });

@@ -2,10 +2,13 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
 import * as v from 'valibot';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Contract } from '../../lib/contract/contract.ts';
+import type { Caller } from '../../lib/contract/caller.ts';
+import type { Contract, ProtectedContract, PublicContract } from '../../lib/contract/contract.ts';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { idInPath } from '../../lib/contract/fields.ts';
-import { endpoint, type Request } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/http/endpoint.ts';
+import type { Request } from '../../lib/http/lambda-handler.ts';
+import { publicEndpoint } from '../../lib/http/public-endpoint.ts';
 import { ok, okEmpty } from '../../lib/http/response.ts';
 import { CALL_RESERVE_MS } from '../../lib/runtime/aws.ts';
 import { startInColdStart } from '../../lib/runtime/cold-start.ts';
@@ -59,11 +62,15 @@ const WITH_BODY = {
 } as const satisfies Contract;
 /** An endpoint of this contract, and the requests that it receives. */
 function endpointOf<const C extends Contract>(contract: C) {
-  const requests: Request<C>[] = [];
-  const handler = endpoint(contract, async (request) => {
+  const requests: (Request<C> & { readonly caller?: Caller })[] = [];
+  const handle = async (request: Request<C>) => {
     requests.push(request);
     return ok({ done: true });
-  });
+  };
+  const handler =
+    contract.access === 'public'
+      ? publicEndpoint(contract as PublicContract, handle as never)
+      : endpoint(contract as ProtectedContract, handle as never);
   return { handler, requests };
 }
 
@@ -77,7 +84,11 @@ const COMMON = {
 
 describe('a response', () => {
   it('is JSON, with the common headers and its own', async () => {
-    const handler = endpoint(PUBLIC, async () => ({ status: 201, body: { a: 'ä' }, headers: { Location: '/x' } }));
+    const handler = publicEndpoint(PUBLIC, async () => ({
+      status: 201,
+      body: { a: 'ä' },
+      headers: { Location: '/x' },
+    }));
 
     const { statusCode, headers, body } = await call(handler);
 
@@ -86,19 +97,21 @@ describe('a response', () => {
   });
 
   it('has no Content-Type without a body', async () => {
-    const { statusCode, headers, body } = await call(endpoint(PUBLIC, async () => okEmpty()));
+    const { statusCode, headers, body } = await call(publicEndpoint(PUBLIC, async () => okEmpty()));
 
     expect([statusCode, body, headers]).toEqual([200, '', COMMON]);
   });
 
   it('can override the common headers', async () => {
-    const { headers } = await call(endpoint(PUBLIC, async () => ok({}, { 'Cache-Control': 'public, max-age=300' })));
+    const { headers } = await call(
+      publicEndpoint(PUBLIC, async () => ok({}, { 'Cache-Control': 'public, max-age=300' })),
+    );
 
     expect(headers['Cache-Control']).toBe('public, max-age=300');
   });
 
   it('serializes a null body', async () => {
-    expect((await call(endpoint(PUBLIC, async () => ok(null)))).body).toBe('null');
+    expect((await call(publicEndpoint(PUBLIC, async () => ok(null)))).body).toBe('null');
   });
 });
 
@@ -121,7 +134,6 @@ describe('a request', () => {
 
     expect(requests).toEqual([
       {
-        caller: undefined,
         path: { id: '7' },
         query: { a: ['1', '2'], b: ['3'] },
         body: { name: 'Ada' },
@@ -160,7 +172,7 @@ describe('a request', () => {
       completed.push('cold start');
     });
     let remaining = 0;
-    const handler = endpoint(PUBLIC, async () => {
+    const handler = publicEndpoint(PUBLIC, async () => {
       remaining = remainingMs();
       completed.push('request');
       return okEmpty();
@@ -174,7 +186,7 @@ describe('a request', () => {
   });
 
   it('is answered once its work is complete, however little time Lambda has left', async () => {
-    const handler = endpoint(PUBLIC, () => new Promise((resolve) => setTimeout(resolve, 5, okEmpty())));
+    const handler = publicEndpoint(PUBLIC, () => new Promise((resolve) => setTimeout(resolve, 5, okEmpty())));
 
     expect((await call(handler, {}, 1)).statusCode).toBe(200);
   });
@@ -332,7 +344,7 @@ describe('field errors', () => {
 
 describe('a failed request', () => {
   const failing = async (error: unknown) => {
-    const response = await call(endpoint(PUBLIC, () => Promise.reject(error)));
+    const response = await call(publicEndpoint(PUBLIC, () => Promise.reject(error)));
     return { status: response.statusCode, headers: response.headers, body: JSON.parse(response.body) };
   };
   const error = (more: object) => Object.assign(new Error('quoted secret'), more);
@@ -368,7 +380,7 @@ describe('a failed request', () => {
     [undefined, 200],
     ['unknown-id', 404],
   ])('writes one log line, with the failure code if there is one: %s', async (failure, status) => {
-    const handler = endpoint(PUBLIC, async () => {
+    const handler = publicEndpoint(PUBLIC, async () => {
       if (failure) throw new Failure(failure);
       return okEmpty();
     });
@@ -385,6 +397,36 @@ describe('a failed request', () => {
       },
     ]);
     expect(lines[0]?.milliseconds).toBeLessThan(1000);
+  });
+});
+
+describe('a public endpoint', () => {
+  it('opens no table and needs no settings of tokens', async () => {
+    for (const name of ['TABLE_NAME', 'TOKEN_ISSUER', 'TOKEN_SECONDS']) vi.stubEnv(name, undefined);
+    const opened = vi.spyOn(DynamoDBDocumentClient, 'from');
+
+    const { statusCode } = await call(endpointOf(PUBLIC).handler);
+
+    expect([statusCode, opened.mock.calls]).toEqual([200, []]);
+    vi.unstubAllEnvs();
+  });
+
+  it('ignores a token, even an invalid one, and passes no caller', async () => {
+    const { handler, requests } = endpointOf(PUBLIC);
+
+    const { statusCode } = await call(handler, { headers: { authorization: 'Bearer nonsense' } });
+
+    expect(statusCode).toBe(200);
+    expect(requests[0]).not.toHaveProperty('caller');
+    expect(lines[0]).not.toHaveProperty('callerId');
+  });
+
+  it('rejects an invalid path with 404 before it is handled', async () => {
+    const { handler, requests } = endpointOf({ ...PUBLIC, path: idInPath });
+
+    const { statusCode } = await call(handler, { path: { id: '01' } });
+
+    expect([statusCode, requests]).toEqual([404, []]);
   });
 });
 
@@ -417,6 +459,18 @@ describe('a protected endpoint', () => {
     });
 
     expect([statusCode, body.includes('done')]).toEqual([status, status === 200]);
+  });
+
+  it('handles the request while the table confirms the access, and discards the response without it', async () => {
+    const reading = Promise.withResolvers<object | undefined>();
+    stored = reading.promise;
+    const { handler, requests } = endpointOf({ ...PUBLIC, access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' } });
+
+    const called = call(handler, { headers: { authorization: signedBy(key) } });
+    await vi.waitFor(() => expect(requests).toHaveLength(1));
+    reading.resolve(undefined);
+
+    expect((await called).statusCode).toBe(403);
   });
 
   // biome-ignore format: a table is read by its columns

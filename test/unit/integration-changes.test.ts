@@ -22,7 +22,9 @@ import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey, totalKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
+import { useNoDataKeys } from '../support/data-keys.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
+import { overlapCounter } from '../support/overlap.ts';
 
 const CALLER: Caller = { id: 1, roles: [], accountStamp: undefined, jti: 'j', passwordChanges: 0 };
 const integrator = (table: Table) => authorize(table, CALLER, UpdateIntegration.access);
@@ -53,6 +55,7 @@ const parameterItem = (fields: Partial<StoredParameter> = {}): Item => {
 /** The calls to KMS, whose double returns the same data key each time. */
 const keyCalls: { name: string; input: Record<string, unknown> }[] = [];
 const DATA_KEY = Buffer.alloc(32, 7);
+useNoDataKeys();
 beforeEach(() => {
   keyCalls.length = 0;
   vi.stubEnv('AWS_REGION', 'eu-central-1');
@@ -277,7 +280,7 @@ describe('deleteIntegration', () => {
   it('deletes all its parameters and adjusts both totals', async () => {
     const parameters = [5_000_000, 5_000_002, 5_999_999].map((id) => parameterItem({ id, version: `1-${id}` }));
     const others = [4_999_999, 6_000_000].map((id) => parameterItem({ id }));
-    const table = memoryTable([caller, integrationItem(), ...parameters, ...others]);
+    const table = memoryTable([caller, integrationItem({ parameterCount: 3 }), ...parameters, ...others]);
 
     await deleteIntegration(table, integrator(table), 5, ['3-abc']);
 
@@ -299,15 +302,40 @@ describe('deleteIntegration', () => {
   });
 
   it('leaves the total of parameters unchanged when there are none', async () => {
-    const table = memoryTable([caller, integrationItem()]);
+    const table = memoryTable([caller, integrationItem({ parameterCount: 0 })]);
 
     await deleteIntegration(table, integrator(table), 5, undefined);
 
     expect(outline(changesOf(table).writes)).toEqual(['Delete INTEGRATION retry', 'Update TOTAL']);
   });
 
-  it('reads the parameters after the integration, whose revision is a condition of the write', async () => {
-    const table = memoryTable([caller, integrationItem()]);
+  it('reads the integration and its parameters concurrently, and a complete list only once', async () => {
+    const table = memoryTable([caller, integrationItem({ parameterCount: 1 }), parameterItem()]);
+    const overlap = overlapCounter();
+    const { get, query } = table;
+    table.get = (key) => (key.pk === 'INTEGRATION' ? overlap.run(() => get(key)) : get(key));
+    table.query = (...range) => overlap.run(() => query(...range));
+
+    await deleteIntegration(table, integrator(table), 5, undefined);
+
+    expect(overlap.most).toBe(2);
+    expect(table.queries).toHaveLength(1);
+  });
+
+  /** A table where the first list of parameters was read before this change of the parameters. */
+  function tableWithStaleList(staleList: Item[], ...items: Item[]) {
+    const table = memoryTable(items);
+    const { query } = table;
+    table.query = async (...range) => {
+      const list = await query(...range);
+      return table.queries.length === 1 ? staleList : list;
+    };
+    return table;
+  }
+
+  it('reads the parameters again, after the integration, if the list lacks one', async () => {
+    const added = parameterItem({ id: 5_000_003 });
+    const table = tableWithStaleList([parameterItem()], caller, integrationItem(), parameterItem(), added);
     const { get } = table;
     table.get = async (key) => {
       const item = await get(key);
@@ -319,14 +347,50 @@ describe('deleteIntegration', () => {
     await deleteIntegration(table, integrator(table), 5, undefined);
 
     const read = table.calls.filter((call) => call.endsWith('INTEGRATION') || call.endsWith('CONF'));
-    expect(read).toEqual(['get INTEGRATION', 'got INTEGRATION', 'query CONF']);
+    expect(read).toEqual(['get INTEGRATION', 'query CONF', 'got INTEGRATION', 'query CONF']);
+    expect(table.queries[1]).toEqual(table.queries[0]);
+    const { writes } = changesOf(table);
+    expect(writes.filter(({ key: { pk } }) => pk === 'CONF').map(({ key }) => key)).toEqual([
+      entityKey('CONF', 5_000_002),
+      entityKey('CONF', 5_000_003),
+    ]);
+    expect(writes.at(-1)).toEqual(totalOf('CONF', -2));
+  });
+
+  it('reads the parameters again if the list contains one too many', async () => {
+    const removed = parameterItem({ id: 5_000_003 });
+    const table = tableWithStaleList(
+      [parameterItem(), removed],
+      caller,
+      integrationItem({ parameterCount: 1 }),
+      parameterItem(),
+    );
+
+    await deleteIntegration(table, integrator(table), 5, undefined);
+
+    expect(outline(changesOf(table).writes)).toEqual([
+      ...['Delete INTEGRATION retry', 'Update TOTAL', 'Delete CONF retry', 'Update TOTAL'],
+    ]);
+  });
+
+  it('requires the versions of the listed parameters even if the list is as long as the count', async () => {
+    const removed = parameterItem({ id: 5_000_003, version: '1-old' });
+    const table = tableWithStaleList([removed], caller, integrationItem({ parameterCount: 1 }), parameterItem());
+
+    await deleteIntegration(table, integrator(table), 5, undefined);
+
+    // The memory table evaluates no condition: DynamoDB rejects this transaction, and the change starts again.
+    expect(changesOf(table).writes[2]).toMatchObject({
+      ...{ act: 'Delete', key: entityKey('CONF', 5_000_003), condition: '#version = :version' },
+      ...{ values: { ':version': '1-old' }, onConditionFailed: 'retry' },
+    });
   });
 
   it('rejects an unknown integration and an unmet precondition', async () => {
     const table = memoryTable([caller, integrationItem(), parameterItem()]);
 
     await expect(deleteIntegration(table, integrator(table), 6, ['x'])).rejects.toMatchObject({ code: 'not-found' });
-    expect(table.queries).toEqual([]);
+    expect(table.queries).toHaveLength(1);
     await expect(deleteIntegration(table, integrator(table), 5, ['x'])).rejects.toMatchObject({
       code: 'version-changed',
     });
@@ -707,6 +771,18 @@ describe('reading parameters', () => {
     ]);
     expect(table.calls.filter((call) => call.startsWith('getAll'))).toEqual(['getAll 2']);
     expect(keyCalls.map(({ name }) => name)).toEqual(['DecryptCommand', 'DecryptCommand']);
+  });
+
+  it('unseals at most 32 values at the same time', async () => {
+    const parameters = await Promise.all(Array.from({ length: 40 }, (_, index) => sealed(5_000_001 + index)));
+    const table = memoryTable([caller, integrationItem(), ...parameters]);
+    const overlap = overlapCounter();
+    vi.mocked(sharedKms().send).mockImplementation(() => overlap.run(async () => ({ Plaintext: DATA_KEY })));
+
+    const { entities } = await readParameters(table, integrator(table), queryOf({ size: 40 }));
+
+    expect(entities.map(({ confValue }) => confValue)).toEqual(parameters.map(({ id }) => `v${id}`));
+    expect(overlap.most).toBe(32);
   });
 
   it('charges one additional unit for each decryption on the page', async () => {

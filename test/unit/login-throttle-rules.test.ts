@@ -3,8 +3,9 @@ import {
   clearFailures,
   type Failures,
   mailboxProven,
-  recordAttempt,
+  recordFailure,
   recordRequest,
+  requireNoWait,
   type SourceFailures,
   takeBackFailure,
   waitAfter,
@@ -21,12 +22,12 @@ const keys = {
 };
 const LIMITS = { failuresPerSource: 70, requestsPerSource: 700 };
 
-const attempt = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW } = {}) =>
-  recordAttempt(
-    keys,
-    { network: undefined, elsewhere: undefined, source: undefined, ...counts },
-    { now, arrivedAt, ...LIMITS },
-  );
+/** Decides on a login attempt as the throttle does. */
+const attempt = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW } = {}) => {
+  const failures = { network: undefined, elsewhere: undefined, source: undefined, ...counts };
+  requireNoWait(failures, { now, arrivedAt, ...LIMITS });
+  return recordFailure(keys, failures, now);
+};
 const count = (source: SourceFailures | undefined, failures: 0 | 1 = 1, { arrivedAt = NOW, now = NOW } = {}) =>
   recordRequest(keys.source, source, failures, { now, arrivedAt, ...LIMITS });
 const tooManyAttempts = (retryAfter: number) => expect.objectContaining({ code: 'too-many-attempts', retryAfter });
@@ -45,8 +46,8 @@ describe('waitAfter', () => {
   });
 });
 
-describe('recordAttempt', () => {
-  it('counts an attempt from an unknown network under the shared counter, for a day', () => {
+describe('a login attempt', () => {
+  it('is counted from an unknown network under the shared counter, for a day', () => {
     expect(attempt({})).toEqual({
       writes: [
         {
@@ -76,7 +77,7 @@ describe('recordAttempt', () => {
     ]);
   });
 
-  it('counts an attempt from a known network there, without extending its expiry', () => {
+  it('is counted from a known network there, without extending its expiry', () => {
     const network = { n: 3, last: NOW - 5000, expires: SECOND + 10 };
 
     expect(attempt({ network, elsewhere: { n: 500, last: NOW, expires: SECOND + DAY } })).toEqual({
@@ -92,10 +93,11 @@ describe('recordAttempt', () => {
     });
   });
 
-  it('applies the failures of a known network to attempts from there', () => {
+  it('waits for the failures of its known network only', () => {
     const failures = (n: number) => ({ n, last: NOW, expires: SECOND + DAY });
 
     expect(() => attempt({ network: failures(10), elsewhere: failures(2) })).toThrow(tooManyAttempts(1));
+    expect(attempt({ network: failures(2), elsewhere: failures(10) }).result).toBe(true);
   });
 
   it('knows a network until it expires, even if DynamoDB has not deleted its item yet', () => {
@@ -115,7 +117,7 @@ describe('recordAttempt', () => {
     expect(counted(DAY * 1000)).toMatchObject({ n: 1, last: NOW });
   });
 
-  it('does not delay a request that arrived before a concurrent attempt was counted', () => {
+  it('is not delayed if it arrived before a concurrent attempt was counted', () => {
     const elsewhere = { n: 3, last: NOW, expires: SECOND + DAY };
 
     expect(attempt({ elsewhere }, { arrivedAt: NOW - 1000 }).writes).toHaveLength(1);
@@ -125,7 +127,7 @@ describe('recordAttempt', () => {
     [10, 1],
     [11, 2],
     [20, 900],
-  ])('rejects an attempt after %i failures for %i seconds, by its time of arrival', (n, seconds) => {
+  ])('is rejected after %i failures for %i seconds, by its time of arrival', (n, seconds) => {
     const elsewhere = { n, last: NOW, expires: SECOND + DAY };
     const end = NOW + seconds * 1000;
 

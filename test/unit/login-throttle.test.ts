@@ -1,14 +1,16 @@
 import { createHmac } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { openLoginThrottle } from '../../lib/accounts/login-throttle.ts';
+import { type LoginThrottle, openLoginThrottle } from '../../lib/accounts/login-throttle.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
+import type { Key } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { useFrozenClock } from '../support/frozen-clock.ts';
 import { useOpenedConnections } from '../support/opened-connections.ts';
-import { recordingTable } from '../support/recording-table.ts';
+import { overlapCounter } from '../support/overlap.ts';
+import { cancelledBy, recordingTable } from '../support/recording-table.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
 
 /* How login attempts are counted, on a table that records its calls. */
@@ -38,7 +40,7 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const before = inputs().length;
 
     await throttle.countRequest(from('203.0.113.7'));
-    await throttle.recordAttempt('ada', from('203.0.113.7'));
+    await throttle.begin('ada', from('203.0.113.7'));
 
     const Message = Buffer.from('gatehouse: who guesses at which login').toString('base64');
     expect(before).toBe(1);
@@ -89,20 +91,26 @@ describe('a login attempt', () => {
   const elsewhere = { pk: `ATTEMPTS#${hmac('ada')}`, sk: 'ELSEWHERE' };
   const source = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: 'SOURCE' };
 
+  /** Counts an attempt and clears its failures, and returns the writes that clear those of the login. */
+  async function succeed(throttle: LoginThrottle) {
+    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    await attempt.record();
+    const cleared = attempt.clearFailures(NOW);
+    await attempt.takeBackFailure();
+    return cleared;
+  }
+
   it('is counted by login and network, by login elsewhere and by source, each under its own key', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
 
-    const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
-    await attempt.clearFailures();
+    const cleared = await succeed(throttle);
 
     expect(table.reads).toEqual([[network, elsewhere, source]]);
-    expect(table.transactions).toMatchObject([
-      [{ key: elsewhere, attributes: { n: 1 } }],
-      [
-        { key: network, attributes: { n: 0 } },
-        { key: elsewhere, attributes: { n: 0 } },
-      ],
+    expect(table.transactions).toMatchObject([[{ key: elsewhere, attributes: { n: 1 } }]]);
+    expect(cleared).toMatchObject([
+      { key: network, attributes: { n: 0, last: NOW } },
+      { key: elsewhere, attributes: { n: 0, last: NOW } },
     ]);
     expect(table.updates).toMatchObject([
       { key: source, values: { ':failures': 1, ':one': 1, ':since': NOW } },
@@ -120,35 +128,151 @@ describe('a login attempt', () => {
     const table = recordingTable(...items);
     const { throttle } = await throttleOn(table, MAC);
 
-    const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
-    await attempt.clearFailures();
+    const cleared = await succeed(throttle);
 
-    expect(table.transactions).toMatchObject([
-      [{ key: network, attributes: { n: 3 } }],
-      [{ key: network, attributes: { n: 0 } }],
-    ]);
-    expect(table.transactions[1]).toHaveLength(1);
+    expect(table.transactions).toMatchObject([[{ key: network, attributes: { n: 3 } }]]);
+    expect(cleared).toMatchObject([{ key: network, attributes: { n: 0 } }]);
+    expect(cleared).toHaveLength(1);
     expect(table.updates[0]).toMatchObject({
       values: { ':since': NOW - 1000, ':failureLimit': 100, ':requestLimit': 1000 },
     });
   });
 
-  it('is rejected while its login is throttled, without being counted', async () => {
-    const table = recordingTable({ ...elsewhere, n: 11, last: NOW - 500, expires: NOW / 1000 + 60 });
+  it('reads its counts together with the items of other keys, which it returns in the order of the keys', async () => {
+    const [one, missing, other] = ['one', 'missing', 'other'].map((sk) => ({ pk: 'LOGIN#ada', sk }));
+    const table = recordingTable({ ...other, id: 2 } as never, { ...one, id: 1 } as never);
+    const { throttle } = await throttleOn(table, MAC);
+    const keys = [one, missing, other] as Key[];
+
+    const { items } = await throttle.begin('ada', from('203.0.113.7'), keys);
+
+    expect(items).toEqual([{ ...one, id: 1 }, undefined, { ...other, id: 2 }]);
+    expect(table.reads).toEqual([[network, elsewhere, source, ...keys]]);
+  });
+
+  it('writes nothing until it is recorded', async () => {
+    const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
 
-    const rejected = throttle.recordAttempt('ada', from('203.0.113.7'));
+    await throttle.begin('ada', from('203.0.113.7'));
 
-    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 2 });
     expect([table.transactions, table.updates]).toEqual([[], []]);
+  });
+
+  it('is counted for its login and its source concurrently', async () => {
+    const table = recordingTable();
+    const { throttle } = await throttleOn(table, MAC);
+    const overlap = overlapCounter();
+    const { transact, update } = table;
+    table.transact = (...transaction) => overlap.run(() => transact(...transaction));
+    table.update = (write) => overlap.run(() => update(write));
+
+    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    await attempt.record();
+
+    expect(overlap.most).toBe(2);
+    expect([table.transactions.length, table.updates.length]).toEqual([1, 1]);
+  });
+
+  it.each([
+    ['login', { ...elsewhere, n: 11, last: NOW - 500, expires: NOW / 1000 + 60 }, 2],
+    ['source', { ...source, n: 100, requests: 200, since: NOW - 60_000 }, 840],
+  ])('is rejected while its %s is throttled, without being counted', async (_, item, retryAfter) => {
+    const table = recordingTable(item);
+    const { throttle } = await throttleOn(table, MAC);
+
+    const rejected = throttle.begin('ada', from('203.0.113.7'));
+
+    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter });
+    expect([table.transactions, table.updates]).toEqual([[], []]);
+  });
+
+  it('is rejected if it arrived during a waiting period, even one that has ended since', async () => {
+    // After ten failures the wait is one second.
+    const table = recordingTable({ ...elsewhere, n: 10, last: NOW - 1500, expires: NOW / 1000 + 60 });
+    const { throttle } = await throttleOn(table, MAC);
+    const arrivedAt = (time: number) => throttle.begin('ada', { address: '203.0.113.7', arrivedAt: time });
+
+    await expect(arrivedAt(NOW - 501)).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 1 });
+    const { attempt } = await arrivedAt(NOW - 500);
+    await attempt.record();
+
+    expect(table.transactions).toMatchObject([[{ key: elsewhere, attributes: { n: 11, last: NOW } }]]);
+  });
+
+  describe('that is recorded concurrently with another one', () => {
+    /** A table where another attempt makes this number of failures between the reading and the counting. */
+    function contendedTable(n: number, last = NOW) {
+      const table = recordingTable();
+      const { transact } = table;
+      table.transact = async (...transaction) => {
+        table.transact = transact;
+        table.items = [{ ...elsewhere, n, last, expires: NOW / 1000 + 60 }];
+        table.transactionErrors.push(cancelledBy('ConditionalCheckFailed'));
+        await transact(...transaction);
+      };
+      return table;
+    }
+
+    it('is counted on top of the other one, and once against its source', async () => {
+      const table = contendedTable(5);
+      const { throttle } = await throttleOn(table, MAC);
+      const { attempt } = await throttle.begin('ada', from('203.0.113.7'), [{ pk: 'LOGIN#ada', sk: 'GUARD' }]);
+
+      await attempt.record();
+
+      expect(table.transactions.at(-1)).toMatchObject([{ key: elsewhere, attributes: { n: 6 } }]);
+      expect(table.updates).toHaveLength(1);
+      expect(table.reads.slice(1)).toEqual([[network, elsewhere, source]]);
+    });
+
+    it('is rejected when the other one causes a waiting period', async () => {
+      const table = contendedTable(12);
+      const { throttle } = await throttleOn(table, MAC);
+      const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+
+      await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 4 });
+      expect(table.transactions).toHaveLength(1);
+    });
+
+    it('is rejected if it arrived during the waiting period that the other one caused', async () => {
+      const table = contendedTable(10, NOW - 1000);
+      const { throttle } = await throttleOn(table, MAC);
+      const { attempt } = await throttle.begin('ada', { address: '203.0.113.7', arrivedAt: NOW - 1 });
+
+      await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts' });
+    });
+  });
+
+  it('clears the failures elsewhere too when its network expires before it is recorded', async () => {
+    const table = recordingTable({ ...network, n: 1, last: NOW - 5000, expires: NOW / 1000 + 1 });
+    const { throttle } = await throttleOn(table, MAC);
+    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    vi.setSystemTime(NOW + 1000);
+
+    await attempt.record();
+
+    expect(attempt.clearFailures(NOW).map(({ key }) => key)).toEqual([network, elsewhere]);
   });
 
   it('fails when it cannot be counted against its source', async () => {
     const table = recordingTable();
     table.updateOutcomes.push(new Failure('unavailable'));
     const { throttle } = await throttleOn(table, MAC);
+    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
 
-    await expect(throttle.recordAttempt('ada', from('203.0.113.7'))).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(attempt.record()).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('fails when its failure cannot be counted', async () => {
+    const table = recordingTable();
+    const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
+    table.transactionErrors.push(lost(), lost());
+    const { throttle } = await throttleOn(table, MAC);
+    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+
+    await expect(attempt.record()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(table.updates).toHaveLength(1);
   });
 
   it('is rejected when its source reaches the limit concurrently', async () => {
@@ -158,26 +282,21 @@ describe('a login attempt', () => {
       table.items = [{ ...source, n: 100, requests: 200, since: NOW - 60_000 }];
       return undefined;
     };
+    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
 
-    const rejected = throttle.recordAttempt('ada', from('203.0.113.7'));
-
-    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
+    await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
   });
 
-  it('succeeds even when an outage prevents its failures from being cleared', async () => {
+  it('succeeds even when an outage prevents the failure of its source from being taken back', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
-    const attempt = await throttle.recordAttempt('ada', from('203.0.113.7'));
-    table.transact = async () => {
-      throw Object.assign(new Error('lost'), { name: 'TimeoutError' });
-    };
+    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    await attempt.record();
+    table.updateOutcomes.push(new Failure('unavailable'), new TypeError('a defect'));
 
-    await expect(attempt.clearFailures()).resolves.toBeUndefined();
-    expect(table.updates).toHaveLength(2);
-    table.transact = async () => {
-      throw new TypeError('a defect');
-    };
-    await expect(attempt.clearFailures()).rejects.toThrow('a defect');
+    await expect(attempt.takeBackFailure()).resolves.toBeUndefined();
+    await expect(attempt.takeBackFailure()).rejects.toThrow('a defect');
+    expect(table.updates).toHaveLength(3);
   });
 });
 

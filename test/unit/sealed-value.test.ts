@@ -2,9 +2,13 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
+import { useNoDataKeys } from '../support/data-keys.ts';
+import { useFrozenClock } from '../support/frozen-clock.ts';
+import { waitMicrotasks } from '../support/microtasks.ts';
 
 /* The calls to KMS for parameter values, and the handling of its failures. */
 
+useNoDataKeys();
 afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
@@ -102,5 +106,107 @@ describe('a sealed value', () => {
     await unseal((await openSeal(7))('value', 7_000_001), 7_000_001);
 
     expect(calls.map(({ signal }) => signal?.aborted)).toEqual([true, true]);
+  });
+});
+
+describe('a data key', () => {
+  const NOW = Date.UTC(2030, 0, 1);
+  const FIVE_MINUTES = 5 * 60_000;
+  useFrozenClock(NOW);
+
+  /** Makes KMS return another data key for each call, and records the integrations of the calls. */
+  function stubKmsWithDistinctKeys() {
+    const integrations: string[] = [];
+    vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: object) => {
+      const { input } = command as { input: { EncryptionContext: { integration: string } } };
+      integrations.push(input.EncryptionContext.integration);
+      await waitMicrotasks();
+      return { Plaintext: Buffer.alloc(32, integrations.length), CiphertextBlob: Buffer.of(integrations.length) };
+    });
+    return integrations;
+  }
+  /** The wrapped data key in a sealed value. */
+  const wrappedKeyIn = (sealed: Uint8Array) => sealed[3];
+
+  it('is used for all values of its integration for five minutes', async () => {
+    const integrations = stubKmsWithDistinctKeys();
+    const sealed: Uint8Array[] = [];
+
+    for (const age of [0, 1000, FIVE_MINUTES - 1, FIVE_MINUTES]) {
+      vi.setSystemTime(NOW + age);
+      sealed.push((await openSeal(7))('value', 7_000_001));
+    }
+
+    expect(sealed.map(wrappedKeyIn)).toEqual([1, 1, 1, 2]);
+    expect(integrations).toEqual(['7', '7']);
+  });
+
+  it('is used for five minutes again after it was replaced', async () => {
+    const integrations = stubKmsWithDistinctKeys();
+
+    for (const age of [0, FIVE_MINUTES + 7000, 2 * FIVE_MINUTES + 6999]) {
+      vi.setSystemTime(NOW + age);
+      await openSeal(7);
+    }
+
+    expect(integrations).toEqual(['7', '7']);
+  });
+
+  it('encrypts each value under another nonce', async () => {
+    stubKmsWithDistinctKeys();
+
+    const sealed = [(await openSeal(7))('value', 7_000_001), (await openSeal(7))('value', 7_000_001)];
+
+    const [one, other] = sealed.map((bytes) => Buffer.from(bytes).subarray(4, 16).toString('hex'));
+    expect(one).not.toBe(other);
+  });
+
+  it('is not used for another integration', async () => {
+    const integrations = stubKmsWithDistinctKeys();
+
+    const sealed = [(await openSeal(7))('value', 7_000_001), (await openSeal(8))('value', 8_000_001)];
+
+    expect(sealed.map(wrappedKeyIn)).toEqual([1, 2]);
+    expect(integrations).toEqual(['7', '8']);
+  });
+
+  it('is requested once by concurrent requests', async () => {
+    const integrations = stubKmsWithDistinctKeys();
+
+    await Promise.all([openSeal(7), openSeal(7)]);
+
+    expect(integrations).toEqual(['7']);
+  });
+
+  it('is displaced by those of 20 other integrations, the oldest first', async () => {
+    const integrations = stubKmsWithDistinctKeys();
+    for (let id = 1; id <= 21; id++) await openSeal(id);
+    integrations.length = 0;
+
+    for (const id of [2, 21, 1]) await openSeal(id);
+
+    expect(integrations).toEqual(['1']);
+  });
+
+  it('is the last one to be displaced after it was replaced', async () => {
+    const integrations = stubKmsWithDistinctKeys();
+    for (let id = 1; id <= 20; id++) await openSeal(id);
+    vi.setSystemTime(NOW + FIVE_MINUTES);
+    await openSeal(2);
+    for (let id = 101; id <= 119; id++) await openSeal(id);
+    integrations.length = 0;
+
+    await openSeal(2);
+
+    expect(integrations).toEqual([]);
+  });
+
+  it('is requested again after a failure of KMS, by the next request', async () => {
+    const calls = stubKms(outage(), dataKey);
+    const both = Promise.allSettled([openSeal(7), openSeal(7)]);
+
+    expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect((await openSeal(7))('value', 7_000_001)).toBeInstanceOf(Uint8Array);
+    expect(calls).toHaveLength(2);
   });
 });

@@ -59,7 +59,7 @@ describe('getAll', () => {
 
     const found = await table.getAll(['1', '2', '3', '4'].map(key));
 
-    expect(found).toEqual(['1', '3', '2'].map(key));
+    expect(found).toEqual([...['1', '2', '3'].map(key), undefined]);
     expect(inputs()).toEqual([
       request('1', '2', '3', '4'),
       request('2', '3', '4'),
@@ -91,6 +91,26 @@ describe('getAll', () => {
     expect(Math.max(...waits)).toBeLessThan(50);
     expect(Math.max(...waits)).toBeGreaterThan(35);
     expect(requestsBefore).toEqual(Array(60).fill(1));
+  });
+
+  it('returns the items in the order of their keys, and undefined for those that do not exist', async () => {
+    const { table } = tableReceiving(response(['3', '1', '4']));
+
+    const found = await table.getAll(['4', '2', '1', '3', '5'].map(key));
+
+    expect(found).toEqual([key('4'), undefined, key('1'), key('3'), undefined]);
+  });
+
+  it('distinguishes keys that share a part, or differ only in where their parts are divided', async () => {
+    const keys = [
+      { pk: 'a b', sk: 'c' },
+      { pk: 'a', sk: 'b c' },
+      { pk: 'b', sk: 'b c' },
+    ];
+    const item = { pk: { S: 'a' }, sk: { S: 'b c' }, n: { N: '2' } };
+    const { table } = tableReceiving({ Responses: { Gates: [item] } });
+
+    expect(await table.getAll(keys)).toEqual([undefined, { pk: 'a', sk: 'b c', n: 2 }, undefined]);
   });
 
   it('sends no request for no keys', async () => {

@@ -1,10 +1,12 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
+import type { Caller } from '../../lib/contract/caller.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { issueToken } from '../../lib/tokens/issue-token.ts';
 import { openSigner, readKeySet } from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
+import type { Verifier } from '../../lib/tokens/verify-token.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { decode, makeSigningKeyPair } from '../support/mint.ts';
@@ -15,6 +17,7 @@ describe('an issued token', () => {
   useVerifierEnvironment();
   const user = {
     id: 7,
+    login: 'ada',
     authorities: ['ROLE_USER', 'ROLE_ANALYST'],
     accountStamp: 'stamp',
     passwordChanges: 3,
@@ -36,6 +39,7 @@ describe('an issued token', () => {
       iat: NOW,
       exp: NOW + seconds,
       jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      preferred_username: 'ada',
       roles: ['ROLE_USER', 'ROLE_ANALYST'],
       accountStamp: 'stamp',
       passwordChanges: 3,
@@ -83,6 +87,21 @@ describe('verify', () => {
     else await expect(verification).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
 
+  it('returns the login if the token names one, as those of earlier releases do not', async () => {
+    const verifier = verifierOn(tableOf(key));
+
+    const named = await verifier.verify(signedBy(key, { preferred_username: 'ada' }));
+    const unnamed = await verifier.verify(signedBy(key));
+
+    expect([named.login, unnamed.login]).toEqual(['ada', undefined]);
+  });
+
+  it.each([7, null, ['ada']])('rejects %j as preferred_username', async (login) => {
+    const verification = verifierOn(tableOf(key)).verify(signedBy(key, { preferred_username: login }));
+
+    await expect(verification).rejects.toEqual(UNAUTHORIZED_FAILURE);
+  });
+
   it.each([3.5, Number.MAX_SAFE_INTEGER + 1, null])('rejects %j as passwordChanges', async (passwordChanges) => {
     await expect(verifierOn(tableOf(key)).verify(signedBy(key, { passwordChanges }))).rejects.toEqual(
       UNAUTHORIZED_FAILURE,
@@ -120,6 +139,95 @@ describe('verify', () => {
 
     expect((await verifier.verify(ofLength(2048))).id).toBe(7);
     await expect(verifier.verify(ofLength(2049))).rejects.toEqual(UNAUTHORIZED_FAILURE);
+  });
+});
+
+describe('the cache of verified tokens', () => {
+  useVerifierEnvironment();
+  const [key, other] = [makeSigningKeyPair('one'), makeSigningKeyPair('two')];
+  const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+  /** Each verification of a signature creates another caller, so the same caller shows that it came from the cache. */
+  const isCached = async (verifier: Verifier, token: string, caller: Caller) =>
+    (await verifier.verify(token)) === caller;
+
+  it('returns the caller of a token without verifying it again', async () => {
+    const verifier = verifierOn(tableOf(key));
+    const token = signedBy(key, { preferred_username: 'ada' });
+
+    const caller = await verifier.verify(token);
+
+    expect(await verifier.verify(token)).toBe(caller);
+    expect(await verifier.verify(signedBy(key, { sub: '8' }))).toMatchObject({ id: 8 });
+    expect(await verifier.verify(token)).toBe(caller);
+  });
+
+  it('does not outlive the token, whose expiry is checked on each use', async () => {
+    const verifier = verifierOn(tableOf(key));
+    const token = signedBy(key, { iat: NOW, exp: NOW + 20 });
+    const caller = await verifier.verify(token);
+    pass(19.999);
+    expect(await verifier.verify(token)).toBe(caller);
+    pass(1.001);
+
+    await expect(verifier.verify(token)).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    await expect(verifier.verify(token)).rejects.toEqual(UNAUTHORIZED_FAILURE);
+  });
+
+  it('is empty once the key set has been read again because of its age', async () => {
+    const table = tableOf(key, other);
+    const verifier = verifierOn(table);
+    const [kept, withdrawn] = [signedBy(key), signedBy(other)];
+    const caller = await verifier.verify(kept);
+    await verifier.verify(withdrawn);
+    table.keys.pop();
+    pass(301);
+
+    await expect(verifier.verify(withdrawn)).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    expect(await isCached(verifier, kept, caller)).toBe(false);
+  });
+
+  it('is empty once the key set has been read again for an unknown key id', async () => {
+    const table = tableOf(key, other);
+    const verifier = verifierOn(table);
+    const withdrawn = signedBy(other);
+    await verifier.verify(withdrawn);
+    table.keys.pop();
+
+    await expect(verifier.verify(signedBy(makeSigningKeyPair('stranger')))).rejects.toEqual(UNAUTHORIZED_FAILURE);
+
+    await expect(verifier.verify(withdrawn)).rejects.toEqual(UNAUTHORIZED_FAILURE);
+  });
+
+  it('holds 100 tokens and displaces the oldest', async () => {
+    const verifier = verifierOn(tableOf(key));
+    const tokens = Array.from({ length: 101 }, () => signedBy(key));
+    const callers: Caller[] = [];
+    for (const token of tokens) callers.push(await verifier.verify(token));
+
+    const cached: number[] = [];
+    for (const index of [1, 50, 100, 0])
+      if (await isCached(verifier, tokens[index] as string, callers[index] as Caller)) cached.push(index);
+
+    expect(cached).toEqual([1, 50, 100]);
+  });
+
+  it('never contains a rejected token, which displaces no other one', async () => {
+    const verifier = verifierOn(tableOf(key));
+    const forged = `${signedBy(key).replace(/\.[^.]+$/, '')}.${Buffer.alloc(64, 1).toString('base64url')}`;
+    const tokens = Array.from({ length: 100 }, () => signedBy(key));
+    const callers: Caller[] = [];
+    for (const token of tokens) callers.push(await verifier.verify(token));
+
+    for (let uses = 0; uses < 3; uses++) await expect(verifier.verify(forged)).rejects.toEqual(UNAUTHORIZED_FAILURE);
+
+    expect(await isCached(verifier, tokens[0] as string, callers[0] as Caller)).toBe(true);
+  });
+
+  it('is separate for each verifier', async () => {
+    const token = signedBy(key);
+    await verifierOn(tableOf(key)).verify(token);
+
+    await expect(verifierOn(tableOf(other)).verify(token)).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
 });
 

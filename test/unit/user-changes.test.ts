@@ -6,7 +6,15 @@ import type { Caller } from '../../lib/contract/caller.ts';
 import type { Role } from '../../lib/contract/contract.ts';
 import type { Mailer } from '../../lib/mail/mail.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
-import { emailGuardKey, entityKey, loginGuardKey, mailCountKey, rosterKey, totalKey } from '../../lib/table/keys.ts';
+import {
+  emailGuardKey,
+  entityKey,
+  type Key,
+  loginGuardKey,
+  mailCountKey,
+  rosterKey,
+  totalKey,
+} from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { createUser, newAccount } from '../../lib/users/create-user.ts';
@@ -19,6 +27,7 @@ import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-ta
 import { useFrozenClock } from '../support/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
 import { waitMicrotasks } from '../support/microtasks.ts';
+import { overlapCounter } from '../support/overlap.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.000Z');
 useFrozenClock(NOW, { AUDIT_DAYS: '400' });
@@ -231,7 +240,7 @@ describe('updateUser', () => {
   it('assigns a new version but audits no field when nothing changes', async () => {
     const { table, writes, audit, after } = await update({});
 
-    expect(table.calls.filter((call) => call.includes('MAILS'))).toEqual([]);
+    expect(table.calls.filter((call) => call.startsWith('getAll'))).toEqual(['getAll 2']);
     expect(outline(writes)).toEqual(['Update USER retry']);
     expect([audit?.fields, after.version]).toEqual([[], expect.stringMatching(/^4-/)]);
   });
@@ -364,6 +373,21 @@ describe('updateUser', () => {
     expect(changesOf(table).audit?.fields).toEqual([]);
   });
 
+  it('reads the user and the count of its mails in one call, even when the address stays the same', async () => {
+    const table = memoryTable(itemsOf(admin, ada));
+    const read: Key[][] = [];
+    const { getAll } = table;
+    table.getAll = (keys) => {
+      read.push([...keys]);
+      return getAll(keys);
+    };
+
+    await updateUser({ table, mailer: recordingMailer().mailer }, administrator(table), SAME, undefined);
+
+    expect(read).toEqual([[entityKey('USER', 7), mailCountKey(7, 'emailChanged')]]);
+    expect(table.calls).not.toContain(`get ${mailCountKey(7, 'emailChanged').pk}`);
+  });
+
   it('rejects an unmet precondition and an unknown user', async () => {
     const table = memoryTable(itemsOf(admin, ada));
     const { notices, mailer } = recordingMailer();
@@ -379,8 +403,8 @@ describe('updateUser', () => {
 
 describe('updateAccount', () => {
   const OWNER: Caller = { id: 7, roles: [], accountStamp: 'adas', jti: 'j', passwordChanges: 0 };
-  async function update(fields: OwnAccountChange, before = ada) {
-    const table = memoryTable(itemsOf(before));
+  async function update(fields: OwnAccountChange, before = ada, more: Item[] = []) {
+    const table = memoryTable([...itemsOf(before), ...more]);
     const { notices, mailer } = recordingMailer();
     await updateAccount({ table, mailer }, authorize(table, OWNER, UpdateAccount.access), fields);
     return { table, notices, stored: table.find(entityKey('USER', 7)) };
@@ -413,6 +437,27 @@ describe('updateAccount', () => {
     const { notices } = await update({ email: 'eve@example.com' });
 
     expect(notices).toEqual([['emailChanged', 'ada@example.com']]);
+  });
+
+  it('sends no notice once the account has used up its mail quota', async () => {
+    const full = { ...mailCountKey(7, 'emailChanged'), n: 20, since: NOW - 1000 };
+
+    const { notices, table } = await update({ email: 'eve@example.com' }, ada, [full]);
+
+    expect(notices).toEqual([]);
+    expect(table.transactions).toHaveLength(1);
+  });
+
+  it('reads the caller’s user and the count of its mails concurrently', async () => {
+    const table = memoryTable(itemsOf(ada));
+    const overlap = overlapCounter();
+    const { get } = table;
+    const counted = [entityKey('USER', 7).pk, mailCountKey(7, 'emailChanged').pk];
+    table.get = (key) => (counted.includes(key.pk) ? overlap.run(() => get(key)) : get(key));
+
+    await updateAccount({ table, mailer: recordingMailer().mailer }, authorize(table, OWNER, UpdateAccount.access), {});
+
+    expect(overlap.most).toBe(2);
   });
 });
 

@@ -1,0 +1,112 @@
+import middy, { type MiddlewareObj } from '@middy/core';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { Caller } from '../contract/caller.ts';
+import type { BodyOf, Contract, PathOf, QueryOf } from '../contract/contract.ts';
+import { Failure } from '../contract/failure.ts';
+import type { Source } from '../contract/source.ts';
+import { finishColdStart } from '../runtime/cold-start.ts';
+import { setDeadline } from '../runtime/deadline.ts';
+import { isOutage } from '../runtime/outage.ts';
+import type { Precondition } from '../table/version.ts';
+import { parseBody } from './body.ts';
+import { logDefect, logRequest } from './log-request.ts';
+import { problem } from './problem.ts';
+import { parseIfMatch, readPath, readQueryAndBody } from './request.ts';
+import type { Response } from './response.ts';
+
+/** A validated request, which contains only what the contract declares. */
+export interface Request<C extends Contract> {
+  readonly path: PathOf<C>;
+  readonly query: QueryOf<C>;
+  readonly body: BodyOf<C>;
+  /** As seen by API Gateway. Headers such as X-Forwarded-For are ignored because clients can forge them. */
+  readonly source: Source;
+  /** The versions in If-Match. */
+  readonly precondition: Precondition;
+  /** The path, for links to other pages. */
+  readonly pathname: string;
+}
+
+/** The API Gateway event, with its caller once authenticated. */
+type Event = APIGatewayProxyEventV2 & { caller?: Caller };
+type Result = APIGatewayProxyStructuredResultV2;
+
+/** What is particular to a kind of endpoint. */
+interface Steps<C extends Contract> {
+  /** Runs before anything of the request is read. Absent where no token is required. */
+  readonly authenticate?: (authorization: string | undefined) => Promise<Caller>;
+  /** `readRequest` fails with not-found if the path names no resource; query and body are already valid. */
+  readonly respondTo: (readRequest: () => Request<C>, caller: Caller | undefined) => Promise<Response>;
+}
+
+/** The Lambda handler of a contract. Call it through `endpoint` or `publicEndpoint`, which know who may call. */
+export function lambdaHandler<C extends Contract>(contract: C, { authenticate, respondTo }: Steps<C>) {
+  const pipeline = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(respondAndLog(contract));
+  if (authenticate) {
+    pipeline.before(async ({ event }) => {
+      event.caller = await authenticate(event.headers.authorization);
+    });
+  }
+  if (contract.body) pipeline.use(parseBody(contract));
+  return pipeline.handler(async (event: Event) => {
+    const { query, body } = readQueryAndBody(contract, event);
+    const precondition = parseIfMatch(event.headers['if-match']);
+    const { http, timeEpoch } = event.requestContext;
+    const source: Source = { address: http.sourceIp, arrivedAt: timeEpoch };
+    const readRequest = () =>
+      ({ path: readPath(contract, event), query, body, source, precondition, pathname: event.rawPath }) as Request<C>;
+    return respond(await respondTo(readRequest, event.caller));
+  });
+}
+
+/** Sets the deadline, turns errors into responses, and logs each request as one line. */
+function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
+  let started = 0;
+  return {
+    async before({ context }) {
+      started = Date.now();
+      setDeadline(context.getRemainingTimeInMillis());
+      await finishColdStart();
+    },
+    after({ event, response }) {
+      logRequest(event, response?.statusCode, Date.now() - started);
+    },
+    onError(request) {
+      const { event, error } = request;
+      const failure = failureOf(error);
+      const isDefect = failure.code === 'unexpected';
+      if (isDefect) logDefect(event, error);
+      const requestId = isDefect ? event.requestContext.requestId : undefined;
+      request.response = respond(problem(failure, contract.entityName, event.rawPath, requestId));
+      logRequest(event, request.response.statusCode, Date.now() - started, failure.code);
+    },
+  };
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (isOutage(error)) return new Failure('unavailable');
+  // The body parser's status for invalid JSON.
+  if ((error as { statusCode?: number } | null)?.statusCode === 422) return new Failure('malformed');
+  return new Failure('unexpected');
+}
+
+const COMMON_HEADERS = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Strict-Transport-Security': 'max-age=63072000; includeSubDomains',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+};
+
+function respond({ status, headers, body }: Response): Result {
+  return {
+    statusCode: status,
+    headers: {
+      ...COMMON_HEADERS,
+      ...(body !== undefined && { 'Content-Type': 'application/json; charset=utf-8' }),
+      ...headers,
+    },
+    body: body === undefined ? '' : JSON.stringify(body),
+  };
+}

@@ -1,0 +1,31 @@
+/* Which errors a retry may overcome. Apart from the clients of AWS, so that functions without one do not load them. */
+
+const NO_RESPONSE = new Set(['TimeoutError', 'AbortError', 'TransactionInProgressException']);
+const THROTTLED = new Set([
+  'ThrottlingException',
+  'ThrottlingError',
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+  'LimitExceededException',
+  'TransactionConflictException',
+  'KMSInternalException',
+  'KeyUnavailableException',
+  'DependencyTimeoutException',
+]);
+
+/** Whether an error is transient, so that a retry may succeed: AWS was unreachable, timed out, throttled or failed. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { $metadata, $retryable, code } = error as Error & {
+    $metadata?: { httpStatusCode?: number };
+    $retryable?: unknown;
+    code?: string;
+  };
+  return (
+    NO_RESPONSE.has(error.name) ||
+    THROTTLED.has(error.name) ||
+    $retryable !== undefined ||
+    ($metadata?.httpStatusCode ?? 0) >= 500 ||
+    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'].includes(code ?? '')
+  );
+}
