@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+
+const CHILD = join(import.meta.dirname, 'child.mjs');
+const CERTIFICATE = join(import.meta.dirname, 'loopback-certificate.pem');
+
+/** What a fresh process does: it imports a bundle, calls its handler with each event, and then repeats one event. */
+interface Job {
+  /** The file that exports the handler. */
+  readonly bundle: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly events: readonly unknown[];
+  /** The timeout of the function. */
+  readonly timeoutMs: number;
+  readonly loop?: Loop;
+}
+
+interface Loop {
+  readonly event: unknown;
+  readonly warmUpMs: number;
+  readonly measureMs: number;
+  /** The status of every response. */
+  readonly statusCode: number;
+}
+
+/** The measurements of a process. */
+export interface Report {
+  /** The import of the bundle and the first call; `cpuMs` includes the start of Node. */
+  readonly first: {
+    readonly importMs: number;
+    readonly callMs: number;
+    readonly cpuMs: number;
+    readonly rssBytes: number;
+  };
+  /** The responses; `endedAt` is a time of `now`. */
+  readonly invocations: readonly { readonly statusCode: number; readonly body?: string; readonly endedAt: number }[];
+  readonly loop?: {
+    readonly calls: number;
+    readonly cpuUs: number;
+    readonly p50Us: number;
+    readonly p99Us: number;
+  };
+}
+
+/** Milliseconds of a clock that all processes of a machine share. */
+export const now = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+/** Ends a child with this process, which can be interrupted at any time. */
+export function endWithThis(child: ChildProcess): void {
+  const kill = () => child.kill('SIGKILL');
+  process.on('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
+}
+
+/** Runs a job in a fresh process whose environment is that of the function only. Rejects if the process fails. */
+export async function runChild({ environment, ...job }: Job): Promise<Report> {
+  const child = spawn(process.execPath, [CHILD], {
+    env: { ...environment, NODE_EXTRA_CA_CERTS: CERTIFICATE },
+    // The functions log to standard output.
+    stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
+  });
+  endWithThis(child);
+  const [input, , errors, output] = child.stdio as unknown as [Writable, null, Readable, Readable];
+  const ended = new Promise<number | null>((resolve, reject) => child.on('exit', resolve).on('error', reject));
+  // A child that fails at once closes the pipe; its exit code tells more.
+  input.on('error', () => undefined);
+  input.end(JSON.stringify(job));
+  const [report, errorText, code] = await Promise.all([text(output), text(errors), ended]);
+  if (code !== 0) throw new Error(`${job.bundle} failed: ${errorText}`);
+  return JSON.parse(report);
+}

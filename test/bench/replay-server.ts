@@ -1,0 +1,25 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Replayed } from './replay.ts';
+
+/** A server with recorded responses, in a process of its own so that children do not share their CPU time with it. */
+interface ReplayServer {
+  /** The variables that let a function replay the recording with this number from its start. */
+  environmentOf(recording: number): Record<string, string>;
+  stop(): void;
+}
+
+export async function startReplay(recordings: readonly Replayed[]): Promise<ReplayServer> {
+  const server = fork(join(import.meta.dirname, 'replay.ts'));
+  server.send(recordings);
+  const [port] = await once(server, 'message');
+  let sessions = 0;
+  return {
+    environmentOf: (recording) => ({
+      AWS_ENDPOINT_URL: `https://127.0.0.1:${port}`,
+      AWS_ACCESS_KEY_ID: `R${recording}S${sessions++}`,
+    }),
+    stop: () => server.disconnect(),
+  };
+}

@@ -1,0 +1,127 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { synthesize } from '../../infra/local/stack/synthesize.ts';
+import { openMemoryState } from '../../infra/local/state/state.ts';
+import { measureCold } from './cold.ts';
+import { headOf, SECTIONS, type Section, sectionOf } from './document.ts';
+import { type Functions, openFunctions } from './functions.ts';
+import { measureGateway } from './gateway.ts';
+import { measureGrowth } from './growth.ts';
+import { measureHotKeys } from './hot-keys.ts';
+import { lineChart } from './line-chart.ts';
+import { type CloudProcess, startCloudProcess } from './loads.ts';
+import { measureWarm, measureWarmWithEngine } from './warm.ts';
+
+/* `npm run bench`: measures Gatehouse and writes docs/performance.md, or prints the measurements of some sections. */
+
+const USAGE = `npm run bench -- [--quick] [--only ${SECTIONS.join(',')}]`;
+
+/** How often and how long is measured. Durations are in milliseconds. */
+const FULL = {
+  coldRounds: 5,
+  warm: { rounds: 2, warmUpMs: 450, measureMs: 350 },
+  loadMs: 5000,
+  users: [100, 10_000, 100_000],
+};
+const QUICK: typeof FULL = {
+  coldRounds: 3,
+  warm: { rounds: 1, warmUpMs: 150, measureMs: 150 },
+  loadMs: 2000,
+  users: [100, 10_000],
+};
+
+const HELP = `${USAGE}
+
+Measures Gatehouse on this machine and writes docs/performance.md and docs/performance-growth.svg.
+
+--quick  measures less often and smaller tables
+--only   prints the measurements of these sections and writes nothing`;
+
+const DOCS = join(import.meta.dirname, '../../docs');
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+function fail(message: string, status: number): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(status);
+}
+
+// Exiting runs the handlers that stop engines and remove folders.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+
+const { quick, only, sections } = readArguments();
+const state = openMemoryState();
+await run()
+  .catch((error) => fail(error instanceof Error ? error.message : String(error), 1))
+  .finally(state.close);
+process.exit();
+
+async function run(): Promise<void> {
+  const assembly = join(state.assemblies, 'assembly');
+  await synthesize(assembly);
+  const { coldRounds, warm, loadMs, users } = quick ? QUICK : FULL;
+  let opened: Functions | undefined;
+  const functions = async () => {
+    opened ??= await openFunctions(assembly, join(state.assemblies, 'variants'));
+    return opened;
+  };
+  let chart = '';
+  const measurements: Record<Section, () => Promise<string>> = {
+    cold: async () => measureCold(await functions(), coldRounds),
+    async warm() {
+      const replayed = await measureWarm(await functions(), warm);
+      return `${replayed}\n\n### With the engine\n\n${await measureWarmWithEngine(await functions(), warm)}`;
+    },
+    gateway: () => withCloud(assembly, (cloud) => measureGateway(cloud, loadMs)),
+    async growth() {
+      const { text, series } = await measureGrowth(assembly, users);
+      const title = 'Milliseconds of a request by the number of users';
+      chart = lineChart(series, { title, xLabel: 'users', yLabel: 'ms' });
+      return text;
+    },
+    hot: () => withCloud(assembly, (cloud) => measureHotKeys(cloud, loadMs)),
+  };
+  const written: string[] = [headOf()];
+  print(written[0] as string);
+  try {
+    for (const section of sections) {
+      const text = sectionOf(section, await measurements[section]());
+      written.push(text);
+      print(text);
+    }
+  } finally {
+    await opened?.stop();
+  }
+  if (only) return;
+  writeFileSync(join(DOCS, 'performance.md'), `${written.join('\n').trimEnd()}\n`);
+  writeFileSync(join(DOCS, 'performance-growth.svg'), chart);
+}
+
+async function withCloud(assembly: string, measure: (cloud: CloudProcess) => Promise<string>): Promise<string> {
+  const cloud = await startCloudProcess(assembly);
+  return measure(cloud).finally(cloud.stop);
+}
+
+function readArguments(): { quick: boolean; only: boolean; sections: readonly Section[] } {
+  const options = {
+    help: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+  } as const;
+  try {
+    const { help, quick, only } = parseArgs({ options }).values;
+    if (help) {
+      print(HELP);
+      process.exit();
+    }
+    const wanted = only?.split(',') ?? SECTIONS;
+    const unknown = wanted.find((name) => !SECTIONS.includes(name as Section));
+    if (unknown !== undefined) fail(`There is no section ${JSON.stringify(unknown)}.\n${USAGE}`, 2);
+    return { quick, only: only !== undefined, sections: wanted as readonly Section[] };
+  } catch (error) {
+    // Node explains unknown options in several sentences.
+    const [sentence] = (error as Error).message.split(/\.? (?=To|This)|\.$/);
+    return fail(`${sentence}.\n${USAGE}`, 2);
+  }
+}

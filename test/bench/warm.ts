@@ -1,0 +1,105 @@
+import { type Report, runChild } from './children.ts';
+import { eventFor, type Functions } from './functions.ts';
+import type { RecordedInvocation, Recording } from './recording.ts';
+import type { RecordedCall } from './rounds.ts';
+import { median } from './statistics.ts';
+import { comparison, comparisonTable, type Measure, measureOf } from './tables.ts';
+import { type Variant, variantsInTurn } from './variants.ts';
+
+type Loop = NonNullable<Report['loop']>;
+
+/** How long each process repeats a call, and how many processes there are. */
+interface WarmOptions {
+  readonly rounds: number;
+  readonly warmUpMs: number;
+  readonly measureMs: number;
+}
+
+const MEASURES: Readonly<Record<string, (loop: Loop) => number>> = {
+  'CPU time in µs per call': ({ cpuUs }) => cpuUs,
+  'Latency in µs, p50': ({ p50Us }) => p50Us,
+  'Latency in µs, p99': ({ p99Us }) => p99Us,
+};
+
+/** Measures repeated calls of every function. The responses of AWS are recorded. */
+export async function measureWarm(functions: Functions, options: WarmOptions): Promise<string> {
+  const { recordings } = functions;
+  const samples = await measure('warm', recordings, options, (recording, variant) =>
+    runChild(jobOf(functions, recording, variant, options)),
+  );
+  return comparison(measuresOf(recordings, samples));
+}
+
+/** Measures repeated calls of some functions with the engine. */
+export async function measureWarmWithEngine(functions: Functions, options: WarmOptions): Promise<string> {
+  const recordings = functions.recordings.filter(({ third }) => third);
+  const samples = await measure('warm, with the engine', recordings, options, (recording, variant) =>
+    runChild(engineJobOf(functions, recording, variant, options)),
+  );
+  return measuresOf(recordings, samples)
+    .map((measured) => `${measured.title}:\n\n${comparisonTable(measured)}`)
+    .join('\n\n');
+}
+
+type Samples = ReadonlyMap<string, Loop[]>;
+
+async function measure(
+  title: string,
+  recordings: readonly Recording[],
+  { rounds }: WarmOptions,
+  run: (recording: Recording, variant: Variant) => Promise<Report>,
+): Promise<Samples> {
+  const samples = new Map<string, Loop[]>();
+  for (let round = 1; round <= rounds; round++) {
+    process.stderr.write(`${title}: round ${round} of ${rounds}\n`);
+    for (const recording of recordings) {
+      for (const variant of variantsInTurn(round)) {
+        const key = `${variant} ${recording.route}`;
+        const { loop } = await run(recording, variant).catch((error) => {
+          throw new Error(`${key}: ${error.message}`);
+        });
+        samples.set(key, [...(samples.get(key) ?? []), loop as Loop]);
+      }
+    }
+  }
+  return samples;
+}
+
+function measuresOf(recordings: readonly Recording[], samples: Samples): Measure[] {
+  const routes = recordings.map(({ route }) => route);
+  return Object.entries(MEASURES).map(([title, value]) =>
+    measureOf(title, routes, (route, variant) => median((samples.get(`${variant} ${route}`) ?? []).map(value))),
+  );
+}
+
+function jobOf(functions: Functions, recording: Recording, variant: Variant, { warmUpMs, measureMs }: WarmOptions) {
+  const { handler, config, success, first, second } = recording;
+  return {
+    bundle: functions.bundles.fileOf(variant, handler),
+    environment: functions.replayEnvironment(recording),
+    timeoutMs: config.timeoutMs,
+    events: [eventFor(variant, first, success)],
+    loop: { event: eventFor(variant, second, success), warmUpMs, measureMs, statusCode: success },
+  };
+}
+
+/** The first call of a change is already made; all further ones make the calls of the third recorded invocation. */
+function engineJobOf(functions: Functions, recording: Recording, variant: Variant, options: WarmOptions) {
+  const third = repeatable(recording.third as RecordedInvocation);
+  return {
+    ...jobOf(functions, { ...recording, first: third, second: third }, variant, options),
+    environment: functions.engineEnvironment(recording),
+  };
+}
+
+/** The floor does not know the version that a repeated transaction finds, so all of its conditions must hold. */
+const repeatable = ({ event, calls }: RecordedInvocation): RecordedInvocation => ({
+  event,
+  calls: calls.map((call) => ({ ...call, input: withTrueConditions(call.input) })),
+});
+
+function withTrueConditions(input: RecordedCall['input']): RecordedCall['input'] {
+  return JSON.parse(JSON.stringify(input), (name, value) =>
+    name === 'ConditionExpression' ? `(${value}) OR attribute_exists(pk) OR attribute_not_exists(pk)` : value,
+  );
+}
