@@ -2,7 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { type AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import * as sdkDynamo from '@aws-sdk/client-dynamodb';
 import * as sdkKms from '@aws-sdk/client-kms';
 import * as sdkSes from '@aws-sdk/client-sesv2';
@@ -33,7 +34,11 @@ interface Received {
   readonly body: string;
 }
 
-type Reply = { status?: number; headers?: Record<string, string>; body?: unknown } | 'cut' | 'half' | 'silent';
+type Reply =
+  | { status?: number; headers?: Record<string, string>; body?: unknown; chunks?: Uint8Array[]; delayMs?: number }
+  | 'cut'
+  | 'half'
+  | 'silent';
 
 /** Starts a server that sends these replies in turn, and the last one from then on. */
 async function serverWith(...replies: Reply[]) {
@@ -49,7 +54,14 @@ async function serverWith(...replies: Reply[]) {
       res.writeHead(200, { 'Content-Length': 1000 });
       return res.write('{"Item":{}', () => req.socket.destroy());
     }
+    await wait(reply.delayMs ?? 0);
     res.writeHead(reply.status ?? 200, reply.headers);
+    for (const chunk of reply.chunks ?? []) {
+      res.write(chunk);
+      // A separate packet.
+      await wait(20);
+    }
+    if (reply.chunks) return res.end();
     res.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}));
   });
   server.listen(0, '127.0.0.1');
@@ -212,6 +224,8 @@ const COMMANDS: [name: string, client: keyof Clients, command: (aws: Any) => obj
 ];
 
 const GET = (aws: Any) => new aws.GetCommand({ TableName: 'T', Key: KEY });
+const GET_KEY = (aws: Any) => new aws.GetPublicKeyCommand({ KeyId: 'k' });
+const SEND_EMAIL = (aws: Any) => new aws.SendEmailCommand({});
 
 describe('the transport', () => {
   it.each(COMMANDS)('sends the same request as the SDK: %s', async (_, client, command) => {
@@ -220,9 +234,12 @@ describe('the transport', () => {
     for (const aws of [SDK, OWN]) await clientsOf(aws, endpoint)[client].send(command(aws));
 
     const [bySdk, own] = received.map(({ method, url, headers, body }) => ({
-      ...{ method, url, target: headers['x-amz-target'], type: headers['content-type'] },
+      ...{ method, url, host: headers.host, target: headers['x-amz-target'], type: headers['content-type'] },
+      // Region and service.
+      scope: /\/([^/]+\/[^/]+)\/aws4_request,/.exec(headers.authorization ?? '')?.[1],
       body: JSON.parse(body),
     }));
+    expect(own?.scope).toMatch(/^eu-north-1\/\w+$/);
     expect(own).toEqual(bySdk);
   });
 
@@ -257,7 +274,14 @@ describe('the transport', () => {
     ['throttling', 3, [failure(400, `${DYNAMODB}ThrottlingException`)]],
     ['exceeded throughput', 3, [failure(400, `${DYNAMODB}ProvisionedThroughputExceededException`)]],
     ['a transaction in progress', 3, [failure(400, `${DYNAMODB}TransactionInProgressException`)]],
+    ['a limit of requests', 3, [failure(400, 'RequestLimitExceeded')]],
+    ['a limit of a service', 3, [failure(400, 'LimitExceededException')]],
+    ['too many requests of one kind', 3, [failure(400, 'TooManyRequestsException')]],
     ['too many requests', 3, [failure(429, 'SomeException')]],
+    ['a bad gateway', 3, [{ status: 502, body: '<html>' }]],
+    ['a late gateway', 3, [{ status: 504, body: '<html>' }]],
+    ['an error named in another field', 1, [{ status: 400, body: { code: 'SomeException', Message: 'text' } }]],
+    ['a redirect', 1, [{ status: 301, headers: { location: 'http://127.0.0.1:9' }, body: { __type: 'SomeException' } }]],
     ['a server error', 3, [failure(500, 'InternalServerError')]],
     ['an unavailable service', 3, [{ status: 503, body: '<html>' }]],
     ['an unimplemented operation', 1, [{ status: 501, body: '<html>' }]],
@@ -272,12 +296,13 @@ describe('the transport', () => {
       const error = await clientsOf(aws, endpoint).documents.send(GET(aws)).catch((thrown: Error) => thrown);
       const { name, $metadata, CancellationReasons } = error;
       const { httpStatusCode: status, requestId } = $metadata ?? {};
-      outcomes.push({ name, status, requestId, reasons: CancellationReasons, tried: received.length, attempts: $metadata.attempts });
+      const message = error.message === 'text' ? 'text' : undefined;
+      outcomes.push({ name, message, status, requestId, reasons: CancellationReasons, tried: received.length, attempts: $metadata.attempts });
     }
 
     const [bySdk, own] = outcomes as [Any, Any];
     // The SDK names a broken or unparsable response after its own internals.
-    if (bySdk.status >= 400 && bySdk.status < 500) expect(own).toEqual(bySdk);
+    if (bySdk.status >= 300 && bySdk.status < 500) expect(own).toEqual(bySdk);
     expect(own).toMatchObject({ tried: attempts, attempts });
     expect(bySdk).toMatchObject({ tried: attempts, attempts });
   });
@@ -310,23 +335,138 @@ describe('the transport', () => {
     await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError', message: 'No connection within 30 ms' });
   });
 
+  // biome-ignore format: a table is read by its columns
+  it.each([
+    ['ECONNRESET', 3, 'TimeoutError'], ['ECONNREFUSED', 3, 'TimeoutError'], ['EPIPE', 3, 'TimeoutError'],
+    ['ETIMEDOUT', 3, 'TimeoutError'], ['EHOSTUNREACH', 3, 'Error'], ['ENETUNREACH', 3, 'Error'],
+    ['ENOTFOUND', 3, 'Error'], ['EAI_AGAIN', 3, 'Error'], ['EACCES', 1, 'Error'],
+  ])('treats a connection that fails with %s like the SDK: %i attempts, then %s', async (code, attempts, name) => {
+    // Both names mean an outage.
+    const nameBySdk = code === 'ECONNREFUSED' ? 'Error' : name;
+    for (const aws of [SDK, OWN]) {
+      let tried = 0;
+      const createConnection = () => {
+        tried++;
+        const socket = neverConnected();
+        setImmediate(() => socket.destroy(Object.assign(new Error('text'), { code })));
+        return socket;
+      };
+      const httpAgent = Object.assign(new Agent(), { createConnection });
+      const { documents } = clientsOf(aws, 'http://127.0.0.1:9', { requestHandler: { httpAgent } });
+
+      const error = await documents.send(GET(aws)).catch((thrown: Error) => thrown);
+
+      expect([aws.name, tried, error.code]).toEqual([aws.name, attempts, code]);
+      expect(error.name).toBe(aws === SDK ? nameBySdk : name);
+    }
+  });
+
+  it('limits the time to connect, but not that of the response, by connectionTimeout', async () => {
+    const { endpoint } = await serverWith({ delayMs: 150, body: { Item: { pk: { S: 'USER' } } } });
+    const httpAgent = new Agent({ keepAlive: true });
+    onTestFinished(() => httpAgent.destroy());
+    const requestHandler = { connectionTimeout: 50, requestTimeout: 5000, httpAgent };
+    const { documents } = clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler });
+
+    // The second one uses the connection of the first.
+    for (let requests = 0; requests < 2; requests++)
+      expect(await documents.send(GET(OWN))).toMatchObject({ Item: { pk: 'USER' } });
+  });
+
+  it('counts the TLS handshake as part of the time to connect', async () => {
+    const server = createTcpServer((socket) => onTestFinished(() => void socket.destroy()));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const endpoint = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const requestHandler = { connectionTimeout: 50, requestTimeout: 500 };
+
+    const sent = clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler }).documents.send(GET(OWN));
+
+    await expect(sent).rejects.toMatchObject({ name: 'TimeoutError', message: 'No connection within 50 ms' });
+  });
+
+  it('states which time limit a response exceeded', async () => {
+    const { endpoint } = await serverWith('silent');
+    const requestHandler = { connectionTimeout: 1000, requestTimeout: 60 };
+
+    const sent = clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler }).documents.send(GET(OWN));
+
+    await expect(sent).rejects.toMatchObject({ name: 'TimeoutError', message: 'No response within 60 ms' });
+  });
+
+  it.each<[string, Reply]>([
+    ['a response', {}],
+    ['a broken connection', 'cut'],
+  ])('leaves no timer behind after %s', async (_, reply) => {
+    const { endpoint } = await serverWith(reply);
+    const [started, cleared] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')];
+    const requestHandler = { connectionTimeout: 12_345, requestTimeout: 12_345 };
+
+    await clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler })
+      .documents.send(GET(OWN))
+      .catch(() => undefined);
+
+    const timers = started.mock.results.filter((_, call) => started.mock.calls[call]?.[1] === 12_345);
+    expect(timers).toHaveLength(2);
+    for (const { value } of timers) expect(cleared.mock.calls).toContainEqual([value]);
+  });
+
+  it('reads a character that arrives in two parts', async () => {
+    const text = Buffer.from(JSON.stringify({ Item: { name: { S: 'é' } } }));
+    const middle = text.indexOf(0xc3) + 1;
+    const { endpoint } = await serverWith({ chunks: [text.subarray(0, middle), text.subarray(middle)] });
+
+    expect(await clientsOf(OWN, endpoint).documents.send(GET(OWN))).toEqual({ Item: { name: 'é' } });
+  });
+
+  it('treats an empty response as an empty object', async () => {
+    const { endpoint } = await serverWith({ body: '' });
+
+    expect(await clientsOf(OWN, endpoint).documents.send(GET(OWN))).toEqual({});
+  });
+
   it('waits as the SDK does before a retry: with full jitter, longer after throttling and after each attempt', async () => {
     vi.mocked(Math.random).mockReturnValue(0.5);
-    const timeout = vi.spyOn(globalThis, 'setTimeout');
-    const waits = async (aws: Any, reply: Reply) => {
+    const { setTimeout } = globalThis;
+    const waited: number[] = [];
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, milliseconds: number) => {
+      // The SDK has longer timers, which are no waits.
+      const isWait = milliseconds >= 10 && milliseconds <= 1000;
+      if (isWait) waited.push(milliseconds);
+      return setTimeout(done, isWait ? 0 : milliseconds);
+    }) as never);
+    const waits = async (aws: Any, reply: Reply, client: keyof Clients = 'documents', command = GET) => {
       const { endpoint } = await serverWith(reply);
       const noLimits = { requestHandler: {} };
-      timeout.mockClear();
+      waited.length = 0;
       await clientsOf(aws, endpoint, noLimits)
-        .documents.send(GET(aws))
+        [client].send(command(aws))
         .catch(() => undefined);
-      return timeout.mock.calls.map(([, ms]) => ms).filter((ms) => ms !== undefined && ms >= 10 && ms <= 1000);
+      return [...waited];
     };
 
     expect(await waits(OWN, failure(500, 'X'))).toEqual([12.5, 25]);
     expect(await waits(OWN, failure(400, 'ThrottlingException'))).toEqual([500, 1000]);
+    expect(await waits(OWN, failure(500, 'X'), 'kms', GET_KEY)).toEqual([25, 50]);
+    expect(await waits(SDK, failure(500, 'X'), 'kms', GET_KEY)).toEqual([25, 50]);
     expect(await waits(SDK, failure(500, 'X'))).toEqual([12, 25]);
     expect(await waits(SDK, failure(400, 'ThrottlingException'))).toEqual([500, 1000]);
+  });
+
+  it('waits no longer than 20 seconds before a retry', async () => {
+    vi.mocked(Math.random).mockReturnValue(1);
+    const { endpoint } = await serverWith(failure(400, 'ThrottlingException'));
+    const waits: unknown[] = [];
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, milliseconds: number) => {
+      waits.push(milliseconds);
+      setImmediate(done);
+    }) as never);
+
+    const sent = clientsOf(OWN, endpoint, { maxAttempts: 7, requestHandler: {} }).documents.send(GET(OWN));
+
+    await expect(sent).rejects.toMatchObject({ name: 'ThrottlingException' });
+    expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 20_000]);
   });
 
   it('stops retrying, as the SDK does, when too many requests of a client have failed', async () => {
@@ -342,26 +482,49 @@ describe('the transport', () => {
     }
   });
 
-  it('retries again after requests have succeeded', async () => {
-    const { endpoint, received } = await serverWith(...Array(55).fill(failure(500, 'X')), {}, failure(500, 'X'));
-    const { documents } = clientsOf(OWN, endpoint);
-    for (let calls = 0; calls < 20; calls++) await documents.send(GET(OWN)).catch(() => undefined);
-    await documents.send(GET(OWN));
+  /**
+   * Sends requests one after the other until all replies are used up, and returns how many requests that takes, and how
+   * many attempts the last one took.
+   */
+  async function retriesFor(aws: Any, ...replies: [Reply, number][]): Promise<[requests: number, attempts: number]> {
+    const sent = replies.map(([, calls]) => calls).reduce((one, other) => one + other);
+    const { endpoint, received } = await serverWith(...replies.flatMap(([reply, times]) => Array(times).fill(reply)));
+    const { documents } = clientsOf(aws, endpoint);
+    let [requests, before] = [0, 0];
+    for (; received.length < sent; requests++) {
+      before = received.length;
+      await documents.send(GET(aws)).catch(() => undefined);
+    }
+    return [requests, received.length - before];
+  }
 
-    const before = received.length;
-    await documents.send(GET(OWN)).catch(() => undefined);
-
-    // 500 - 35 * 14 + 1 pays for no retry, and a single success adds one.
-    expect(received.length - before).toBe(1);
+  // biome-ignore format: a table is read by its columns
+  it.each<[string, number, number, [Reply, number][]]>([
+    // 20 failed calls are 55 attempts, whose 35 retries leave 500 - 35 * 14 = 10.
+    ['3 successes leave too little for a retry', 24, 1, [[failure(500, 'X'), 55], [{}, 3], [failure(500, 'X'), 1]]],
+    ['4 successes pay for one retry', 25, 2, [[failure(500, 'X'), 55], [{}, 4], [failure(500, 'X'), 2]]],
+    // A hundred retries of throttled calls cost 500, and those of 50 calls are a hundred.
+    ['50 throttled calls leave nothing for a retry', 51, 1, [[failure(400, 'ThrottlingException'), 151]]],
+    // Before them, each of 40 retried calls takes back what its retry cost.
+    ['retries that succeed cost nothing', 61, 1, [...Array(40).fill([[failure(500, 'X'), 1], [{}, 1]]).flat(), [failure(500, 'X'), 56]]],
+    ['successes save up for no more retries', 41, 1, [[{}, 20], [failure(500, 'X'), 56]]],
+  ])('retries again, as the SDK does, once enough requests have succeeded: %s', async (_, requests, attempts, replies) => {
+    for (const aws of [SDK, OWN])
+      expect([aws.name, ...(await retriesFor(aws, ...replies))]).toEqual([aws.name, requests, attempts]);
   });
 
-  it.each(['before the request', 'during the request'])('fails with AbortError when it is aborted %s', async (when) => {
+  // biome-ignore format: a table is read by its columns
+  it.each<[string, keyof Clients, (aws: Any) => object]>([
+    ['before the request', 'documents', GET], ['during the request', 'documents', GET],
+    ['before the request', 'kms', GET_KEY], ['during the request', 'kms', GET_KEY],
+    ['before the request', 'ses', SEND_EMAIL], ['during the request', 'ses', SEND_EMAIL],
+  ])('fails with AbortError when it is aborted %s: %s', async (when, client, command) => {
     const { endpoint, received } = await serverWith('silent');
     const controller = new AbortController();
     if (when === 'before the request') controller.abort();
     else setTimeout(() => controller.abort(), 20);
 
-    const sent = clientsOf(OWN, endpoint).documents.send(GET(OWN), { abortSignal: controller.signal });
+    const sent = clientsOf(OWN, endpoint)[client].send(command(OWN), { abortSignal: controller.signal });
 
     await expect(sent).rejects.toMatchObject({ name: 'AbortError' });
     expect(received.length).toBe(when === 'before the request' ? 0 : 1);
@@ -384,6 +547,23 @@ describe('the transport', () => {
     const { headers, body } = received[0] as Received;
     expect(headers).toMatchObject({ 'x-amz-security-token': 'session', 'x-amzn-trace-id': 'Root=1-2-3' });
     expect(headers.authorization).toBe(signatureOf(headers, body, 'hidden', 'AKENV', 'eu-west-9', 'kms'));
+  });
+
+  it('signs with the configured credentials if there are any, and each attempt with its own time', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2030, 0, 1) });
+    onTestFinished(() => void vi.useRealTimers());
+    vi.mocked(Math.random).mockImplementation(() => {
+      vi.setSystemTime(Date.now() + 60_000);
+      return 0;
+    });
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKENV');
+    const { endpoint, received } = await serverWith(failure(500, 'X'), {});
+
+    await clientsOf(OWN, endpoint).kms.send(new OWN.GetPublicKeyCommand({ KeyId: 'k' }));
+
+    expect(received.map(({ headers }) => headers['x-amz-date'])).toEqual(['20300101T000000Z', '20300101T000100Z']);
+    for (const { headers, body } of received)
+      expect(headers.authorization).toBe(signatureOf(headers, body, 'secret', 'AKID', 'eu-north-1', 'kms'));
   });
 
   it('uses the endpoint of the service in the region unless another one is configured', async () => {
