@@ -15,7 +15,7 @@ export default defineConfig({
     // The cold start of a worker can take seconds on a busy machine.
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    maxWorkers: 3,
+    maxWorkers: 4,
     isolate: false,
     projects: [
       { extends: true, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 1 } } },
