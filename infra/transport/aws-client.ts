@@ -42,7 +42,6 @@ const RETRIED_CODE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_A
 export abstract class Command<I extends object = Record<string, unknown>> {
   abstract readonly operation: string;
   readonly input: I;
-
   constructor(input: I) {
     this.input = input;
   }
@@ -55,26 +54,27 @@ export const commandFor = (operation: string) =>
   };
 
 /** The second argument of an SDK client's `send`. */
-export interface SendOptions {
-  readonly abortSignal?: AbortSignal;
-}
+export type SendOptions = { readonly abortSignal?: AbortSignal };
+
+/** By the name in signatures: the first label of the host, and the suffix of the variable with another endpoint. */
+const SERVICES = { dynamodb: ['dynamodb', 'DYNAMODB'], kms: ['kms', 'KMS'], ses: ['email', 'SESV2'] } as const;
 
 /** Sends signed requests to one AWS service, and retries them. */
 export class AwsClient {
-  readonly #signingName: string;
+  readonly #service: string;
   readonly #config: ClientConfig;
   readonly #region: string;
   readonly #url: URL;
   readonly #firstWaitMs: number;
   #budget = RETRY_BUDGET;
 
-  /** The signing name is that of the service in signatures; its endpoint is `<host>.<region>.amazonaws.com`. */
-  constructor(signingName: string, host: string, config: ClientConfig = {}, firstWaitMs = 50) {
+  constructor(service: keyof typeof SERVICES, config: ClientConfig = {}, firstWaitMs = 50) {
+    const [host, suffix] = SERVICES[service];
     this.#firstWaitMs = firstWaitMs;
-    this.#signingName = signingName;
+    this.#service = service;
     this.#config = config;
     this.#region = config.region ?? process.env.AWS_REGION ?? '';
-    const endpoint = config.endpoint ?? process.env.AWS_ENDPOINT_URL;
+    const endpoint = config.endpoint ?? process.env[`AWS_ENDPOINT_URL_${suffix}`] ?? process.env.AWS_ENDPOINT_URL;
     this.#url = new URL(endpoint ?? `https://${host}.${this.#region}.amazonaws.com`);
   }
 
@@ -108,7 +108,7 @@ export class AwsClient {
     const { _X_AMZN_TRACE_ID: trace, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = process.env;
     const options = {
       ...{ protocol, hostname, port, method: 'POST', path, body, ...(signal && { signal }) },
-      ...{ service: this.#signingName, region: this.#region },
+      ...{ service: this.#service, region: this.#region },
       headers: { ...headers, Host: host, ...(trace && { 'X-Amzn-Trace-Id': trace }) },
     };
     const credentials = this.#config.credentials ?? {

@@ -4,6 +4,6 @@ import { AwsClient, type ClientConfig } from './aws-client.ts';
 export class DynamoDBClient extends AwsClient {
   constructor(config?: ClientConfig) {
     // The SDK retries calls to DynamoDB twice as fast as others.
-    super('dynamodb', 'dynamodb', config, 25);
+    super('dynamodb', config, 25);
   }
 }

@@ -10,7 +10,7 @@ export class KMSClient {
   readonly #client: AwsClient;
 
   constructor(config?: ClientConfig) {
-    this.#client = new AwsClient('kms', 'kms', config);
+    this.#client = new AwsClient('kms', config);
   }
 
   /** Sends a command. Fails with an error named as in the SDK. */

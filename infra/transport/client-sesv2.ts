@@ -5,7 +5,7 @@ export class SESv2Client {
   readonly #client: AwsClient;
 
   constructor(config?: ClientConfig) {
-    this.#client = new AwsClient('ses', 'email', config);
+    this.#client = new AwsClient('ses', config);
   }
 
   /** Sends a command. Fails with an error named as in the SDK. */

@@ -566,6 +566,21 @@ describe('the transport', () => {
       expect(headers.authorization).toBe(signatureOf(headers, body, 'secret', 'AKID', 'eu-north-1', 'kms'));
   });
 
+  it('prefers the endpoint of its service in the environment', async () => {
+    const { endpoint, received } = await serverWith({});
+    const config = { region: 'eu-north-1', credentials: CREDENTIALS, maxAttempts: 1 };
+    vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:9');
+    for (const service of ['DYNAMODB', 'KMS', 'SESV2']) vi.stubEnv(`AWS_ENDPOINT_URL_${service}`, endpoint);
+
+    for (const aws of [SDK, OWN]) {
+      await aws.DynamoDBDocumentClient.from(new aws.DynamoDBClient(config)).send(GET(aws));
+      await new aws.KMSClient(config).send(new aws.GetPublicKeyCommand({ KeyId: 'k' }));
+      await new aws.SESv2Client(config).send(new aws.SendEmailCommand({ Content: {} }));
+    }
+
+    expect(received).toHaveLength(6);
+  });
+
   it('uses the endpoint of the service in the region unless another one is configured', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL', undefined);
     const hosts: unknown[] = [];
