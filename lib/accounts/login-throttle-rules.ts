@@ -78,7 +78,7 @@ export function requireNoWait(counts: Failures, { now, arrivedAt, ...limits }: T
   if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
 }
 
-/** Counts a login attempt as a failure before the password is verified; the result says whether the network is known. */
+/** Counts an attempt as a failure before the password is verified; the result says whether the network is known. */
 export function recordFailure(keys: FailureKeys, counts: Failures, now: number): Decision<boolean> {
   const { network, elsewhere } = counts;
   const counted = { n: applicableFailures(counts, now).n + 1, last: now };

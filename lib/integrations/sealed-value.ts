@@ -37,9 +37,9 @@ const MAX_DATA_KEYS = 20;
 const dataKeys = new Map<number, { readonly seal: Promise<Seal>; readonly usableUntil: number }>();
 
 /**
- * Encryption under a data key of one integration. A data key is used for five minutes, so that consecutive changes of an
- * integration's parameters do not wait for KMS. The random nonces of AES-GCM allow 2^32 values under one key (NIST SP
- * 800-38D, section 8.3).
+ * Encryption under a data key of one integration. A data key is used for five minutes, so that consecutive changes of
+ * an integration's parameters do not wait for KMS. The random nonces of AES-GCM allow 2^32 values under one key (NIST
+ * SP 800-38D, section 8.3).
  */
 export function openSeal(integrationId: number): Promise<Seal> {
   const known = dataKeys.get(integrationId);

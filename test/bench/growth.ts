@@ -84,7 +84,7 @@ async function prepare(gatehouse: Gatehouse): Promise<Record<string, RequestFor>
   };
 }
 
-/** A token for each repetition, because every caller has a budget for lists. All accounts precede those of the table. */
+/** A token for each repetition, because every caller has a budget for lists. They precede those of the table. */
 async function callersOf(setup: Setup): Promise<string[]> {
   const tokens: string[] = [];
   for (let n = 0; n <= REPETITIONS; n++) tokens.push((await setup.account()).token);
