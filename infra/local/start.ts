@@ -88,7 +88,7 @@ starting = startCloud({
   onLine: print,
   intercept: faults.intercept,
   meterCapacity: true,
-  // More only compete for the processor: four per core pair have the highest throughput, and each takes 20 MB.
+  // More would compete for the processor: on two cores, four had the highest throughput. Each takes 20 MB.
   maxInstancesPerFunction: 4,
   onEngineExit: (reason) => void stop(`The DynamoDB engine has exited. ${reason}`, 1),
 });

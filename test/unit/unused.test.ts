@@ -3,19 +3,15 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
 /*
- * What nothing imports is deleted. knip would tell, too, but its parser has a package for each platform, and not all
- * of them
- * could be locked, so that `npm ci` would refuse the lock file.
+ * What nothing imports is deleted. knip would tell, too, but its parser has a package for each platform, and not all of
+ * them could be locked, so that `npm ci` would refuse the lock file.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
 const FILES = globSync(['routes.ts', 'lib/**/*.ts', 'infra/**/*.ts', 'test/**/*.ts', 'functions/*.ts'], { cwd: ROOT });
 const SOURCES = new Map(FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
 
-/**
- * Run or loaded by their paths: handlers, scripts, the worker of a function, the substitute for a module, the
- * tests.
- */
+/** Run or loaded by their paths: handlers, scripts, workers, substitutes for modules, tests. */
 const ENTRIES = new RegExp(
   [
     '^functions/',
