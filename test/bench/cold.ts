@@ -50,7 +50,7 @@ async function firstCall(functions: Functions, recording: Recording, variant: Va
     bundle: functions.bundles.fileOf(variant, handler),
     environment: functions.replayEnvironment(recording),
     timeoutMs: config.timeoutMs,
-    events: [eventFor(variant, recording.first, success)],
+    events: [eventFor(functions, variant, recording, recording.first)],
   });
   const [{ statusCode, body } = { statusCode: 0 }] = invocations;
   if (statusCode !== success) throw new Error(`${variant} ${route} responded ${statusCode}, not ${success}: ${body}`);

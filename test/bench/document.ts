@@ -46,7 +46,7 @@ The function of every row of the API is measured in four variants, which run in 
 
 | variant | meaning |
 |---|---|
-| floor | a handler that makes the same AWS calls in the same order, signed by hand, and does nothing else: it verifies no token, validates nothing and hashes no password |
+| floor | a handler that verifies the signature of each token and makes the same AWS calls in the same order, signed by hand, and does nothing else: it validates nothing and hashes no password |
 | gatehouse | the function as it is deployed |
 | sdk | the function as it is deployed with \`"transport": "sdk"\`: with the AWS SDK |
 | default | the function with its libraries as they come, bundled with the defaults of esbuild |
@@ -56,5 +56,6 @@ Numbers in parentheses are ratios to the floor. Some rows say little about libra
 - Rows that verify or set a password compute argon2 hashes, which are slow on purpose.
 - \`POST /api/account/reset-password/init\` always responds after two seconds, so that its duration does not reveal which
   addresses are known.
-- \`GET /management/info\` and \`GET /api/users/authorities\` make no calls once they are warm, so their floor is nothing.
+- \`GET /management/info\` and \`GET /api/users/authorities\` make no calls once they are warm, so their
+  floor is next to nothing.
 `;

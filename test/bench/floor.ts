@@ -1,8 +1,9 @@
+import type { JsonWebKey, KeyObject } from 'node:crypto';
 import type { RequestOptions } from 'node:http';
 
 /*
- * The least that a function can do: the AWS calls of a recorded invocation, signed by hand, in the same rounds. It
- * verifies no token, validates nothing and decides nothing.
+ * The least that a function can do: verify the signature of the token, and make the AWS calls of a recorded invocation,
+ * signed by hand, in the same rounds. It validates nothing and decides nothing.
  */
 
 /** A call to replay. The response has this status. */
@@ -14,12 +15,14 @@ export interface FloorCall {
 }
 
 export interface FloorEvent {
+  /** The token of the request, with the key to verify it; undefined for a public route. */
+  readonly token: { readonly jws: string; readonly jwk: JsonWebKey } | undefined;
   readonly rounds: readonly (readonly FloorCall[])[];
   /** The status to respond with. */
   readonly statusCode: number;
 }
 
-const { createHmac, hash, randomUUID } = process.getBuiltinModule('node:crypto');
+const { createHmac, createPublicKey, hash, randomUUID, verify } = process.getBuiltinModule('node:crypto');
 
 const { AWS_ENDPOINT_URL = '', AWS_REGION = '', AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env;
 const SESSION_TOKEN = process.env.AWS_SESSION_TOKEN ?? '';
@@ -31,9 +34,20 @@ const SIGNING_NAMES = { DynamoDB: 'dynamodb', KMS: 'kms', SES: 'ses' };
 const TARGETS = { DynamoDB: 'DynamoDB_20120810.', KMS: 'TrentService.' };
 const CONTENT_TYPES = { DynamoDB: 'application/x-amz-json-1.0', KMS: 'application/x-amz-json-1.1' };
 
-export async function handler({ rounds, statusCode }: FloorEvent) {
+export async function handler({ token, rounds, statusCode }: FloorEvent) {
+  if (token) verifySignature(token);
   for (const round of rounds) await Promise.all(round.map(send));
   return { statusCode };
+}
+
+let publicKey: KeyObject | undefined;
+
+function verifySignature({ jws, jwk }: NonNullable<FloorEvent['token']>): void {
+  publicKey ??= createPublicKey({ key: jwk, format: 'jwk' });
+  const end = jws.lastIndexOf('.');
+  const signature = Buffer.from(jws.slice(end + 1), 'base64url');
+  const signed = Buffer.from(jws.slice(0, end));
+  if (!verify('sha256', signed, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)) throw new Error('forged');
 }
 
 async function send({ service, operation, input, status }: FloorCall): Promise<void> {

@@ -1,3 +1,5 @@
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { routes } from '../../routes.ts';
 import { type RecordedInvocation, type Recording, recordAll } from './recording.ts';
 import { startReplay } from './replay-server.ts';
 import { roundsOf } from './rounds.ts';
@@ -36,10 +38,26 @@ export async function openFunctions(assembly: string, folder: string): Promise<F
 }
 
 /** The event of an invocation for a variant: the floor receives the calls to make instead of a request. */
-export function eventFor(variant: Variant, { event, calls }: RecordedInvocation, statusCode: number): unknown {
+export function eventFor(
+  { recordings }: Functions,
+  variant: Variant,
+  { route, success }: Recording,
+  { event, calls }: RecordedInvocation,
+): unknown {
   if (variant !== 'floor') return event;
   const rounds = roundsOf(calls).map((round) =>
     round.map(({ service, operation, input, response }) => ({ service, operation, input, status: response.status })),
   );
-  return { rounds, statusCode };
+  const [, jws] = (event.headers.authorization ?? '').split(' ');
+  const isPublic = routes.some((row) => row.route === route && row.contract.access === 'public');
+  return { token: isPublic ? undefined : { jws, jwk: jwkIn(recordings) }, rounds, statusCode: success };
+}
+
+/** The public key that verifies tokens, from the response to a function that read it. */
+function jwkIn(recordings: readonly Recording[]): unknown {
+  for (const { response } of recordings.flatMap(({ first }) => first.calls)) {
+    const { Items = [] } = typeof response.body === 'string' ? JSON.parse(response.body) : response.body;
+    for (const item of Items) if (item.jwk) return unmarshall(item).jwk;
+  }
+  throw new Error('No function read the public keys');
 }

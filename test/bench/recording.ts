@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import type { Cloud } from '../../infra/local/cloud.ts';
 import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/functions.ts';
@@ -14,7 +15,7 @@ import type { Bundles } from './variants.ts';
 
 /** One invocation of a function: its event and the calls to AWS that it made. */
 export interface RecordedInvocation {
-  readonly event: unknown;
+  readonly event: APIGatewayProxyEventV2;
   readonly calls: readonly RecordedCall[];
 }
 
@@ -95,7 +96,10 @@ async function recordRoutes(
     }
     const recorded = (index: number): RecordedInvocation => {
       const [since, until] = [invocations[index - 1]?.endedAt ?? 0, invocations[index]?.endedAt ?? 0];
-      return { event: given[index], calls: calls.filter(({ endedAt }) => endedAt > since && endedAt <= until) };
+      return {
+        event: given[index] as APIGatewayProxyEventV2,
+        calls: calls.filter(({ endedAt }) => endedAt > since && endedAt <= until),
+      };
     };
     const third = given.length > 2 ? recorded(2) : undefined;
     recordings.push({ route, handler, success, config, first: recorded(0), second: recorded(1), third });

@@ -78,8 +78,8 @@ function jobOf(functions: Functions, recording: Recording, variant: Variant, { w
     bundle: functions.bundles.fileOf(variant, handler),
     environment: functions.replayEnvironment(recording),
     timeoutMs: config.timeoutMs,
-    events: [eventFor(variant, first, success)],
-    loop: { event: eventFor(variant, second, success), warmUpMs, measureMs, statusCode: success },
+    events: [eventFor(functions, variant, recording, first)],
+    loop: { event: eventFor(functions, variant, recording, second), warmUpMs, measureMs, statusCode: success },
   };
 }
 
