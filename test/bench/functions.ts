@@ -48,16 +48,17 @@ export function eventFor(
   const rounds = roundsOf(calls).map((round) =>
     round.map(({ service, operation, input, response }) => ({ service, operation, input, status: response.status })),
   );
-  const [, jws] = (event.headers.authorization ?? '').split(' ');
+  const [, jws = ''] = (event.headers.authorization ?? '').split(' ');
   const isPublic = routes.some((row) => row.route === route && row.contract.access === 'public');
-  return { token: isPublic ? undefined : { jws, jwk: jwkIn(recordings) }, rounds, statusCode: success };
+  return { token: isPublic ? undefined : { jws, jwk: jwkFor(jws, recordings) }, rounds, statusCode: success };
 }
 
-/** The public key that verifies tokens, from the response to a function that read it. */
-function jwkIn(recordings: readonly Recording[]): unknown {
+/** The public key that verifies a token, from the response to a function that read the keys. */
+function jwkFor(jws: string, recordings: readonly Recording[]): unknown {
+  const { kid } = JSON.parse(Buffer.from(jws.split('.', 1)[0] ?? '', 'base64url').toString());
   for (const { response } of recordings.flatMap(({ first }) => first.calls)) {
     const { Items = [] } = typeof response.body === 'string' ? JSON.parse(response.body) : response.body;
-    for (const item of Items) if (item.jwk) return unmarshall(item).jwk;
+    for (const { jwk } of Items) if (jwk?.M.kid.S === kid) return unmarshall(jwk.M);
   }
-  throw new Error('No function read the public keys');
+  throw new Error(`No function read the public key ${kid}`);
 }
