@@ -5,6 +5,7 @@ import * as Integrations from './lib/integrations/integration-contracts.ts';
 import * as Parameters from './lib/integrations/parameter-contracts.ts';
 import { GetHealth } from './lib/status/health.ts';
 import { GetInfo } from './lib/status/info.ts';
+import { GetOpenApi } from './lib/status/openapi.ts';
 import { PublishKeys } from './lib/tokens/token-contracts.ts';
 import * as Users from './lib/users/user-contracts.ts';
 
@@ -27,6 +28,8 @@ export const routes: readonly Route[] = [
   { route: 'GET /api/health',                         handler: 'get-health',          contract: GetHealth,
     permissions: { get: [ADMINS] } },
   { route: 'GET /management/info',                    handler: 'get-info',            contract: GetInfo,
+    permissions: {} },
+  { route: 'GET /api/openapi.json',                   handler: 'get-openapi',         contract: GetOpenApi,
     permissions: {} },
 
   { route: 'GET /api/account',                        handler: 'get-account',         contract: Accounts.GetAccount,

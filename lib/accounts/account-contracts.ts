@@ -7,6 +7,7 @@ const entityName = 'userManagement';
 
 /** POST /api/authenticate. Accepts any string as a password: one that breaks the password rules is simply wrong. */
 export const Authenticate = {
+  summary: 'Exchange a login and password for a token',
   access: 'public',
   entityName,
   body: v.object({
@@ -14,15 +15,22 @@ export const Authenticate = {
     password: v.string('TypeMismatch'),
     rememberMe: v.nullish(v.boolean('TypeMismatch'), false),
   }),
+  headers: ['Authorization'],
   response: v.strictObject({ id_token: v.string() }),
   failures: ['bad-credentials', 'too-many-attempts'],
 } satisfies Contract;
 
 /** GET /api/account */
-export const GetAccount = { access: 'authenticated', entityName, response: userResponse } satisfies Contract;
+export const GetAccount = {
+  summary: "Get the caller's own account",
+  access: 'authenticated',
+  entityName,
+  response: userResponse,
+} satisfies Contract;
 
 /** POST /api/account */
 export const UpdateAccount = {
+  summary: "Update the caller's own account",
   access: 'authenticated',
   entityName,
   body: ownAccountChange,
@@ -31,6 +39,7 @@ export const UpdateAccount = {
 
 /** POST /api/account/change-password */
 export const ChangePassword = {
+  summary: "Change the caller's password",
   access: 'authenticated',
   entityName,
   body: v.object({ currentPassword: v.string('TypeMismatch'), newPassword: password }),
@@ -39,6 +48,7 @@ export const ChangePassword = {
 
 /** POST /api/account/reset-password/init. Clients send the address as plain text; a JSON field is accepted too. */
 export const RequestReset = {
+  summary: 'Request a key by mail that resets a forgotten password',
   access: 'public',
   entityName,
   body: v.object({ email }),
@@ -48,6 +58,7 @@ export const RequestReset = {
 
 /** POST /api/account/reset-password/finish */
 export const FinishReset = {
+  summary: 'Set a new password with a mailed key',
   access: 'public',
   entityName,
   body: v.object({ key: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')), newPassword: password }),

@@ -1,12 +1,14 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
+import { count } from '../contract/fields.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { AUDITED_ACTIONS } from './audit-entry.ts';
 
 /** GET /api/audits: the audit trail (actor, action, target, time), newest entries first by default. */
 export const ListAudits = {
+  summary: 'List the audit trail, newest entries first',
   access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },
-  entityName: 'userManagement',
+  entityName: 'audit',
   query: listQuery(
     {
       time: 'date',
@@ -18,12 +20,13 @@ export const ListAudits = {
     },
     { sortable: ['time'] },
   ),
+  headers: ['Link'],
   response: v.array(
     v.strictObject({
       id: v.pipe(v.string(), v.uuid()),
       time: v.pipe(v.string(), v.isoTimestamp()),
       actor: v.string(),
-      actorId: v.number(),
+      actorId: count,
       action: v.picklist(AUDITED_ACTIONS),
       target: v.string(),
       targetName: v.string(),

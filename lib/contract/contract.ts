@@ -6,7 +6,7 @@ export const ROLES = ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** The resource type of an endpoint, by the name that clients translate. */
-export type EntityName = 'userManagement' | 'utmIntegration' | 'utmIntegrationConf';
+export type EntityName = 'userManagement' | 'utmIntegration' | 'utmIntegrationConf' | 'audit';
 
 /**
  * What an endpoint requires of the caller: nothing, a valid token, or one of the given roles. For most reads the token
@@ -19,8 +19,23 @@ export type Access =
 
 type Schema = v.GenericSchema<unknown, unknown>;
 
+/** A header that some responses have. */
+export type ResponseHeader =
+  | 'Authorization'
+  | 'ETag'
+  | 'Link'
+  | 'Location'
+  | 'X-Total-Count'
+  | 'X-gatehouseApp-alert'
+  | 'X-gatehouseApp-params';
+
+/** The headers with which clients notify their user of a change. */
+export const ALERT = ['X-gatehouseApp-alert', 'X-gatehouseApp-params'] as const satisfies ResponseHeader[];
+
 /** The requests that an endpoint accepts and its responses. `routes.ts` and the handler share one value. */
 export interface Contract {
+  /** One line for the API document, without a full stop. */
+  readonly summary: string;
   readonly access: Access;
   readonly entityName: EntityName;
   readonly path?: Schema;
@@ -28,6 +43,10 @@ export interface Contract {
   readonly body?: Schema;
   /** The field that a text/plain body fills. Without it, text/plain is rejected. */
   readonly textAs?: string;
+  /** The status of a successful response; 200 unless given. */
+  readonly status?: 201;
+  /** The headers of a successful response, besides those of all responses. */
+  readonly headers?: readonly ResponseHeader[];
   /** The body of a successful response; undefined when it has none. */
   readonly response?: Schema;
   /** Failures other than those of request validation and authorization, which any endpoint can have. */

@@ -1,3 +1,5 @@
+import type { Limits } from './limits.ts';
+
 /** Every reason for rejecting a request. `lib/http/problem.ts` maps each code to its response. */
 export type FailureCode =
   | 'unauthorized'
@@ -30,11 +32,13 @@ export type FailureCode =
 /** Failures of a list that would read too much. Each code suggests a different remedy to the client. */
 export type TooLong = 'page-too-deep' | 'list-too-long' | 'parameter-list-too-long' | 'audit-list-too-long';
 
-/** A field that violates a constraint, with the code that clients translate. */
-export interface FieldError {
-  field: string;
-  /** NotNull, NotBlank, Size, Pattern, Email or TypeMismatch. */
-  message: string;
+/** The codes of violated constraints, which clients translate. */
+export const FIELD_CODES = ['NotNull', 'NotBlank', 'Size', 'Pattern', 'Email', 'TypeMismatch'] as const;
+
+/** A field that violates a constraint, and the limits of the constraint. */
+export interface FieldError extends Limits {
+  readonly field: string;
+  readonly message: (typeof FIELD_CODES)[number];
 }
 
 interface Details {

@@ -1,33 +1,49 @@
 import * as v from 'valibot';
+import { limited, matching } from './limits.ts';
 
 /*
  * Fields that several resources share. The message of a constraint is the code that clients translate. For required
  * values that are missing or null, `lib/http/request.ts` reports NotNull instead.
  */
 
-const UNPAIRED_SURROGATE = 'Pattern';
-
-/** Text, with lengths in UTF-16 code units. Rejects lone surrogates, which storage would replace. */
-export function text(shortest: number, longest: number) {
+/** One of the given values. */
+export function oneOf<const T extends string>(allowed: readonly T[]) {
   return v.pipe(
     v.string('TypeMismatch'),
-    v.minLength(shortest, shortest === 1 ? 'NotBlank' : 'Size'),
-    v.maxLength(longest, 'Size'),
-    v.check((value) => value.isWellFormed(), UNPAIRED_SURROGATE),
+    limited({ allowed }, (value) => (allowed as readonly string[]).includes(value), 'Pattern'),
+    v.transform((value) => value as T),
   );
 }
+
+/** Text of this many code points, which is how JSON Schema counts. */
+export function text(min: number, max: number) {
+  const limits = { min, max };
+  return v.pipe(
+    v.string('TypeMismatch'),
+    limited(limits, (value) => codePoints(value) >= min, min === 1 ? 'NotBlank' : 'Size'),
+    limited(limits, (value) => codePoints(value) <= max, 'Size'),
+    wellFormed,
+  );
+}
+
+/** Rejects lone surrogates, which storage would replace. */
+export const wellFormed = v.check<string, string>((value) => value.isWellFormed(), 'Pattern');
+
+/** The length of a text in code points. */
+export const codePoints = (value: string): number => [...value].length;
 
 /** Text that is not empty and not only whitespace. */
-export function name(longest: number) {
+export function name(max: number) {
   return v.pipe(
-    text(1, longest),
-    v.check((value) => value.trim() !== '', 'NotBlank'),
+    text(1, max),
+    limited({ pattern: String.raw`\S` }, (value) => value.trim() !== '', 'NotBlank'),
   );
 }
 
-/** A line of text without control characters. It may be empty. */
-export function line(longest: number) {
-  return v.pipe(text(0, longest), v.regex(/^\P{Cc}*$/u, 'Pattern'));
+/** A line of text without control characters. */
+export function line(max: number, min = 0) {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: other languages do not know \p{Cc}
+  return v.pipe(text(min, max), matching(/^[^\u0000-\u001f\u007f-\u009f]*$/));
 }
 
 /** A description. On update, omitting it keeps the stored value; null or an empty string clears it. */
@@ -38,12 +54,17 @@ export const description = v.optional(
   ),
 );
 
-const CANONICAL_ID = /^[1-9]\d{0,15}$/;
+const CANONICAL_ID = /^[1-9][0-9]{0,15}$/;
 
 /** Parses an id from a path; undefined when the text is not a canonical id. */
 export function idFromText(value: string): number | undefined {
   return CANONICAL_ID.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : undefined;
 }
+
+const ID = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
+// Texts of 16 digits can be too large.
+const ID_TEXT = { type: 'string', pattern: '^[1-9][0-9]{0,14}$' } as const;
+const NO_ID = [{ const: '' }, { type: 'null' }] as const;
 
 /** An id in a body: a safe integer from 1, or its canonical decimal string. "" and null mean no id. */
 export const bodyId = v.optional(
@@ -56,9 +77,13 @@ export const bodyId = v.optional(
   null,
 );
 
+/** The JSON Schema of a required id. */
+export const requiredId = v.metadata<number | undefined, Record<string, unknown>>({ anyOf: [ID, ID_TEXT] });
+
 /** The id that the body of an update must contain. Fails with no-id. */
 export const updatedId = v.pipe(
   bodyId,
+  requiredId,
   v.check((id) => id !== undefined, 'no-id'),
   v.transform((id) => id as number),
 );
@@ -66,13 +91,21 @@ export const updatedId = v.pipe(
 /** The id that the body of a creation must not contain. Fails with id-not-wanted. */
 export const noId = v.pipe(
   bodyId,
+  v.metadata({ anyOf: NO_ID }),
   v.check((id) => id === undefined, 'id-not-wanted'),
 );
+
+/** An id in a response. */
+export const responseId = v.pipe(v.number(), v.metadata(ID));
+
+/** A number of things in a response. */
+export const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
 /** The `{id}` of a path. A path without a canonical id names no resource. */
 export const idInPath = v.object({
   id: v.pipe(
     v.string(),
+    v.metadata(ID),
     v.check((value) => idFromText(value) !== undefined),
     v.transform(Number),
   ),

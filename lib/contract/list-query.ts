@@ -36,7 +36,14 @@ const ORDERED = ['greaterThan', 'greaterThanOrEqual', 'lessThan', 'lessThanOrEqu
 const TEXTUAL = ['contains', 'doesNotContain'] as const;
 type Operator = (typeof ANY)[number] | (typeof ORDERED)[number] | (typeof TEXTUAL)[number];
 
-const DEFAULT_SIZE = 20;
+/** What a list accepts, for the API document. */
+export interface ListRules {
+  readonly fields: Readonly<Record<string, FieldKind>>;
+  readonly sortable: readonly string[];
+  readonly pageSizeMax: number;
+}
+
+export const DEFAULT_SIZE = 20;
 const PAGE_SIZE_MAX = 2000;
 
 type Values = Record<string, string[]>;
@@ -56,6 +63,7 @@ export function listQuery(
 ) {
   return v.pipe(
     v.custom<Values>(() => true),
+    v.metadata({ list: { fields, sortable, pageSizeMax } satisfies ListRules }),
     v.rawTransform(({ dataset: { value: values }, addIssue, NEVER }): ListQuery => {
       const wrong = new Set<string>();
       const parameters: QueryParameter[] = (values.sort ?? [])
@@ -114,7 +122,8 @@ function filterOf(fields: Readonly<Record<string, FieldKind>>, parameter: string
   return { field, operator, operands } as Filter;
 }
 
-function operatorsOf(kind: FieldKind): Operator[] {
+/** The operators of a kind of field. */
+export function operatorsOf(kind: FieldKind): Operator[] {
   if (kind === 'text') return [...ANY, ...TEXTUAL];
   return kind === 'number' || kind === 'date' ? [...ANY, ...ORDERED] : [...ANY];
 }

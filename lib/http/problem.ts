@@ -179,6 +179,7 @@ const OBJECT_NAME: Record<EntityName, string> = {
   userManagement: 'user',
   utmIntegration: 'utmIntegration',
   utmIntegrationConf: 'utmIntegrationConf',
+  audit: 'audit',
 };
 
 /** The response to a failed request (RFC 9457). The details withheld here are in the log, under the request id. */
@@ -207,10 +208,4 @@ export function problem(failure: Failure, entityName: EntityName, path: string, 
       }),
     },
   };
-}
-
-/** The status and message of a failure's response, for checking responses against contracts. */
-export function statusAndMessageOf(code: FailureCode): { status: number; message: string } {
-  const { status, message } = PROBLEMS[code];
-  return { status, message };
 }

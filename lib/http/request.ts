@@ -1,7 +1,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
-import { Failure, type FieldError } from '../contract/failure.ts';
+import { Failure, FIELD_CODES, type FieldError } from '../contract/failure.ts';
+import { limitsOf } from '../contract/limits.ts';
 import type { Precondition } from '../table/version.ts';
 
 /** Parses the parameters of the path. Fails with not-found: a path with an invalid parameter names no resource. */
@@ -45,7 +46,6 @@ function valuesOf(rawQueryString: string): Record<string, string[]> {
   return values;
 }
 
-const CODES = ['NotNull', 'NotBlank', 'Size', 'Pattern', 'Email', 'TypeMismatch'];
 const ID_RULES = ['no-id', 'id-not-wanted'] as const;
 
 function readPart(schema: v.GenericSchema<unknown, unknown>, value: unknown): unknown {
@@ -56,13 +56,13 @@ function readPart(schema: v.GenericSchema<unknown, unknown>, value: unknown): un
   for (const issue of issues) {
     if (ID_RULES.some((rule) => rule === issue.message)) continue;
     const field = v.getDotPath(issue) ?? '';
-    if (!fields.has(field)) fields.set(field, { field, message: codeOf(issue) });
+    if (!fields.has(field)) fields.set(field, { field, message: codeOf(issue), ...limitsOf(issue) });
   }
   if (fields.size > 0) throw new Failure('invalid', { fieldErrors: [...fields.values()] });
   throw new Failure(ID_RULES.find((rule) => issues.some((issue) => issue.message === rule)) ?? 'malformed');
 }
 
-function codeOf({ input, message }: v.BaseIssue<unknown>): string {
+function codeOf({ input, message }: v.BaseIssue<unknown>): FieldError['message'] {
   if (input === undefined || input === null) return 'NotNull';
-  return CODES.includes(message) ? message : 'TypeMismatch';
+  return FIELD_CODES.find((code) => code === message) ?? 'TypeMismatch';
 }

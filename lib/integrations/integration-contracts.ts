@@ -1,7 +1,8 @@
 import * as v from 'valibot';
-import type { Access, Contract } from '../contract/contract.ts';
+import { type Access, ALERT, type Contract } from '../contract/contract.ts';
 import { filterableFields } from '../contract/entity-fields.ts';
-import { description, idInPath, name, noId, updatedId } from '../contract/fields.ts';
+import { count, description, idInPath, name, noId, oneOf, responseId, updatedId } from '../contract/fields.ts';
+import { limited } from '../contract/limits.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { type EditableIntegrationField, INTEGRATION_FIELDS, INTEGRATION_TYPES } from './integration.ts';
 
@@ -17,7 +18,7 @@ const common = {
   name: name(255),
   shortName: name(255),
   description,
-  integrationType: v.picklist(INTEGRATION_TYPES, 'Pattern'),
+  integrationType: oneOf(INTEGRATION_TYPES),
 };
 
 const newIntegration = v.object({
@@ -34,10 +35,10 @@ const integrationChange = v.object({
 } satisfies Fields);
 export type IntegrationChange = v.InferOutput<typeof integrationChange>;
 
-export const moduleResponse = v.nullable(v.strictObject({ needsRestart: v.boolean(), changes: v.number() }));
+export const moduleResponse = v.nullable(v.strictObject({ needsRestart: v.boolean(), changes: count }));
 
 const integrationResponse = v.strictObject({
-  id: v.number(),
+  id: responseId,
   name: v.string(),
   shortName: v.string(),
   description: v.nullable(v.string()),
@@ -48,45 +49,62 @@ const integrationResponse = v.strictObject({
 
 /** POST /api/utm-integrations */
 export const CreateIntegration = {
+  summary: 'Create an integration',
   access: integrators,
   entityName,
   body: newIntegration,
+  status: 201,
+  headers: ['Location', 'ETag', ...ALERT],
   response: integrationResponse,
   failures: ['id-not-wanted'],
 } satisfies Contract;
 
 /** PUT /api/utm-integrations */
 export const UpdateIntegration = {
+  summary: 'Update an integration',
   access: integrators,
   entityName,
   body: integrationChange,
+  headers: ['ETag', ...ALERT],
   response: integrationResponse,
   failures: ['no-id', 'unknown-id', 'version-changed'],
 } satisfies Contract;
 
 /** DELETE /api/utm-integrations/{id} */
 export const DeleteIntegration = {
+  summary: 'Delete an integration with its parameters',
   access: integrators,
   entityName,
   path: idInPath,
+  headers: ALERT,
   failures: ['not-found', 'version-changed'],
 } satisfies Contract;
 
 /** POST /api/utm-integrations/{id}/module/restarted. Clients can send back the module object that they read. */
 export const ReportRestart = {
+  summary: 'Report that a module has restarted',
   access: integrators,
   entityName,
   path: idInPath,
-  body: v.object({ changes: v.pipe(v.number('TypeMismatch'), v.safeInteger('TypeMismatch'), v.minValue(0, 'Size')) }),
+  body: v.object({
+    changes: v.pipe(
+      v.number('TypeMismatch'),
+      v.safeInteger('TypeMismatch'),
+      limited({ min: 0 }, (value) => value >= 0, 'Size'),
+    ),
+  }),
+  headers: ['ETag', ...ALERT],
   response: integrationResponse,
   failures: ['not-found'],
 } satisfies Contract;
 
 /** GET /api/utm-integrations/{id} */
 export const GetIntegration = {
+  summary: 'Get an integration',
   access: 'authenticated',
   entityName,
   path: idInPath,
+  headers: ['ETag'],
   response: integrationResponse,
   failures: ['not-found'],
 } satisfies Contract;
@@ -95,18 +113,21 @@ const query = listQuery(filterableFields(INTEGRATION_FIELDS));
 
 /** GET /api/utm-integrations/count */
 export const CountIntegrations = {
+  summary: 'Count integrations',
   access: 'authenticated',
   entityName,
   query,
-  response: v.number(),
+  response: count,
   failures: ['read-budget-spent', 'list-too-long'],
 } satisfies Contract;
 
 /** GET /api/utm-integrations */
 export const ListIntegrations = {
+  summary: 'List integrations',
   access: 'authenticated',
   entityName,
   query,
+  headers: ['X-Total-Count', 'Link'],
   response: v.array(integrationResponse),
   failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;

@@ -1,13 +1,24 @@
 import * as v from 'valibot';
-import type { Contract } from '../contract/contract.ts';
-import { bodyId, description, idInPath, name, noId, text, updatedId } from '../contract/fields.ts';
+import { ALERT, type Contract } from '../contract/contract.ts';
+import {
+  bodyId,
+  count,
+  description,
+  idInPath,
+  name,
+  noId,
+  requiredId,
+  responseId,
+  updatedId,
+  wellFormed,
+} from '../contract/fields.ts';
+import { limited } from '../contract/limits.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { integrators, moduleResponse } from './integration-contracts.ts';
 
 const entityName = 'utmIntegrationConf';
 
-/** In bytes of UTF-8. */
-const VALUE_BYTES_MAX = 16_384;
+const VALUE_LENGTH = { min: 1, max: 16_384, unit: 'bytes' } as const;
 /** Lower than for other lists because each value on a page costs a KMS decryption. */
 const PAGE_SIZE_MAX = 100;
 
@@ -16,6 +27,7 @@ const common = {
     {
       id: v.pipe(
         bodyId,
+        requiredId,
         v.check((id) => id !== undefined, 'NotNull'),
         v.transform((id) => id as number),
       ),
@@ -24,8 +36,10 @@ const common = {
   ),
   confName: name(255),
   confValue: v.pipe(
-    text(1, VALUE_BYTES_MAX),
-    v.check((value) => Buffer.byteLength(value) <= VALUE_BYTES_MAX, 'Size'),
+    v.string('TypeMismatch'),
+    limited(VALUE_LENGTH, (value) => value !== '', 'NotBlank'),
+    limited(VALUE_LENGTH, (value) => Buffer.byteLength(value) <= VALUE_LENGTH.max, 'Size'),
+    wellFormed,
   ),
   confDescription: description,
 };
@@ -37,8 +51,8 @@ const parameterChange = v.object({ id: updatedId, ...common });
 export type ParameterChange = v.InferOutput<typeof parameterChange>;
 
 const parameterResponse = v.strictObject({
-  id: v.number(),
-  integration: v.strictObject({ id: v.number(), name: v.string(), module: moduleResponse }),
+  id: responseId,
+  integration: v.strictObject({ id: responseId, name: v.string(), module: moduleResponse }),
   confName: v.string(),
   confValue: v.string(),
   confDescription: v.nullable(v.string()),
@@ -46,35 +60,44 @@ const parameterResponse = v.strictObject({
 
 /** POST /api/utm-integration-confs */
 export const CreateParameter = {
+  summary: 'Add a parameter to an integration',
   access: integrators,
   entityName,
   body: newParameter,
+  status: 201,
+  headers: ['Location', 'ETag', ...ALERT],
   response: parameterResponse,
   failures: ['id-not-wanted', 'unknown-id', 'too-many-parameters', 'parameters-too-large', 'parameter-ids-used-up'],
 } satisfies Contract;
 
 /** PUT /api/utm-integration-confs */
 export const UpdateParameter = {
+  summary: 'Update a parameter and flag its module for restart',
   access: integrators,
   entityName,
   body: parameterChange,
+  headers: ['ETag', ...ALERT],
   response: parameterResponse,
   failures: ['no-id', 'unknown-id', 'version-changed', 'parameters-too-large'],
 } satisfies Contract;
 
 /** DELETE /api/utm-integration-confs/{id} */
 export const DeleteParameter = {
+  summary: 'Delete a parameter',
   access: integrators,
   entityName,
   path: idInPath,
+  headers: ALERT,
   failures: ['not-found', 'version-changed'],
 } satisfies Contract;
 
 /** GET /api/utm-integration-confs/{id} */
 export const GetParameter = {
+  summary: 'Get a parameter with its value',
   access: integrators,
   entityName,
   path: idInPath,
+  headers: ['ETag'],
   response: parameterResponse,
   failures: ['not-found'],
 } satisfies Contract;
@@ -87,18 +110,21 @@ const query = listQuery(
 
 /** GET /api/utm-integration-confs/count */
 export const CountParameters = {
+  summary: 'Count parameters',
   access: integrators,
   entityName,
   query,
-  response: v.number(),
+  response: count,
   failures: ['read-budget-spent', 'parameter-list-too-long'],
 } satisfies Contract;
 
 /** GET /api/utm-integration-confs */
 export const ListParameters = {
+  summary: 'List parameters with their values',
   access: integrators,
   entityName,
   query,
+  headers: ['X-Total-Count', 'Link'],
   response: v.array(parameterResponse),
   failures: ['read-budget-spent', 'parameter-list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;

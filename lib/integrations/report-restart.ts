@@ -21,8 +21,8 @@ export function reportRestart(
     (before) => {
       if (!before) throw new Failure('not-found');
       const { module } = before;
-      if (changes > (module?.changes ?? 0))
-        throw new Failure('invalid', { fieldErrors: [{ field: 'changes', message: 'Size' }] });
+      const max = module?.changes ?? 0;
+      if (changes > max) throw new Failure('invalid', { fieldErrors: [{ field: 'changes', message: 'Size', max }] });
       const event = auditEventForIntegration('integration.restarted', before);
       if (!module?.needsRestart || changes < module.changes) return { writes: [], result: before, event };
       const after: Integration = {

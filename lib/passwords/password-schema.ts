@@ -1,16 +1,17 @@
 import * as v from 'valibot';
+import { codePoints, wellFormed } from '../contract/fields.ts';
+import { limited } from '../contract/limits.ts';
 
-/** Bounds of the length of a new password in code points, given by the API contract. */
-const MIN_LENGTH = 4;
-const MAX_LENGTH = 100;
+/** The length of a new password in code points, given by the API contract. */
+const LENGTH = { min: 4, max: 100 };
+
+/** The JSON Schema of a new password. */
+export const PASSWORD_JSON = { type: 'string', minLength: LENGTH.min, maxLength: LENGTH.max } as const;
 
 /** A new password: 4 to 100 code points, normalized to NFC so that any keyboard can reproduce it. */
 export const password = v.pipe(
   v.string('TypeMismatch'),
-  v.check((value) => value.isWellFormed(), 'Pattern'),
+  wellFormed,
   v.normalize('NFC'),
-  v.check((value) => {
-    const length = [...value].length;
-    return length >= MIN_LENGTH && length <= MAX_LENGTH;
-  }, 'Size'),
+  limited(LENGTH, (value) => codePoints(value) >= LENGTH.min && codePoints(value) <= LENGTH.max, 'Size'),
 );

@@ -5,6 +5,7 @@ import type { Table } from '../table/table.ts';
 
 /** GET /api/health: whether the service works, for monitoring without a token. */
 export const GetHealth = {
+  summary: 'Check whether the service works',
   access: 'public',
   entityName: 'userManagement',
   response: v.strictObject({ status: v.literal('UP') }),

@@ -3,6 +3,7 @@ import type { Contract } from '../contract/contract.ts';
 
 /** GET /management/info: JHipster clients request it on every page load and show an error if it fails. */
 export const GetInfo = {
+  summary: 'Get the profile that JHipster clients request',
   access: 'public',
   entityName: 'userManagement',
   response: v.strictObject({ activeProfiles: v.array(v.string()) }),

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import type { Access, Contract, Role } from '../contract/contract.ts';
-import { ROLES } from '../contract/contract.ts';
+import { type Access, ALERT, type Contract, ROLES, type Role } from '../contract/contract.ts';
 import { filterableFields } from '../contract/entity-fields.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { USER_FIELDS } from './user.ts';
@@ -14,50 +13,62 @@ const query = listQuery(filterableFields(USER_FIELDS));
 
 /** POST /api/users */
 export const CreateUser = {
+  summary: 'Create a user',
   access: administrators,
   entityName,
   body: newUser,
+  status: 201,
+  headers: ['Location', 'ETag', ...ALERT],
   response: userResponse,
   failures: ['id-not-wanted', 'login-taken', 'email-taken'],
 } satisfies Contract;
 
 /** PUT /api/users */
 export const UpdateUser = {
+  summary: 'Update a user',
   access: administrators,
   entityName,
   body: userChange,
+  headers: ['ETag', ...ALERT],
   response: userResponse,
   failures: ['no-id', 'unknown-id', 'login-taken', 'email-taken', 'last-administrator', 'version-changed'],
 } satisfies Contract;
 
 /** DELETE /api/users/{login} */
 export const DeleteUser = {
+  summary: 'Delete a user',
   access: administrators,
   entityName,
   path: loginInPath,
+  headers: ALERT,
   failures: ['not-found', 'last-administrator', 'version-changed'],
 } satisfies Contract;
 
 /** GET /api/users/{login} */
 export const GetUser = {
+  summary: 'Get a user',
   access: 'authenticated',
   entityName,
   path: loginInPath,
+  headers: ['ETag'],
   response: userResponse,
   failures: ['not-found'],
 } satisfies Contract;
 
 /** GET /api/users */
 export const ListUsers = {
+  summary: 'List users',
   access: 'authenticated',
   entityName,
   query,
+  headers: ['X-Total-Count', 'Link'],
   response: v.array(userResponse),
   failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;
 
 /** GET /api/users/authorities */
 export const ListAuthorities = {
+  summary: 'List the roles that a user can hold',
   access: { anyRole: ADMIN, rolesFrom: 'token' },
   entityName,
   response: v.array(v.picklist(ROLES)),

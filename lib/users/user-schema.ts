@@ -1,24 +1,24 @@
 import * as v from 'valibot';
 import { ROLES } from '../contract/contract.ts';
-import { line, noId, text, updatedId } from '../contract/fields.ts';
-import { password } from '../passwords/password-schema.ts';
+import { line, noId, oneOf, responseId, text, updatedId } from '../contract/fields.ts';
+import { limited, matching } from '../contract/limits.ts';
+import { PASSWORD_JSON, password } from '../passwords/password-schema.ts';
 import { asciiDomain, INVISIBLE } from './email-key.ts';
 import type { EditableUserField } from './user.ts';
 
 /** Logins that would collide with other paths under /api/users. */
 export const RESERVED_LOGINS: readonly string[] = ['authorities'];
 
-const LOGIN = /^[A-Za-z0-9!$&*+=^_`{|}~.@-]{1,50}$/;
+// `.` and `..` are excluded because clients resolve them as path segments.
+const LOGIN = new RegExp(`^(?!(?:[.]{1,2}|${RESERVED_LOGINS.join('|')})$)[A-Za-z0-9!$&*+=^_\`{|}~.@-]{1,50}$`);
 
-/** Whether this is a valid login. `.` and `..` are not: clients resolve them as path segments. */
-export function isLogin(value: string): boolean {
-  return LOGIN.test(value) && value !== '.' && value !== '..' && !RESERVED_LOGINS.includes(value);
-}
+/** Whether this is a valid login. */
+export const isLogin = (value: string): boolean => LOGIN.test(value);
 
-export const login = v.pipe(text(1, 50), v.check(isLogin, 'Pattern'));
+export const login = v.pipe(text(1, 50), matching(LOGIN));
 
 /** The `{login}` of a path. A path without a valid login names no user. */
-export const loginInPath = v.object({ login: v.pipe(v.string(), v.check(isLogin)) });
+export const loginInPath = v.object({ login: v.pipe(v.string(), matching(LOGIN)) });
 
 // Excludes characters of mail syntax: a message to `a<b@c>` would go to another address than the one that is unique.
 const ADDRESS = /^[^@\s,\p{Cc}<>()[\]\\;:"]+@[^@\s,\p{Cc}<>()[\]\\;:"]+$/u;
@@ -31,15 +31,15 @@ const isAddress = (value: string): boolean =>
  * ASCII form by UTS 46. The rules apply to the address as given and to its compatibility form (NFKC).
  */
 export const email = v.pipe(
-  text(0, 254),
-  v.minLength(3, 'Size'),
+  text(3, 254),
+  v.metadata({ format: 'email' }),
   v.check((value) => isAddress(value) && isAddress(value.normalize('NFKC')), 'Email'),
-  v.check((value) => value.normalize('NFKC').length <= 254, 'Size'),
+  limited({ max: 254 }, (value) => value.normalize('NFKC').length <= 254, 'Size'),
 );
 
-const langKey = v.pipe(line(10), v.minLength(2, 'Size'));
+const langKey = line(10, 2);
 const authorities = v.pipe(
-  v.array(v.picklist(ROLES, 'Pattern'), 'TypeMismatch'),
+  v.array(oneOf(ROLES), 'TypeMismatch'),
   v.transform((roles) => [...new Set(roles)]),
 );
 
@@ -74,6 +74,7 @@ export const newUser = v.object({
   password: v.optional(
     v.pipe(
       v.unknown(),
+      v.metadata({ anyOf: [PASSWORD_JSON, { const: '' }, { type: 'null' }] }),
       v.transform((value) => (value === '' || value === null ? undefined : value)),
       v.optional(password),
     ),
@@ -101,7 +102,7 @@ export type OwnAccountChange = v.InferOutput<typeof ownAccountChange>;
 
 /** The schema of a user in responses. */
 export const userResponse = v.strictObject({
-  id: v.number(),
+  id: responseId,
   login: v.string(),
   firstName: v.nullable(v.string()),
   lastName: v.nullable(v.string()),

@@ -79,7 +79,7 @@ describe('POST /api/authenticate', () => {
       message: 'error.validation',
       path: '/api/authenticate',
     });
-    expect(body.fieldErrors).toEqual([{ objectName: 'user', field, message }]);
+    expect(body.fieldErrors).toMatchObject([{ objectName: 'user', field, message }]);
   });
 
   it('accepts a password in NFC and in NFD, whichever of them was set', async () => {

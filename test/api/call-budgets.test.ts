@@ -131,6 +131,7 @@ const BUDGETS: Record<string, string> = {
   'GET /api/utm-integrations/count': '1 | 1 + 0 | GetItem',
   'GET /api/utm-integrations/{id}': '1 | 1 + 0 | GetItem',
   'GET /management/info': '0 | 0 + 0 | ',
+  'GET /api/openapi.json': '0 | 0 + 0 | ',
   'POST /api/account': '3 | 3 + 10 | 3 GetItem, SendEmail, TransactWriteItems',
   'POST /api/account/change-password': '5 | 6 + 14 | 2 GenerateMac, 2 TransactWriteItems, 2 UpdateItem, 3 GetItem, BatchGetItem, SendEmail',
   'POST /api/account/reset-password/finish': '7 | 4 + 13 | 3 GetItem, BatchGetItem, GenerateMac, SendEmail, TransactWriteItems, UpdateItem',

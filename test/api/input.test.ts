@@ -42,7 +42,7 @@ describe('a lone surrogate, which UTF-8 would replace', () => {
     const { status, body } = await gatehouse.call(method, path, { token, body: { ...bodyOf(), [field]: value } });
 
     expect(status).toBe(400);
-    expect(body.fieldErrors).toContainEqual({ objectName: expect.any(String), field, message: 'Pattern' });
+    expect(body.fieldErrors).toContainEqual(expect.objectContaining({ field, message: 'Pattern' }));
   });
 });
 
@@ -97,7 +97,7 @@ describe('a line break', () => {
       const { status, body } = await gatehouse.call(method, path, { token, body: sent });
 
       expect(status).toBe(400);
-      expect(body.fieldErrors).toEqual([{ objectName: 'user', field: 'login', message: 'Pattern' }]);
+      expect(body.fieldErrors).toMatchObject([{ objectName: 'user', field: 'login', message: 'Pattern' }]);
     },
   );
 });

@@ -72,7 +72,7 @@ describe('the validation of an integration', () => {
     ['a lone surrogate in the name', { name: '\ud800' }, 'Pattern'],
     ['a missing short name', { shortName: undefined }, 'NotNull'],
     ['an empty short name', { shortName: '' }, 'NotBlank'],
-    ['a short name of 256 code units', { shortName: '😀'.repeat(128) }, 'Size'],
+    ['a short name of 256 code points', { shortName: '😀'.repeat(256) }, 'Size'],
     ['a description of 1001 characters', { description: 'x'.repeat(1001) }, 'Size'],
     ['a number as the description', { description: 7 }, 'TypeMismatch'],
     ['a missing type', { integrationType: undefined }, 'NotNull'],
@@ -104,7 +104,7 @@ describe('the validation of an integration', () => {
   it.each<[string, Record<string, unknown>]>([
     ['a name of one character', { name: 'x' }],
     ['a name of 255 characters', { name: 'x'.repeat(255) }],
-    ['a name of 255 code units', { name: `${'😀'.repeat(127)}x` }],
+    ['a name of 255 code points', { name: '😀'.repeat(255) }],
     ['spaces in the name', { name: 'management frankly' }],
     ['a short name of 255 characters', { shortName: 'x'.repeat(255) }],
     ['spaces in the short name', { shortName: 'bleach now for' }],

@@ -85,7 +85,7 @@ describe('a password', () => {
 
     expect(status).toBe(400);
     expect(body.message).toBe('error.validation');
-    expect(body.fieldErrors).toEqual([{ objectName: 'user', field: 'newPassword', message }]);
+    expect(body.fieldErrors).toMatchObject([{ objectName: 'user', field: 'newPassword', message }]);
     expect(await canLogIn('user', 'user')).toBe(true);
   });
 
@@ -95,7 +95,7 @@ describe('a password', () => {
     const { status, body } = await changePassword(token, undefined, 'fresh');
 
     expect(status).toBe(400);
-    expect(body.fieldErrors).toEqual([{ objectName: 'user', field: 'currentPassword', message: 'NotNull' }]);
+    expect(body.fieldErrors).toMatchObject([{ objectName: 'user', field: 'currentPassword', message: 'NotNull' }]);
   });
 });
 

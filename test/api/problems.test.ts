@@ -53,22 +53,31 @@ describe('a problem', () => {
       { email: 'x@y@z' },
       'user',
       [
-        ['login', 'NotNull'],
-        ['email', 'Email'],
+        ['login', 'NotNull', {}],
+        ['email', 'Email', {}],
       ],
     ],
-    ['/api/utm-integrations', { ...INTEGRATION, name: ' ' }, 'utmIntegration', [['name', 'NotBlank']]],
+    ['/api/utm-integrations', { ...INTEGRATION, name: ' ' }, 'utmIntegration', [['name', 'NotBlank', { pattern: '\\S' }]]],
     [
       '/api/utm-integration-confs',
       { confName: 'x', confValue: '', integration: {} },
       'utmIntegrationConf',
       [
-        ['integration.id', 'NotNull'],
-        ['confValue', 'NotBlank'],
+        ['integration.id', 'NotNull', {}],
+        ['confValue', 'NotBlank', { min: 1, max: 16_384, unit: 'bytes' }],
       ],
     ],
-    ['/api/account/change-password', { currentPassword: 'x', newPassword: '123' }, 'user', [['newPassword', 'Size']]],
-  ])('for invalid fields sent to %s names each field', async (path, sent, objectName, wrong) => {
+    ['/api/account/change-password', { currentPassword: 'x', newPassword: '123' }, 'user', [['newPassword', 'Size', { min: 4, max: 100 }]]],
+    [
+      '/api/utm-integrations',
+      { ...INTEGRATION, integrationType: 'SINK', shortName: 's'.repeat(256) },
+      'utmIntegration',
+      [
+        ['integrationType', 'Pattern', { allowed: ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'] }],
+        ['shortName', 'Size', { min: 1, max: 255 }],
+      ],
+    ],
+  ])('for invalid fields sent to %s names each field and its limits', async (path, sent, objectName, wrong) => {
     const { status, body, headers } = await gatehouse.call('POST', path, { token: tokens.admin, body: sent });
 
     expect(status).toBe(400);
@@ -81,7 +90,7 @@ describe('a problem', () => {
       params: expect.any(String),
       fieldErrors: expect.any(Array),
     });
-    const expected = wrong.map(([field, message]) => ({ objectName, field, message }));
+    const expected = wrong.map(([field, message, limits]) => ({ objectName, field, message, ...limits }));
     expect(body.fieldErrors).toHaveLength(expected.length);
     expect(body.fieldErrors).toEqual(expect.arrayContaining(expected));
     expect(headers).not.toHaveProperty('x-gatehouseapp-error');

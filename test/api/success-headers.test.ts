@@ -124,6 +124,7 @@ it('every route responds with exactly the expected status and headers', { timeou
   await send('GET /api/audits', '/api/audits?size=1', [200, true, { link: expect.stringMatching(/^<.*rel="next"/) }]);
   await send('GET /api/health', '/api/health', [200, true, {}], open);
   await send('GET /management/info', '/management/info', [200, true, {}], open);
+  await send('GET /api/openapi.json', '/api/openapi.json', [200, true, {}], open);
   await send('GET /.well-known/jwks.json', '/.well-known/jwks.json', [200, true, {}], open);
 
   expect(actual).toEqual(expected);

@@ -4,6 +4,7 @@ export const PUBLIC_ROUTES: readonly string[] = [
   'GET /.well-known/jwks.json',
   'GET /api/health',
   'GET /management/info',
+  'GET /api/openapi.json',
   'POST /api/account/reset-password/init',
   'POST /api/account/reset-password/finish',
 ];

@@ -15,6 +15,7 @@ const USERS: [string, Access, FailureCode[]][] = [
   ['GET /.well-known/jwks.json', 'public', []],
   ['GET /api/health', 'public', []],
   ['GET /management/info', 'public', []],
+  ['GET /api/openapi.json', 'public', []],
   ['GET /api/account', 'authenticated', []],
   ['POST /api/account', 'authenticated', ['email-taken']],
   ['POST /api/account/change-password', 'authenticated', ['wrong-password', 'too-many-attempts']],
@@ -30,6 +31,8 @@ const USERS: [string, Access, FailureCode[]][] = [
   ['GET /api/users/authorities', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, []],
   ['GET /api/users/{login}', 'authenticated', ['not-found']],
   ['DELETE /api/users/{login}', ADMINISTRATORS, ['not-found', 'last-administrator', 'version-changed']],
+];
+const AUDITS: [string, Access, FailureCode[]][] = [
   ['GET /api/audits', ADMINISTRATORS, ['read-budget-spent', 'audit-list-too-long', 'page-too-large']],
 ];
 const INTEGRATIONS: [string, Access, FailureCode[]][] = [
@@ -61,6 +64,7 @@ const ROWS = [
   ...USERS.map(([route, ...rest]) => [route, 'userManagement', ...rest] as const),
   ...INTEGRATIONS.map(([route, ...rest]) => [route, 'utmIntegration', ...rest] as const),
   ...PARAMETERS.map(([route, ...rest]) => [route, 'utmIntegrationConf', ...rest] as const),
+  ...AUDITS.map(([route, ...rest]) => [route, 'audit', ...rest] as const),
 ];
 
 const contractOf = (name: string) => routes.find(({ route }) => route === name)?.contract;

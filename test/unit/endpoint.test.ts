@@ -55,7 +55,7 @@ type Handler = (event: APIGatewayProxyEventV2, context: Context) => Promise<unkn
 const call = async (handler: unknown, parts?: Parts, remaining = 10_000) =>
   (await (handler as Handler)(eventOf(parts), { getRemainingTimeInMillis: () => remaining } as Context)) as Result;
 
-const PUBLIC = { access: 'public', entityName: 'userManagement' } as const satisfies Contract;
+const PUBLIC = { access: 'public', summary: 'Try', entityName: 'userManagement' } as const satisfies Contract;
 const WITH_BODY = {
   ...PUBLIC,
   body: v.object({ name: v.optional(v.string('TypeMismatch')) }),

@@ -22,7 +22,7 @@ describe('the route table', () => {
     expect(new Set(requests).size).toBe(routes.length);
   });
 
-  it('requires authentication for all routes except login, password reset, public keys, health and info', () => {
+  it('requires authentication for all routes except login, password reset, public keys, health, info and the API document', () => {
     const publicRoutes = routes.filter(({ contract }) => contract.access === 'public').map(({ route }) => route);
 
     expect(publicRoutes).toEqual(PUBLIC_ROUTES);

@@ -1,0 +1,108 @@
+import type { Access, Contract } from '../../lib/contract/contract.ts';
+import type { Route } from '../../routes.ts';
+import { EXAMPLES } from './examples.ts';
+import { parametersOf } from './parameters.ts';
+import { HEADERS, responsesOf, sharedResponses } from './responses.ts';
+import { jsonSchemaOf, namedSchemas } from './schemas.ts';
+
+const DESCRIPTION = `The administration service of a security-monitoring platform: users, roles and passwords; integrations (data sources
+and sinks) and their parameters.
+
+- A body is one JSON object of at most 64 KiB. Unknown fields are ignored. Lengths are in code points.
+- A list is an array, with the headers \`X-Total-Count\` and \`Link\`. Follow \`next\` as it is: it carries a cursor. All filters
+  must hold; a parameter with a dot that is no filter of the list is rejected, and any other unknown parameter ignored.
+- Responses with one entity carry an \`ETag\`. With \`If-Match\`, a change fails with 412 if the entity has changed since.
+- A rejected request gets a problem (RFC 9457), whose \`message\` is a key that clients translate. Wait for the seconds in
+  \`Retry-After\` after 429 and 503, and for longer and longer after a 429 without it.`;
+
+const TAGS = [
+  { name: 'Tokens', description: 'Logging in, and verifying tokens.' },
+  { name: 'Account', description: "The caller's own account." },
+  { name: 'Users', description: 'User accounts and their roles.' },
+  { name: 'Integrations', description: 'Data sources and sinks.' },
+  { name: 'Parameters', description: 'The configuration parameters of integrations; their values can be secrets.' },
+  { name: 'Audit trail', description: 'Who changed what, and when.' },
+  { name: 'Status', description: 'The service itself.' },
+] as const;
+
+/** By the start of the path; the first match counts. */
+const TAG_OF_PATH: readonly (readonly [string, (typeof TAGS)[number]['name']])[] = [
+  ['/api/authenticate', 'Tokens'],
+  ['/.well-known/', 'Tokens'],
+  ['/api/account', 'Account'],
+  ['/api/users', 'Users'],
+  ['/api/utm-integration-confs', 'Parameters'],
+  ['/api/utm-integrations', 'Integrations'],
+  ['/api/audits', 'Audit trail'],
+  ['', 'Status'],
+];
+
+/** The API as an OpenAPI 3.1 document. */
+function openApiDocument(routes: readonly Route[]): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const row of routes) {
+    const [method = '', path = ''] = row.route.split(' ');
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(row, path) };
+  }
+  const responses = sharedResponses();
+  const used = JSON.stringify({ paths, responses });
+  const headers = Object.entries(HEADERS).filter(([name]) => used.includes(`"#/components/headers/${name}"`));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Gatehouse',
+      version: '1',
+      description: DESCRIPTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The service that serves this document' }],
+    tags: TAGS,
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      headers: Object.fromEntries(headers),
+      responses,
+      schemas: namedSchemas(),
+    },
+  };
+}
+
+/** The text of openapi.json. */
+export const openApiText = (routes: readonly Route[]): string =>
+  `${JSON.stringify(openApiDocument(routes), null, 1)}\n`;
+
+function operationOf(row: Route, path: string): object {
+  const { contract, handler, route } = row;
+  const example = EXAMPLES[route] ?? {};
+  const isList = contract.headers?.includes('Link') ?? false;
+  const parameters = parametersOf(contract, isList, example.path ?? {});
+  return {
+    operationId: handler.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    summary: contract.summary,
+    description: accessSentence(contract.access),
+    tags: [TAG_OF_PATH.find(([start]) => path.startsWith(start))?.[1]],
+    security: contract.access === 'public' ? [] : [{ token: [] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(contract.body && { requestBody: requestBodyOf(contract, example.body) }),
+    responses: responsesOf(row, example.response),
+  };
+}
+
+function accessSentence(access: Access): string {
+  if (access === 'public') return 'Requires no token.';
+  return access === 'authenticated' ? 'Requires a token.' : `Requires ${access.anyRole.join(' or ')}.`;
+}
+
+function requestBodyOf({ body, textAs }: Contract, example: unknown): object {
+  const schema = body && jsonSchemaOf(body);
+  const { properties = {} } = schema as { properties?: Record<string, object> };
+  return {
+    required: true,
+    content: {
+      'application/json': { schema, example },
+      ...(textAs && {
+        'text/plain': { schema: properties[textAs], example: (example as Record<string, unknown>)[textAs] },
+      }),
+    },
+  };
+}

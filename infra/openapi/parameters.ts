@@ -1,0 +1,105 @@
+import * as v from 'valibot';
+import type { Contract } from '../../lib/contract/contract.ts';
+import { DEFAULT_SIZE, type FieldKind, type ListRules, operatorsOf } from '../../lib/contract/list-query.ts';
+import { type JsonSchema, jsonSchemaOf } from './schemas.ts';
+
+/* The parameters of an operation: in the path, in the query string and in headers. */
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required?: true;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+  readonly style?: 'form';
+  readonly explode?: boolean;
+  readonly example?: unknown;
+}
+
+/** The parameters that the contract declares. `examples` are the values of path parameters. */
+export function parametersOf(
+  contract: Contract,
+  isList: boolean,
+  examples: Readonly<Record<string, unknown>>,
+): Parameter[] {
+  return [
+    ...pathParameters(contract, examples),
+    ...(contract.query ? listParameters(v.getMetadata(contract.query).list as ListRules, isList) : []),
+    ...(contract.failures?.includes('version-changed') ? [IF_MATCH] : []),
+  ];
+}
+
+const IF_MATCH: Parameter = {
+  name: 'If-Match',
+  in: 'header',
+  description:
+    'The ETag of the state to change; in any other state the request fails with 412. Without it, the last write wins.',
+  schema: { type: 'string' },
+};
+
+function pathParameters({ path }: Contract, examples: Readonly<Record<string, unknown>>): Parameter[] {
+  if (!path) return [];
+  const { properties } = jsonSchemaOf(path) as { properties: Record<string, JsonSchema> };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema,
+    example: examples[name],
+  }));
+}
+
+function listParameters({ fields, sortable, pageSizeMax }: ListRules, isList: boolean): Parameter[] {
+  const filters = Object.entries(fields).flatMap(([field, kind]) =>
+    operatorsOf(kind).map((operator) => filterParameter(field, kind, operator)),
+  );
+  return isList ? [...pageParameters(sortable, pageSizeMax), ...filters] : filters;
+}
+
+function pageParameters(sortable: readonly string[], pageSizeMax: number): Parameter[] {
+  const lenient = (schema: JsonSchema) => ({ anyOf: [schema, { type: 'string' }] });
+  const field = `(?:${sortable.join('|')})`;
+  return [
+    query('page', lenient({ type: 'integer', minimum: 0, default: 0 }), 'The page, from 0. Any other value means 0.'),
+    query(
+      'size',
+      lenient({ type: 'integer', minimum: 1, default: DEFAULT_SIZE }),
+      `Entities per page, at most ${pageSizeMax}. Any other value means ${DEFAULT_SIZE}.`,
+    ),
+    {
+      ...query(
+        'sort',
+        { type: 'array', items: { type: 'string', pattern: `^(?:${field}(?:,${field})*(?:,(?:asc|desc))?)?$` } },
+        'One field or several, then `asc` (the default) or `desc`; for example `id,desc`. Can be repeated.',
+      ),
+      style: 'form',
+      explode: true,
+    },
+  ];
+}
+
+function filterParameter(field: string, kind: FieldKind, operator: string): Parameter {
+  const value = operator === 'specified' ? { type: 'boolean' } : valueSchema(kind);
+  const name = `${field}.${operator}`;
+  if (operator !== 'in' && operator !== 'notIn') return query(name, value);
+  return { ...query(name, { type: 'array', items: value, minItems: 1 }), style: 'form', explode: false };
+}
+
+function valueSchema(kind: FieldKind): JsonSchema {
+  if (typeof kind === 'object') return { enum: kind.oneOf };
+  if (kind === 'number') return { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+  if (kind === 'boolean') return { type: 'boolean' };
+  return kind === 'date' ? { type: 'string', pattern: DATE, examples: ['2026-11-22T09:30:00Z'] } : { type: 'string' };
+}
+
+const DAY = '(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)';
+const TIME = '(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?';
+/** A day, or a day and a time, in UTC unless it has another zone. (February 29 is accepted, too, where it exists.) */
+const DATE = `^[0-9]{4}-${DAY}(?:T${TIME}(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])?)?$`;
+
+const query = (name: string, schema: JsonSchema, description?: string): Parameter => ({
+  name,
+  in: 'query',
+  ...(description && { description }),
+  schema,
+});

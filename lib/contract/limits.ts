@@ -1,0 +1,30 @@
+import * as v from 'valibot';
+
+/** What clients can know about a rule: part of the field error, and of the schemas in openapi.json. */
+export interface Limits {
+  /** The bounds of a number, or of the length of a text in code points or in `unit`. */
+  readonly min?: number;
+  readonly max?: number;
+  /** The length is counted in bytes of UTF-8. */
+  readonly unit?: 'bytes';
+  /** The only accepted values. */
+  readonly allowed?: readonly string[];
+  /** A regular expression (ECMA-262) that matches all accepted values. */
+  readonly pattern?: string;
+}
+
+/** A check that states its limits. `limitsOf` reads them from the check or its issue. */
+export function limited<T>(limits: Limits, holds: (value: T) => boolean, message: string) {
+  return v.check<T, string>(
+    Object.assign((value: T) => holds(value), { limits }),
+    message,
+  );
+}
+
+/** The limits of a check, or of an issue that it raised; undefined for any other check or issue. */
+export const limitsOf = ({ requirement }: { readonly requirement?: unknown }): Limits | undefined =>
+  (requirement as { readonly limits?: Limits } | null | undefined)?.limits;
+
+/** A text that matches a regular expression. */
+export const matching = (pattern: RegExp) =>
+  limited<string>({ pattern: pattern.source }, (value) => pattern.test(value), 'Pattern');

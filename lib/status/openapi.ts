@@ -1,0 +1,10 @@
+import * as v from 'valibot';
+import type { Contract } from '../contract/contract.ts';
+
+/** GET /api/openapi.json: the description of this API as an OpenAPI document. */
+export const GetOpenApi = {
+  summary: 'Get this document',
+  access: 'public',
+  entityName: 'userManagement',
+  response: v.looseObject({ openapi: v.string() }),
+} satisfies Contract;
