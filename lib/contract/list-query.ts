@@ -51,8 +51,9 @@ type Values = Record<string, string[]>;
 /**
  * The query schema of a list; its input maps each parameter to all its values. It accepts `page` (from 0) and `size`,
  * where invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc` and
- * `field.operator=value`. Unknown parameters are ignored. Fields that cannot be sorted by, unreadable operands and
- * invalid cursors are rejected.
+ * `field.operator=value`. Fields that cannot be sorted by, unknown fields and operators, unreadable operands and invalid
+ * cursors are rejected. Any other unknown parameter is ignored, unless its name contains a dot: a misspelt filter must
+ * not select everything.
  */
 export function listQuery(
   fields: Readonly<Record<string, FieldKind>>,
@@ -74,9 +75,12 @@ export function listQuery(
         size: Math.min(integerOr(values.size, 1, DEFAULT_SIZE), pageSizeMax),
         sort: (values.sort ?? []).flatMap(orders),
         filters: Object.entries(values).flatMap(([parameter, texts]) => {
+          if (!parameter.includes('.')) return [];
           const filter = filterOf(fields, parameter, texts);
-          if (filter === 'unreadable') wrong.add(parameter);
-          if (typeof filter !== 'object') return [];
+          if (!filter) {
+            wrong.add(parameter);
+            return [];
+          }
           parameters.push(...texts.map((text) => [parameter, text] as const));
           return [filter];
         }),
@@ -112,13 +116,14 @@ function orders(text: string): Order[] {
   return named.map((field) => ({ field, descending: direction === 'desc' }));
 }
 
+/** Undefined if the field or the operator is unknown, or an operand unreadable. */
 function filterOf(fields: Readonly<Record<string, FieldKind>>, parameter: string, texts: readonly string[]) {
   const [field = '', operator = '', ...rest] = parameter.split('.');
   const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
   if (!kind || rest.length > 0 || !(operatorsOf(kind) as string[]).includes(operator)) return undefined;
   const listed = operator === 'in' || operator === 'notIn' ? texts.flatMap((text) => text.split(',')) : texts;
   const operands = listed.map((text) => operandOf(operator === 'specified' ? 'boolean' : kind, text));
-  if (operands.some((operand) => operand === undefined)) return 'unreadable';
+  if (operands.some((operand) => operand === undefined)) return undefined;
   return { field, operator, operands } as Filter;
 }
 

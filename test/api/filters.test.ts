@@ -58,7 +58,7 @@ describe('a filter', () => {
     ['id.lessThan=2', ['office']],
     ['id.in=1,4', ['office', 'scan']],
     ['name.contains=office&active.equals=true', ['office']],
-    ['module.equals=x&nonsense.contains=y&name.sounds=z&cacheBuster=1', ['office', 'alerts', 'fw, north', 'scan']],
+    ['cacheBuster=1700000000000&nonsense=y&module=x', ['office', 'alerts', 'fw, north', 'scan']],
   ])('selects and counts the matching integrations: %s', async (query, expected) => {
     expect(await find('/api/utm-integrations', 'shortName', query)).toEqual(expected);
 
@@ -77,7 +77,6 @@ describe('a filter', () => {
     ['createdDate.lessThan=2020-01-01T00:00:00Z', []],
     ['createdDate.lessThan=2020-01-01T10:00', []],
     ['firstName.equals=%20Anna', []],
-    ['passwordHash.contains=argon', ['admin', 'user', 'anna', 'bert', 'carl']],
   ])('selects the matching users: %s', async (query, expected) => {
     expect(await find('/api/users', 'login', query)).toEqual(expected);
   });
@@ -104,6 +103,25 @@ describe('a filter', () => {
 
     expect([status, body.message]).toEqual([400, 'error.validation']);
     expect(body.fieldErrors).toHaveLength(1);
+  });
+
+  it.each([
+    ['/api/users', 'logn.contains'],
+    ['/api/users', 'login.contians'],
+    ['/api/users', 'passwordHash.contains'],
+    ['/api/users', 'authorities.contains'],
+    ['/api/users', 'a.b'],
+    ['/api/utm-integrations', 'module.specified'],
+    ['/api/utm-integrations', 'name.greaterThan'],
+    ['/api/utm-integrations/count', 'nonsense.contains'],
+    ['/api/utm-integration-confs', 'confValue.contains'],
+    ['/api/utm-integration-confs/count', 'confValue.equals'],
+    ['/api/audits', 'actr.equals'],
+  ])('of %s is rejected with 400 when its field or operator is unknown: %s', async (path, parameter) => {
+    const { status, body } = await gatehouse.call('GET', `${path}?cacheBuster=1&${parameter}=x`, { token });
+
+    expect([status, body.message]).toEqual([400, 'error.validation']);
+    expect(body.fieldErrors).toMatchObject([{ field: parameter, message: 'Pattern' }]);
   });
 
   it('combines with paging, sorting and links', async () => {
@@ -143,7 +161,6 @@ describe('the list of parameters', () => {
     ['integrationId.in=1,3', ['url', 'url', 'key']],
     ['integrationId.greaterThan=1', ['url', 'key']],
     ['confName.equals=url', ['url', 'url']],
-    ['confValue.contains=nothing', ['url', 'url', 'key']],
   ])('is filtered and counted by %s', async (query, expected) => {
     expect(await find('/api/utm-integration-confs', 'confName', query)).toEqual(expected);
 

@@ -103,9 +103,7 @@ describe('listQuery', () => {
   });
 
   it('keeps the sort and filter parameters as they were sent, and no others', () => {
-    const { parameters } = read(
-      'size=3&id.in=1,2&sort=name,desc&cacheBuster=1&sort=&sort=id&id.in=3&page=2&name.sounds=x&unknown.equals=1',
-    );
+    const { parameters } = read('size=3&id.in=1,2&sort=name,desc&cacheBuster=1&sort=&sort=id&id.in=3&page=2&unknown=1');
 
     expect(parameters).toEqual([
       ['sort', 'name,desc'],
@@ -114,6 +112,13 @@ describe('listQuery', () => {
       ['id.in', '3'],
     ]);
   });
+
+  it.each(['id=1', 'equals=1', 'unknown=1', 'cacheBuster=1700000000000', 'cacheBuster=id.nonsense', '__proto__=1'])(
+    'ignores an unknown parameter without a dot: %s',
+    (text) => {
+      expect(read(text)).toMatchObject({ filters: [], parameters: [] });
+    },
+  );
 
   it('reports all invalid parameters', () => {
     expect(invalid('sort=x&id.equals=x&active.equals=x&cursor=x')).toEqual([
@@ -137,13 +142,12 @@ describe('a filter', () => {
     ['name', 'x', [...ANY, ...TEXTUAL]],
     ['active', 'true', ANY],
     ['colour', 'RED', ANY],
-  ])('on %s has the operators of its type and ignores all others', (field, value, operators) => {
-    const known = all.filter((operator) => {
-      const text = `${field}.${operator}=${operator === 'specified' ? 'true' : value}`;
-      return read(text).filters.length === 1;
-    });
+  ])('on %s has the operators of its type and rejects all others', (field, value, operators) => {
+    const textOf = (operator: string) => `${field}.${operator}=${operator === 'specified' ? 'true' : value}`;
+    const [known, unknown] = [operators, all.filter((operator) => !operators.includes(operator))];
 
-    expect(known).toEqual(operators.toSorted((a, b) => all.indexOf(a) - all.indexOf(b)));
+    expect(known.map((operator) => read(textOf(operator)).filters.length)).toEqual(known.map(() => 1));
+    expect(unknown.map((operator) => invalid(textOf(operator)))).toEqual(unknown.map((of) => [`${field}.${of}`]));
   });
 
   it.each([
@@ -229,12 +233,31 @@ describe('a filter', () => {
     expect(invalid(text)).toEqual([parameter]);
   });
 
-  it.each(['unknown.equals=1', 'id=1', 'id.=1', 'id.equals.x=1', '.equals=1', 'toString.equals=1', 'equals=1'])(
-    'is ignored when it is unknown: %s',
-    (text) => {
-      expect(read(text)).toMatchObject({ filters: [], parameters: [] });
-    },
-  );
+  it.each([
+    'unknown.equals=1',
+    'name.contians=1',
+    'toString.equals=1',
+    'id.toString=1',
+    'page.equals=1',
+    'a.b=1',
+    'a.b',
+    'id.=1',
+    '.equals=1',
+    'id.equals.x=1',
+    'x.id.equals=1',
+    'id.equals[]=1',
+    'Name.equals=1',
+    'name.Equals=1',
+  ])('is rejected when its field or operator is unknown: %s', (text) => {
+    expect(invalid(text)).toEqual([text.split('=')[0]]);
+  });
+
+  it('is rejected with every other one that is unknown', () => {
+    expect(invalid('nmae.equals=x&id.equals=1&name.contians=x&id.equals=2&nmae.equals=y')).toEqual([
+      'nmae.equals',
+      'name.contians',
+    ]);
+  });
 
   // The results for values below, at and above the operand, and for an absent value.
   it.each<[Filter['operator'], boolean[]]>([
@@ -291,7 +314,7 @@ describe('a cursor', () => {
     }
   });
 
-  it.each(['sort=id', 'sort=id,desc', 'sort=id,desc&sort=name', 'page=3&size=5', 'unknown.equals=1'])(
+  it.each(['sort=id', 'sort=id,desc', 'sort=id,desc&sort=name', 'page=3&size=5', 'unknown=1'])(
     'can be combined with the order by id: %s',
     (text) => {
       expect(read(`${text}&cursor=${cursorAfter(7)}`).after).toBe(7);
