@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import type { Contract } from '../../lib/contract/contract.ts';
+import { type Route, routes } from '../../routes.ts';
+
+/* Compares docs/api.md with the contracts. */
+
+const document = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'utf8');
+const contractOf = (route: string) => routes.find((row) => row.route === route)?.contract as Contract;
+
+const examples = [...document.matchAll(/`(GET \S+)` returns:\n\n```json\n(.*?)```/gs)];
+
+it.each(examples.map(([, route = '', json = '']) => [route, json]))('the response to %s is valid', (route, json) => {
+  const { response } = contractOf(route);
+
+  expect(v.parse(response as v.GenericSchema, JSON.parse(json))).toEqual(JSON.parse(json));
+});
+
+it('the document has an example of each resource', () => {
+  expect(examples.map(([, route]) => route)).toEqual([
+    'GET /api/users/{login}',
+    'GET /api/utm-integrations/{id}',
+    'GET /api/utm-integration-confs/{id}',
+  ]);
+});
+
+describe.each<[string, Route['route'], Route['route'], Route['route']]>([
+  ['Users', 'POST /api/users', 'PUT /api/users', 'GET /api/users/{login}'],
+  ['Integrations', 'POST /api/utm-integrations', 'PUT /api/utm-integrations', 'GET /api/utm-integrations/{id}'],
+  [
+    'Parameters',
+    'POST /api/utm-integration-confs',
+    'PUT /api/utm-integration-confs',
+    'GET /api/utm-integration-confs/{id}',
+  ],
+])('the table of %s', (title, create, update, get) => {
+  const [, section = ''] = document.split(`\n## ${title}\n`);
+  const rows = section
+    .slice(0, section.indexOf('\n## '))
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+  const requiredBy = (column: number) =>
+    rows.filter((cells) => cells[column]?.startsWith('required')).flatMap(([, names]) => namesIn(names));
+
+  const entriesOf = (schema: unknown) => Object.keys((schema as { entries: object }).entries);
+  /** The fields that an empty body lacks. */
+  const missing = ({ body }: Contract) =>
+    v.safeParse(body as v.GenericSchema, {}).issues?.map((issue) => v.getDotPath(issue) ?? '');
+
+  it('lists every field', () => {
+    const { body } = contractOf(create);
+    const fields = new Set([...entriesOf(contractOf(get).response), ...entriesOf(body)]);
+
+    expect(rows.flatMap(([, names]) => namesIn(names)).toSorted()).toEqual([...fields].toSorted());
+  });
+
+  it('states which fields a creation and an update require', () => {
+    expect(requiredBy(3).toSorted()).toEqual(missing(contractOf(create))?.toSorted());
+    expect(requiredBy(4).toSorted()).toEqual(missing(contractOf(update))?.toSorted());
+  });
+});
