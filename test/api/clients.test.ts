@@ -45,12 +45,14 @@ describe('a JHipster client', () => {
 
   // biome-ignore format: a table is read by its columns
   it.each<[string, string, string, () => unknown, object]>([
+    ['open a page', 'GET', '/management/info', () => undefined, { ...ok, body: { activeProfiles: ['prod'] } }],
     ['list users', 'GET', '/api/users?page=0&size=20&sort=lastModifiedDate,desc', () => undefined, ok],
     ['open the form for a new user', 'GET', '/api/users/authorities', () => undefined, ok],
     ['create a user', 'POST', '/api/users', () => ({ ...form, login: 'six', email: 'six@example.com' }), created],
     ['create a user (JHipster 8)', 'POST', '/api/users', () => ({ ...jhipster8, ...eight }),
       { ...created, body: { ...eight, createdBy: 'admin' } }],
     ['create a user from an e2e test', 'POST', '/api/users', () => ({ login: 'spec', email: 'spec@example.com' }), created],
+    ['open the form for a user', 'GET', '/api/users/listed', () => undefined, { ...ok, body: { login: 'listed' } }],
     ['edit a user', 'PUT', '/api/users', () => ({ ...form, id: existing.user.id, login: 'listed', email: 'listed@example.com' }), ok],
     ['toggle a user', 'PUT', '/api/users', () => ({ ...existing.user, activated: false }), { ...ok, body: { activated: false } }],
     ['edit a user (JHipster 8)', 'PUT', '/api/users', () => ({ ...jhipster8, ...existing.user, password: '' }), ok],
@@ -60,9 +62,12 @@ describe('a JHipster client', () => {
     ['list integrations', 'GET', `${INTEGRATIONS}?page=0&size=20&sort=id,asc&cacheBuster=1700000000000`, () => undefined, ok],
     ['fill a pick list', 'GET', `${INTEGRATIONS}?cacheBuster=1700000000000`, () => undefined, ok],
     ['create an integration', 'POST', INTEGRATIONS, () => ({ active: true, ...INTEGRATION, description: '' }), { ...created, body: { module: null } }],
+    ['open an integration', 'GET', `${INTEGRATIONS}/:integration`, () => undefined, { ...ok, body: { module: null } }],
     ['edit an integration', 'PUT', INTEGRATIONS, () => ({ ...existing.integration, module: null, name: 'bleach now for' }), ok],
     ['create a parameter', 'POST', PARAMETERS, () => ({ confName: 'bleach now for', confValue: 'x', confDescription: '', integration: { id: String(existing.integration.id) } }),
       { ...created, body: { integration: { name: 'bleach now for' } } }],
+    ['list parameters', 'GET', `${PARAMETERS}?page=0&size=20&sort=id,asc&cacheBuster=1700000000000`, () => undefined, ok],
+    ['open a parameter', 'GET', `${PARAMETERS}/:parameter`, () => undefined, { ...ok, body: { confValue: 'value' } }],
     ['edit a parameter', 'PUT', PARAMETERS, () => ({ ...existing.parameter, integration: { id: existing.integration.id } }),
       { ...ok, body: { integration: { module: { needsRestart: true } } } }],
     ['edit a parameter (JHipster 8)', 'PUT', PARAMETERS, () => ({ ...existing.parameter, integration: existing.integration }), ok],
@@ -76,6 +81,10 @@ describe('a JHipster client', () => {
     const response = await gatehouse.call(method, withIds, { token, body: body(), headers });
 
     expect(response).toMatchObject(expected);
+  });
+
+  it('learns that nobody has logged in from a 401 with the path, without which it shows an error', async () => {
+    expect(await gatehouse.call('GET', '/api/account')).toMatchObject({ status: 401, body: { path: '/api/account' } });
   });
 
   it('finds the token in the header and in the body, and only the roles of the account', async () => {
