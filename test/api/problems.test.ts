@@ -57,7 +57,12 @@ describe('a problem', () => {
         ['email', 'Email', {}],
       ],
     ],
-    ['/api/utm-integrations', { ...INTEGRATION, name: ' ' }, 'utmIntegration', [['name', 'NotBlank', { pattern: '\\S' }]]],
+    [
+      '/api/utm-integrations',
+      { ...INTEGRATION, name: ' ' },
+      'utmIntegration',
+      [['name', 'NotBlank', { pattern: '\\S' }]],
+    ],
     [
       '/api/utm-integration-confs',
       { confName: 'x', confValue: '', integration: {} },
@@ -67,7 +72,12 @@ describe('a problem', () => {
         ['confValue', 'NotBlank', { min: 1, max: 16_384, unit: 'bytes' }],
       ],
     ],
-    ['/api/account/change-password', { currentPassword: 'x', newPassword: '123' }, 'user', [['newPassword', 'Size', { min: 4, max: 100 }]]],
+    [
+      '/api/account/change-password',
+      { currentPassword: 'x', newPassword: '123' },
+      'user',
+      [['newPassword', 'Size', { min: 4, max: 100 }]],
+    ],
     [
       '/api/utm-integrations',
       { ...INTEGRATION, integrationType: 'SINK', shortName: 's'.repeat(256) },
@@ -90,7 +100,7 @@ describe('a problem', () => {
       params: expect.any(String),
       fieldErrors: expect.any(Array),
     });
-    const expected = wrong.map(([field, message, limits]) => ({ objectName, field, message, ...limits }));
+    const expected = wrong.map(([field, message, limits]) => ({ objectName, field, message, ...(limits as object) }));
     expect(body.fieldErrors).toHaveLength(expected.length);
     expect(body.fieldErrors).toEqual(expect.arrayContaining(expected));
     expect(headers).not.toHaveProperty('x-gatehouseapp-error');

@@ -444,10 +444,9 @@ export const domain: readonly Mutant[] = [
     ],
   ]),
   ...plant('lib/integrations/report-restart.ts', 'test/unit/integration-changes.test.ts', [
-    ['changes > (module?.changes ?? 0)', 'changes >= (module?.changes ?? 0)'],
+    ['changes > max', 'changes >= max'],
     ['!module?.needsRestart || changes < module.changes', 'changes < (module?.changes ?? 1)'],
     ['!module?.needsRestart || changes < module.changes', '!module?.needsRestart'],
-    ['changes > max', 'changes >= max'],
     ['{ ...module, needsRestart: false }', '{ changes: 0, needsRestart: false }'],
   ]),
   ...plant('lib/integrations/sealed-value.ts', 'test/unit/integration-changes.test.ts', [

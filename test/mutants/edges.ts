@@ -272,10 +272,10 @@ export const edges: readonly Mutant[] = [
     ["'X-gatehouseApp-error': message, 'X-gatehouseApp-params': entityName", "'X-gatehouseApp-error': message"],
     ['      ...headers,\n', ''],
   ]),
+  ...plant('lib/http/request.ts', 'test/api/problems.test.ts', [[', ...limitsOf(issue)', '']]),
   ...plant('lib/http/request.ts', 'test/unit/endpoint.test.ts', [
     ['.filter(([, weak]) => !weak)', ''],
     ['Object.create(null)', '{}'],
-    [', ...limitsOf(issue)', ''],
     [
       'FIELD_CODES.find((code) => code === message)',
       "FIELD_CODES.find((code) => code === message && code !== 'Pattern')",

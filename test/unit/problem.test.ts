@@ -155,7 +155,7 @@ describe('a problem', () => {
       ...{ title: 'Method argument not valid', status: 400, path: '/api/here', message: 'error.validation' },
       params: entityName,
       fieldErrors: [
-        { objectName, field: 'name', message: 'Size' },
+        { objectName, field: 'name', message: 'Size', min: 1, max: 255 },
         { objectName, field: 'id', message: 'NotNull' },
       ],
     });

@@ -143,6 +143,13 @@ describe.each(TEXTS.flatMap(([field, bodies, ...limits]) => bodies.map((body) =>
   },
 );
 
+it('lengths are counted in code points', () => {
+  const { schema, least } = bodyOf('an own account');
+
+  expect(parse(schema, { ...least, firstName: '😀'.repeat(50) })).toEqual({ firstName: '😀'.repeat(50) });
+  expect(parse(schema, { ...least, firstName: '😀'.repeat(51) })).toBe(rejection('firstName', 'Size'));
+});
+
 describe('a single-line field', () => {
   it.each(['firstName', 'lastName', 'imageUrl', 'langKey'])('must not contain control characters: %s', (field) => {
     for (const name of PERSONAL) {
