@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { Pages } from './api-page/pages.ts';
 import { startAwsEndpoint } from './aws/aws-endpoint.ts';
 import { startEngine } from './aws/engine.ts';
 import { createKey, localKms, type StoredKey } from './aws/kms.ts';
@@ -26,6 +27,8 @@ export interface CloudOptions {
   readonly intercept?: Interceptor;
   /** How many requests each function handles at a time; 8 unless given. */
   readonly maxInstancesPerFunction?: number;
+  /** Pages at paths that the API does not have. */
+  readonly pages?: Pages;
   /** The minimum duration of each transaction, in milliseconds. */
   readonly holdTransactions?: number;
   /** Whether calls to the table, including those of operators, are throttled as DynamoDB would throttle them. */
@@ -123,6 +126,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       () => deployed.api,
       async (name, event, requestId) => functions?.invoke(name, event, requestId),
       onLine,
+      options.pages,
     );
     stops.push(() => gateway.stop(GRACE_MS));
 

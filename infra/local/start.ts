@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, watch, watchFile } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, join, relative } from 'node:path';
 import { bundle, localTransport } from '../bundle.ts';
+import { openPages } from './api-page/pages.ts';
 import { openFaults } from './aws/faults.ts';
 import { type Cloud, startCloud } from './cloud.ts';
 import { createFirstAccounts } from './first-accounts.ts';
@@ -87,6 +88,7 @@ starting = startCloud({
   port,
   onLine: print,
   intercept: faults.intercept,
+  pages: openPages(),
   meterCapacity: true,
   // More would compete for the processor: on two cores, four had the highest throughput. Each takes 20 MB.
   maxInstancesPerFunction: 4,
@@ -115,6 +117,7 @@ async function run(cloud: Cloud): Promise<void> {
   print(`  TOKEN=$(curl -s ${url}/api/authenticate -H 'Content-Type: application/json' \\`);
   print(`    -d '{"username":"admin","password":"admin"}' | sed 's/.*:"\\(.*\\)".*/\\1/')`);
   print(`  curl -s ${url}/api/account -H "Authorization: Bearer $TOKEN"`);
+  print(`The API reference, to read and to try: ${url}/docs`);
   watchSource(cloud);
   print(`Gatehouse is ready at ${url}`);
 }

@@ -61,7 +61,9 @@ export interface Gatehouse {
 /** Options of an instance: the stack, an interceptor, and the checks of `assertNoViolations`. */
 export interface LaunchOptions
   extends Pick<CloudOptions, 'assembly'>,
-    Partial<Pick<CloudOptions, 'intercept' | 'holdTransactions' | 'meterCapacity' | 'maxInstancesPerFunction'>> {
+    Partial<
+      Pick<CloudOptions, 'intercept' | 'holdTransactions' | 'meterCapacity' | 'maxInstancesPerFunction' | 'pages'>
+    > {
   /** Whether the instance must stay within its permissions and leave the table intact; false for mutants. */
   readonly checksPermissions?: boolean;
   /** Whether tests write items that no function would, so that the table need not be intact at the end. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { Page, Pages } from '../api-page/pages.ts';
 import { ACCOUNT } from '../stack/template.ts';
 
 /** The HTTP API as the template describes it. */
@@ -44,9 +45,16 @@ const INTEGRATION_TIMEOUT_MS = 30_000;
 
 /**
  * An API Gateway HTTP API with payload format 2.0 on the loopback address. It does not emulate throttling, access logs
- * or custom domains. `api` is read at each request, so a new deployment takes effect immediately.
+ * or custom domains. `api` is read at each request, so a new deployment takes effect immediately. `pages` are served at
+ * paths that the API does not have.
  */
-export async function startGateway(port: number, api: () => Api, invoke: Invoke, onError: (error: string) => void) {
+export async function startGateway(
+  port: number,
+  api: () => Api,
+  invoke: Invoke,
+  onError: (error: string) => void,
+  pages: Pages = () => undefined,
+) {
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { routes, cors } = api();
     const requestId = randomUUID();
@@ -76,7 +84,10 @@ export async function startGateway(port: number, api: () => Api, invoke: Invoke,
     } catch {
       return respond(400);
     }
-    if (!match) return respond(404);
+    if (!match) {
+      const page = req.method === 'GET' ? pages(path) : undefined;
+      return page ? sendPage(req, res, page) : respond(404);
+    }
     const body = await readBody(req);
     if (!body) return respond(413);
 
@@ -241,6 +252,22 @@ function send(
     ...(statusCode !== 204 && { 'Content-Length': bytes.length }),
   });
   res.end(req.method === 'HEAD' || statusCode === 204 ? undefined : bytes);
+}
+
+/** Swagger UI has inline styles and images; scripts are files. */
+const PAGE_POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
+
+function sendPage(req: IncomingMessage, res: ServerResponse, { contentType, body }: Page): void {
+  req.resume();
+  res.writeHead(200, {
+    'Content-Type': contentType,
+    'Content-Length': body.length,
+    'Content-Security-Policy': PAGE_POLICY,
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-cache',
+  });
+  res.end(body);
 }
 
 async function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T | undefined> {

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+/** A page or one of its files. */
+export interface Page {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+/** The page for a path; undefined if there is none. */
+export type Pages = (path: string) => Page | undefined;
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+};
+
+/** The pages that the local service has in addition to its API: `/` and the API reference at `/docs`. */
+export function openPages(): Pages {
+  const swaggerUi = join(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'), '..');
+  const files: Readonly<Record<string, string>> = {
+    '/': join(import.meta.dirname, 'home.html'),
+    '/docs': join(import.meta.dirname, 'index.html'),
+    '/docs/page.js': join(import.meta.dirname, 'page.js'),
+    '/docs/page.css': join(import.meta.dirname, 'page.css'),
+    '/docs/swagger-ui.css': join(swaggerUi, 'swagger-ui.css'),
+    '/docs/swagger-ui-bundle.js': join(swaggerUi, 'swagger-ui-bundle.js'),
+  };
+  return (path) => {
+    const file = Object.hasOwn(files, path) ? files[path] : undefined;
+    if (!file) return undefined;
+    return { contentType: TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? '', body: readFileSync(file) };
+  };
+}

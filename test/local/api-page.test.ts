@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openPages } from '../../infra/local/api-page/pages.ts';
+import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
+
+/* The API reference in a browser, as a person would use it. Without Chromium, these tests are skipped. */
+
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const SCREENSHOTS = process.env.SCREENSHOTS;
+// As root, Chromium starts without a sandbox only; the other options keep it from calling its vendor.
+const OPTIONS = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'];
+
+describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
+  let gatehouse: Gatehouse;
+  let browser: Browser;
+  let page: Page;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    [gatehouse, browser] = await Promise.all([
+      startGatehouse({ pages: openPages() }),
+      chromium.launch({ executablePath: CHROMIUM, args: OPTIONS }),
+    ]);
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('console', (message) => {
+      // Chromium reports responses such as 400 as errors.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+        problems.push(message.text());
+    });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await gatehouse?.stop();
+  });
+
+  const screenshot = async (name: string) => {
+    if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/${name}.png` });
+  };
+  const operation = (id: string) => page.locator(`[id$="-${id}"]`);
+  /** Sends a request from the page, and returns the status and the body that it shows. */
+  async function tryOut(id: string, fill: { body?: object; path?: string }): Promise<[status: string, body: string]> {
+    const block = operation(id);
+    await block.locator('.opblock-summary').click();
+    if (fill.body) await block.locator('textarea.body-param__text').fill(JSON.stringify(fill.body));
+    if (fill.path) await block.locator('.parameters input[type="text"]').first().fill(fill.path);
+    await block.locator('button.execute').click();
+    const response = block.locator('.live-responses-table .response');
+    await response.waitFor();
+    return [
+      (await response.locator('.response-col_status').innerText()).trim().slice(0, 3),
+      await response.locator('.response-col_description').innerText(),
+    ];
+  }
+
+  it('is linked from the start page, and lists every operation', async () => {
+    await page.goto(gatehouse.cloud.url);
+    await page.getByRole('link', { name: 'The API reference' }).click();
+    await operation('updateUser').waitFor();
+
+    expect(await page.locator('.opblock').count()).toBe(30);
+    await screenshot('operations');
+  });
+
+  it('shows why signing in fails, and who has signed in', async () => {
+    const form = page.locator('#sign-in');
+    const signIn = async (password: string) => {
+      await form.getByLabel('Login').fill('admin');
+      await form.getByLabel('Password').fill(password);
+      await form.getByRole('button').click();
+    };
+
+    await signIn('wrong');
+    await form.getByText('401 Bad credentials').waitFor();
+    await signIn('admin');
+    await form.getByText('Signed in as admin').waitFor();
+  });
+
+  it('creates and changes what the operator enters', async () => {
+    const fields = { name: 'Office firewall', shortName: 'firewall', integrationType: 'COLLECTOR' };
+
+    const created = await tryOut('createIntegration', { body: fields });
+    const changed = await tryOut('updateIntegration', { body: { id: 1, ...fields, name: 'Gate', active: false } });
+
+    expect([created[0], changed[0]]).toEqual(['201', '200']);
+    expect(changed[1]).toContain('"name": "Gate"');
+    await screenshot('changed');
+  });
+
+  it('shows the error of a rejected request', async () => {
+    const [status, body] = await tryOut('createUser', { body: { login: 'x y', email: 'x@example.com' } });
+
+    expect(status).toBe('400');
+    expect(body).toContain('error.validation');
+    await screenshot('rejected');
+  });
+
+  it('violates no security policy and has no script errors', () => {
+    expect(problems).toEqual([]);
+  });
+});
