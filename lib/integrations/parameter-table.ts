@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
-import { entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
+import { canOwnParameters, entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Version } from '../table/version.ts';
 import { remove, versionIs, type Write } from '../table/write.ts';
@@ -55,8 +55,9 @@ export function parameterBytesAfter(
   return bytes;
 }
 
-/** Reads all parameters of an integration. */
+/** Reads all parameters of an integration. An id that is too large to own any has none. */
 export async function parametersOf(table: Table, integrationId: number): Promise<Parameter[]> {
+  if (!canOwnParameters(integrationId)) return [];
   return (await table.query('CONF', parametersRange(integrationId))).map(parameterOf);
 }
 

@@ -260,7 +260,10 @@ describe('deleting an integration', () => {
     expect(calls.filter(({ operation }) => operation === 'TransactWriteItems')).toHaveLength(1);
   });
 
-  it.each([...UNKNOWN_IDS, '777777'])('rejects the id %s with 404, as reading does', async (spelling) => {
-    await integrations.expectUnknownId(spelling, await make());
-  });
+  it.each([...UNKNOWN_IDS, '777777', '9007199254740990'])(
+    'rejects the id %s with 404, as reading does',
+    async (spelling) => {
+      await integrations.expectUnknownId(spelling, await make());
+    },
+  );
 });

@@ -412,6 +412,9 @@ export const domain: readonly Mutant[] = [
     ["confDescription: 'text', integrationId", "confDescription: 'text', confValue: 'text', integrationId"],
     ["value',\n  access: integrators", "value',\n  access: 'authenticated'"],
   ]),
+  ...plant('lib/integrations/parameter-table.ts', 'test/api/integrations.test.ts', [
+    ['if (!canOwnParameters(integrationId)) return [];\n', ''],
+  ]),
   ...plant('lib/integrations/parameter-table.ts', 'test/unit/integration-changes.test.ts', [
     ['Buffer.byteLength(confValue)', 'confValue.length'],
     [' + Buffer.byteLength(confDescription)', ''],
