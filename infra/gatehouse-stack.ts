@@ -25,8 +25,9 @@ export class GatehouseStack extends Stack {
 
     const keys = new Keys(this, 'Keys', settings);
     const table = new AdministrationTable(this, 'Administration', { ...settings, key: keys.table });
-    // infra/first-admin.ts reads this tag.
+    // The operator's commands read these tags.
     Tags.of(table).add('gatehouse:pepper-key', keys.pepper.keyArn);
+    Tags.of(table).add('gatehouse:values-key', keys.values.keyArn);
     const mail = new Mail(this, 'Mail', settings);
     // A different id would replace the API, which would change its URL.
     const httpApi = new GatehouseHttpApi(this, 'Entrance', settings);

@@ -15,7 +15,7 @@ export class Keys extends Construct {
   /** The signing keys of tokens. The first one signs; all are published. */
   private readonly signing: Key[];
   /** Wraps the data keys that encrypt parameter values. */
-  private readonly values: Key;
+  readonly values: Key;
 
   constructor(scope: Construct, id: string, { keepData, signingKeys }: Settings) {
     super(scope, id);

@@ -32,7 +32,8 @@ export async function createIntegration(
   });
 }
 
-function newIntegration(id: number, fields: NewIntegration): Integration {
+/** Completes a new integration, which has no parameters yet. */
+export function newIntegration(id: number, fields: Omit<NewIntegration, 'id'>): Integration {
   return {
     id,
     ...pick(fields, EDITABLE_INTEGRATION_FIELDS),

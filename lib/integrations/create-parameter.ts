@@ -6,12 +6,12 @@ import { firstVersion } from '../table/version.ts';
 import { changeTotal, claim } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
-import { MAX_PARAMETERS } from './integration.ts';
+import { type Integration, MAX_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
 import type { NewParameter } from './parameter-contracts.ts';
 import { auditEventForParameter, bytesOf, parameterBytesAfter, type StoredParameter } from './parameter-table.ts';
-import { openSeal } from './sealed-value.ts';
+import { openSeal, type Seal } from './sealed-value.ts';
 
 /**
  * Adds a parameter to an integration. Fails with unknown-id, parameter-ids-used-up, too-many-parameters,
@@ -23,7 +23,6 @@ export async function createParameter(
   newParameter: NewParameter,
 ): Promise<DecryptedParameter> {
   const { integration: owner, confName, confValue } = newParameter;
-  const confDescription = newParameter.confDescription ?? undefined;
   const load = async (callerUser: Promise<User>) => {
     const [integration] = await settleAll([findIntegration(table, owner.id), callerUser]);
     // The caller is checked first, so a rejected caller causes no KMS call.
@@ -31,29 +30,45 @@ export async function createParameter(
   };
   return caller.change(load, ({ integration, seal }) => {
     if (!integration || !seal) throw new Failure('unknown-id');
-    const parameterCount = integration.parameterCount + 1;
-    const parametersEver = integration.parametersEver + 1;
-    // Checked first: deleting a parameter does not free its id, so too-many-parameters would mislead the client.
-    if (parametersEver >= PARAMETERS_PER_INTEGRATION_EVER) throw new Failure('parameter-ids-used-up');
-    if (parameterCount > MAX_PARAMETERS) throw new Failure('too-many-parameters');
-    const id = parameterId(integration.id, parametersEver);
-    const parameter: StoredParameter = {
-      id,
-      confName,
-      confValue: seal(confValue, id),
-      confDescription,
-      bytes: bytesOf(confName, confValue, confDescription),
-      version: firstVersion(),
-    };
-    const parameterBytes = parameterBytesAfter(integration, undefined, parameter);
+    const { parameter, after } = addParameter(integration, newParameter, seal);
+    const { id, confDescription, version } = parameter;
     return {
       writes: [
-        integrationChanged(integration, { ...integration, parameterCount, parametersEver, parameterBytes }),
+        integrationChanged(integration, after),
         claim(entityKey('CONF', id), { ...parameter }, 'retry'),
         changeTotal('CONF', 1),
       ],
-      result: { id, integration, confName, confValue, confDescription, version: parameter.version },
+      result: { id, integration, confName, confValue, confDescription, version },
       event: auditEventForParameter('parameter.created', parameter),
     };
   });
+}
+
+/**
+ * A new parameter of an integration, and the integration with its counters. Fails with parameter-ids-used-up,
+ * too-many-parameters, parameters-too-large.
+ */
+export function addParameter(
+  integration: Integration,
+  fields: Pick<NewParameter, 'confName' | 'confValue' | 'confDescription'>,
+  seal: Seal,
+): { parameter: StoredParameter; after: Integration } {
+  const { confName, confValue } = fields;
+  const confDescription = fields.confDescription ?? undefined;
+  const parameterCount = integration.parameterCount + 1;
+  const parametersEver = integration.parametersEver + 1;
+  // Checked first: deleting a parameter does not free its id, so too-many-parameters would mislead the client.
+  if (parametersEver >= PARAMETERS_PER_INTEGRATION_EVER) throw new Failure('parameter-ids-used-up');
+  if (parameterCount > MAX_PARAMETERS) throw new Failure('too-many-parameters');
+  const id = parameterId(integration.id, parametersEver);
+  const parameter: StoredParameter = {
+    id,
+    confName,
+    confValue: seal(confValue, id),
+    confDescription,
+    bytes: bytesOf(confName, confValue, confDescription),
+    version: firstVersion(),
+  };
+  const parameterBytes = parameterBytesAfter(integration, undefined, parameter);
+  return { parameter, after: { ...integration, parameterCount, parametersEver, parameterBytes } };
 }

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { DecryptCommand, GenerateDataKeyCommand } from '@aws-sdk/client-kms';
+import { DecryptCommand, GenerateDataKeyCommand, type KMSClient } from '@aws-sdk/client-kms';
 import { abortBeforeDeadline } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
@@ -27,7 +27,7 @@ const encryptionContext = (integrationId: number) => ({ service: 'gatehouse', in
 const additionalData = (parameterId: number) => Buffer.from(`CONF/${parameterId}/confValue`);
 
 /** Encrypts a value for the parameter with this id. */
-type Seal = (value: string, parameterId: number) => Uint8Array;
+export type Seal = (value: string, parameterId: number) => Uint8Array;
 
 /** How long a data key is used, and for how many integrations one is kept. */
 const DATA_KEY_MAX_AGE_MS = 5 * 60_000;
@@ -41,22 +41,26 @@ const dataKeys = new Map<number, { readonly seal: Promise<Seal>; readonly usable
  * an integration's parameters do not wait for KMS. The random nonces of AES-GCM allow 2^32 values under one key (NIST
  * SP 800-38D, section 8.3).
  */
-export function openSeal(integrationId: number): Promise<Seal> {
+export function openSeal(
+  integrationId: number,
+  valuesKey = requireEnv('VALUES_KEY'),
+  kms = sharedKms(),
+): Promise<Seal> {
   const known = dataKeys.get(integrationId);
   if (known && Date.now() < known.usableUntil) return known.seal;
   dataKeys.delete(integrationId);
   if (dataKeys.size >= MAX_DATA_KEYS) dataKeys.delete(dataKeys.keys().next().value as number);
-  const seal = sealUnderNewKey(integrationId);
+  const seal = sealUnderNewKey(integrationId, valuesKey, kms);
   dataKeys.set(integrationId, { seal, usableUntil: Date.now() + DATA_KEY_MAX_AGE_MS });
   // After a failure the next request asks KMS again.
   seal.catch(() => dataKeys.delete(integrationId));
   return seal;
 }
 
-async function sealUnderNewKey(integrationId: number): Promise<Seal> {
-  const { Plaintext, CiphertextBlob } = await sharedKms().send(
+async function sealUnderNewKey(integrationId: number, valuesKey: string, kms: KMSClient): Promise<Seal> {
+  const { Plaintext, CiphertextBlob } = await kms.send(
     new GenerateDataKeyCommand({
-      KeyId: requireEnv('VALUES_KEY'),
+      KeyId: valuesKey,
       KeySpec: 'AES_256',
       EncryptionContext: encryptionContext(integrationId),
     }),
@@ -74,7 +78,12 @@ async function sealUnderNewKey(integrationId: number): Promise<Seal> {
 }
 
 /** Decrypts a sealed value. Throws when it was sealed for another parameter or has been modified. */
-export async function unseal(sealed: Uint8Array, parameterId: number): Promise<string> {
+export async function unseal(
+  sealed: Uint8Array,
+  parameterId: number,
+  valuesKey = requireEnv('VALUES_KEY'),
+  kms = sharedKms(),
+): Promise<string> {
   const bytes = Buffer.from(sealed);
   if (bytes[0] !== FORMAT) throw new Error('A stored parameter value is not readable');
   let offset = 3;
@@ -85,9 +94,9 @@ export async function unseal(sealed: Uint8Array, parameterId: number): Promise<s
   const wrapped = take(bytes.readUInt16BE(1));
   const nonce = take(NONCE_BYTES);
   const tag = take(TAG_BYTES);
-  const { Plaintext } = await sharedKms().send(
+  const { Plaintext } = await kms.send(
     new DecryptCommand({
-      KeyId: requireEnv('VALUES_KEY'),
+      KeyId: valuesKey,
       CiphertextBlob: wrapped,
       EncryptionContext: encryptionContext(integrationIdOf(parameterId)),
     }),

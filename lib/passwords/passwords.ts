@@ -4,6 +4,8 @@ import { GenerateMacCommand } from '@aws-sdk/client-kms';
 import { abortBeforeDeadline } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
+import { settleAll } from '../runtime/settle-all.ts';
+import { isBcrypt, matchesBcrypt } from './bcrypt.ts';
 
 /*
  * Passwords are hashed with argon2id, then with an HMAC under a key that never leaves KMS (a pepper): a password may
@@ -11,6 +13,8 @@ import { sharedKms } from '../runtime/kms.ts';
  * so that the key can be replaced:
  *
  *   $argon2id$v=19$m=19456,t=2,p=1,keyid=<id of the key>$<salt>$<HMAC of the hash>
+ *
+ * An imported user has a bcrypt hash until the first login.
  */
 
 /** The minimum configuration for argon2id in the OWASP Password Storage Cheat Sheet; memory in KiB. */
@@ -19,7 +23,7 @@ const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
 const PHC =
-  /^\$argon2id\$v=19\$m=(?<memory>\d{1,6}),t=(?<passes>\d{1,2}),p=(?<parallelism>\d),keyid=(?<key>[\w.-]{1,100})\$(?<salt>[A-Za-z0-9+/]+)\$(?<mac>[A-Za-z0-9+/]+)$/;
+  /^\$argon2id\$v=19\$m=(?<memory>\d{1,6}),t=(?<passes>\d{1,2}),p=(?<parallelism>[1-9]),keyid=(?<key>[\w.-]{1,100})\$(?<salt>[A-Za-z0-9+/]{11,})\$(?<mac>[A-Za-z0-9+/]{43})$/;
 
 /** The lowest parameters that argon2 accepts; a hash takes well below a millisecond. */
 const MINIMAL = { message: '', nonce: Buffer.alloc(8), memory: 8, passes: 1, parallelism: 1, tagLength: 4 } as const;
@@ -45,15 +49,18 @@ const argon2 = promisify(crypto.argon2);
 export interface Passwords {
   /** Returns the PHC string to store. */
   hash(password: string): Promise<string>;
-  /** Whether the password matches; takes equally long without a stored hash. Throws if the stored hash is malformed. */
-  matches(password: string, phc: string | undefined): Promise<boolean>;
+  /**
+   * Whether the password matches. Takes equally long without a stored hash, and longer only for a bcrypt hash. Throws
+   * if the stored hash is malformed.
+   */
+  matches(password: string, stored: string | undefined): Promise<boolean>;
   /** Whether the parameters or the key of a hash differ from those of a new hash. */
-  isOutdated(phc: string): boolean;
+  isOutdated(stored: string): boolean;
 }
 
 /** Opens password hashing with the HMAC key of the stack, or with another one. */
 export function openPasswords(pepperKey = requireEnv('PEPPER_KEY'), kms = sharedKms()): Passwords {
-  const keyId = pepperKey.slice(pepperKey.lastIndexOf('/') + 1);
+  const keyId = idOfKey(pepperKey);
   const parameters = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism},keyid=${keyId}$`;
   const dummyHash = `${parameters}${base64(Buffer.alloc(SALT_BYTES))}$${base64(Buffer.alloc(HASH_BYTES))}`;
 
@@ -77,22 +84,45 @@ export function openPasswords(pepperKey = requireEnv('PEPPER_KEY'), kms = shared
       return `${parameters}${base64(salt)}$${base64(await mac(password, salt, COST, keyId))}`;
     },
 
-    async matches(password, phc) {
-      const { memory, passes, parallelism, key, salt, mac: stored } = parse(phc ?? dummyHash);
+    async matches(password, stored) {
+      const bcryptHash = stored !== undefined && isBcrypt(stored) ? stored : undefined;
+      const phc = bcryptHash === undefined ? stored : undefined;
+      const { memory, passes, parallelism, key, salt, mac: expected } = parse(phc ?? dummyHash);
       const cost = { memory, passes, parallelism } as typeof COST;
-      const computed = await mac(password, salt, cost, key);
+      const [computed, bcryptMatches] = await settleAll([
+        mac(password, salt, cost, key),
+        bcryptHash === undefined ? Promise.resolve(false) : matchesBcrypt(password, bcryptHash),
+      ]);
+      const phcMatches = crypto.timingSafeEqual(computed, expected) && phc !== undefined;
       // UTF-8 encodes every lone surrogate as U+FFFD, so different ill-formed passwords have the same hash.
-      return crypto.timingSafeEqual(computed, stored) && phc !== undefined && password.isWellFormed();
+      return (phcMatches || bcryptMatches) && password.isWellFormed();
     },
 
-    isOutdated: (phc) => !phc.startsWith(parameters),
+    isOutdated: (stored) => !stored.startsWith(parameters),
   };
 }
 
+const idOfKey = (arn: string): string => arn.slice(arn.lastIndexOf('/') + 1);
+
+/** Whether a stored hash can be verified with this HMAC key; a bcrypt hash needs none. Throws if it is malformed. */
+export function isVerifiable(stored: string, pepperKey: string): boolean {
+  return isBcrypt(stored) || parse(stored).key === idOfKey(pepperKey);
+}
+
+/** Whether a text is a stored hash that `matches` accepts. */
+export function isReadable(stored: string): boolean {
+  return isBcrypt(stored) || read(stored) !== undefined;
+}
+
 function parse(phc: string) {
+  const hash = read(phc);
+  if (!hash) throw new Error('A stored password hash is not readable');
+  return hash;
+}
+
+function read(phc: string) {
   const { memory, passes, parallelism, key, salt, mac } = PHC.exec(phc)?.groups ?? {};
-  if (!key || !salt || !mac || Number(memory) > 262_144 || Number(passes) > 10)
-    throw new Error('A stored password hash is not readable');
+  if (!key || !salt || !mac || Number(memory) > 262_144 || Number(passes) > 10) return undefined;
   return {
     memory: Number(memory),
     passes: Number(passes),

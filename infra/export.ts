@@ -1,0 +1,66 @@
+import { existsSync } from 'node:fs';
+import { type FileHandle, link, open, rm } from 'node:fs/promises';
+import { exportRecords } from '../lib/transfer/export-records.ts';
+import { fail, print, readArguments } from './command-line.ts';
+import { explain, openStackTable } from './stack-table.ts';
+
+/* `npm run export`: writes users and integrations to a JSON Lines file that `npm run import` reads. */
+
+const COMMAND = {
+  usage: 'npm run export -- [--table NAME] FILE',
+  help: `Exports all users with their password hashes, and all integrations with their parameters,
+whose values are decrypted, to a JSON Lines file that only its owner can read.
+docs/import.schema.json describes a line.
+
+  FILE          the file to create; it must not exist
+  --table NAME  the table of a deployed stack; without it, the table of the local service that
+                runs on STATE_DIR (default .local)
+
+Exit status:
+  0  exported
+  2  wrong arguments
+  3  not completed: there is no file`,
+  options: { table: { type: 'string' } },
+  positionals: ['FILE'],
+} as const;
+
+const NOT_COMPLETED = 3;
+const OWNER_ONLY = 0o600;
+
+const { values, positionals } = readArguments(COMMAND);
+const [file = ''] = positionals;
+/** Gets its name when it is complete, so that an interrupted export is not mistaken for one. */
+const partial = `${file}.partial`;
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => void rm(partial, { force: true }).finally(() => process.exit(NOT_COMPLETED)));
+}
+
+const counts = await run().catch((error) => fail(explain(error), NOT_COMPLETED));
+print(`${counts.user} users and ${counts.integration} integrations exported. The file contains secrets: protect it`);
+process.exit(0);
+
+async function run() {
+  const { name, table, valuesKey, kms } = await openStackTable(values.table);
+  if (existsSync(file)) throw new Error(`${file} already exists.`);
+  const handle = await open(partial, 'wx', OWNER_ONLY);
+  try {
+    print(`Exporting ${name}`);
+    const counts = await write(handle).finally(() => handle.close());
+    // Unlike a rename, this never replaces a file.
+    await link(partial, file);
+    return counts;
+  } finally {
+    await rm(partial, { force: true });
+  }
+
+  async function write(handle: FileHandle) {
+    const counts = { user: 0, integration: 0 };
+    for await (const record of exportRecords(table, valuesKey, kms)) {
+      await handle.write(`${JSON.stringify(record)}\n`);
+      counts[record.type]++;
+    }
+    await handle.sync();
+    return counts;
+  }
+}

@@ -1,0 +1,81 @@
+import { createReadStream } from 'node:fs';
+import { importRecords, type Tally } from '../lib/transfer/import-records.ts';
+import type { RecordError } from '../lib/transfer/record.ts';
+import { fail, print, readArguments } from './command-line.ts';
+import { explain, openStackTable } from './stack-table.ts';
+
+/* `npm run import`: imports users and integrations from a JSON Lines file. docs/migrating.md has the procedure. */
+
+const COMMAND = {
+  usage: 'npm run import -- [--table NAME] [--apply] FILE',
+  help: `Imports users and integrations with their parameters from a JSON Lines file.
+docs/import.schema.json describes a line; docs/migrating.md explains how to export other systems.
+Records that the table already contains are skipped, so the command can be repeated.
+
+  FILE          the file to import; /dev/stdin is allowed
+  --table NAME  the table of a deployed stack; without it, the table of the local service that
+                runs on STATE_DIR (default .local)
+  --apply       write to the table; without it, the command only reports what it would do
+
+Exit status:
+  0  every record is imported, would be, or was already there
+  1  some records were rejected; each is printed with its line, its fields and their codes
+  2  wrong arguments
+  3  not completed: run the command again`,
+  options: { table: { type: 'string' }, apply: { type: 'boolean', default: false } },
+  positionals: ['FILE'],
+} as const;
+
+const REJECTIONS = 1;
+const NOT_COMPLETED = 3;
+
+/** How often progress is reported: after so many records, and after so much time. */
+const PROGRESS_RECORDS = 1000;
+const PROGRESS_MS = 2000;
+
+// An interrupted import leaves whole records only: each is one transaction.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(NOT_COMPLETED));
+
+const { values, positionals } = readArguments(COMMAND);
+const { apply } = values;
+const [file = ''] = positionals;
+const tally = await run().catch((error) => fail(explain(error), NOT_COMPLETED));
+const { imported, present, rejected } = tally;
+print(
+  `${imported} ${apply ? 'imported' : 'would be imported'}, ${present} already there, ${rejected} rejected` +
+    (apply ? '' : '. Nothing was written: add --apply to import'),
+);
+process.exit(rejected > 0 ? REJECTIONS : 0);
+
+async function run(): Promise<Tally> {
+  const target = await openStackTable(values.table);
+  print(`${apply ? 'Importing into' : 'Checking an import into'} ${target.name}`);
+  return importRecords(target, linesOf(file), { apply, onRejected, onProgress: progress() });
+}
+
+function onRejected(line: number, errors: readonly RecordError[]): void {
+  const reasons = errors.map(({ field, code }) => (field === undefined ? code : `${field} ${code}`));
+  print(`Line ${line}: ${reasons.join(', ')}`);
+}
+
+function progress(): (records: number) => void {
+  let reported = 0;
+  let reportedAt = Date.now();
+  return (records) => {
+    if (records - reported < PROGRESS_RECORDS && Date.now() - reportedAt < PROGRESS_MS) return;
+    process.stderr.write(`${records} records\n`);
+    reported = records;
+    reportedAt = Date.now();
+  };
+}
+
+/** The lines of a file. The readline module would also split at U+2028, which JSON strings can contain. */
+async function* linesOf(path: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(path, 'utf8')) {
+    const lines = `${rest}${chunk}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  yield rest;
+}

@@ -1,0 +1,65 @@
+import { DescribeTableCommand, type DynamoDBClient, ListTagsOfResourceCommand } from '@aws-sdk/client-dynamodb';
+import { KMSClient } from '@aws-sdk/client-kms';
+import { Failure } from '../lib/contract/failure.ts';
+import { openTable, type Table } from '../lib/table/table.ts';
+import { scannerClient } from '../lib/table/table-scanner.ts';
+import { OPERATOR } from './local/state/operator.ts';
+import { runningTable } from './local/state/state.ts';
+
+/** The table of a stack and the ARNs of the KMS keys that protect what it stores. */
+export interface StackTable {
+  readonly name: string;
+  readonly table: Table;
+  readonly pepperKey: string;
+  readonly valuesKey: string;
+  readonly kms: KMSClient;
+}
+
+/**
+ * Opens the table with this name with the operator's AWS credentials; without a name, that of the local service, which
+ * must be running because the keys are in it. The stack records the keys in tags of the table.
+ */
+export async function openStackTable(name: string | undefined): Promise<StackTable> {
+  const running = name === undefined ? runningService() : undefined;
+  const settings = running && { endpoint: running.endpoint, region: running.region, credentials: OPERATOR };
+  const tableName = name ?? running?.tableName ?? '';
+  const client = scannerClient(settings);
+  const tags = await tagsOf(client, tableName);
+  const keyIn = (tag: string): string => {
+    const key = tags.get(tag);
+    if (!key) throw new Error(`${tableName} lacks the tag ${tag}: it is not a Gatehouse table, or it was restored.`);
+    return key;
+  };
+  return {
+    name: tableName,
+    table: openTable(tableName, client),
+    pepperKey: keyIn('gatehouse:pepper-key'),
+    valuesKey: keyIn('gatehouse:values-key'),
+    kms: new KMSClient(settings ?? {}),
+  };
+}
+
+function runningService() {
+  const folder = process.env.STATE_DIR ?? '.local';
+  const running = runningTable(folder);
+  if (running) return running;
+  throw new Error(`No service is running on ${folder}: start it with \`npm start\`, or name a table with --table.`);
+}
+
+async function tagsOf(client: DynamoDBClient, tableName: string): Promise<Map<string | undefined, string | undefined>> {
+  const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
+  const { Tags = [] } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }));
+  return new Map(Tags.map(({ Key, Value }) => [Key, Value]));
+}
+
+/** One sentence for an error of a command on a table. */
+export function explain(error: unknown): string {
+  if (error instanceof Failure) return 'The table did not respond in time.';
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  if (error.name === 'ResourceNotFoundException') return 'There is no table of that name in this account and region.';
+  if (error.name === 'CredentialsProviderError') return `There are no AWS credentials: ${error.message}`;
+  if (code === 'ECONNREFUSED' || code === 'ECONNRESET')
+    return 'The table cannot be reached: the service may have been stopped.';
+  return error.message || error.name;
+}

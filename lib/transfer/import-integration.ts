@@ -1,0 +1,67 @@
+import type { KMSClient } from '@aws-sdk/client-kms';
+import { auditDays, auditEntry, OPERATOR } from '../audit/audit-entry.ts';
+import { newIntegration } from '../integrations/create-integration.ts';
+import { addParameter } from '../integrations/create-parameter.ts';
+import { auditEventForIntegration } from '../integrations/integration-table.ts';
+import type { StoredParameter } from '../integrations/parameter-table.ts';
+import { openSeal } from '../integrations/sealed-value.ts';
+import { changeWithoutLoad } from '../table/change.ts';
+import { entityKey } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { changeTotal, claim } from '../table/write.ts';
+import { integrationsOf } from './entities.ts';
+import type { Importer } from './importer.ts';
+import type { IntegrationRecord } from './record.ts';
+
+/**
+ * Imports integrations with their parameters. An integration with the name and the short name of a record is the one
+ * that the record describes. Nothing else prevents a second one: two imports must not run at the same time.
+ */
+export function openIntegrationImporter(table: Table, valuesKey: string, kms: KMSClient): Importer<IntegrationRecord> {
+  let stored: Promise<Set<string>> | undefined;
+  const noted = new Set<string>();
+  return {
+    async lookUp(record) {
+      stored ??= readNames(table);
+      return (await stored).has(nameOf(record)) ? 'present' : 'absent';
+    },
+
+    note(record) {
+      const name = nameOf(record);
+      if (noted.has(name)) return { field: 'name', code: 'name-taken' };
+      noted.add(name);
+      return undefined;
+    },
+
+    async write({ parameters, ...fields }) {
+      const id = await table.nextId('INTEGRATION');
+      let integration = newIntegration(id, fields);
+      const added: StoredParameter[] = [];
+      if (parameters.length > 0) {
+        const seal = await openSeal(id, valuesKey, kms);
+        for (const each of parameters) {
+          const { parameter, after } = addParameter(integration, each, seal);
+          added.push(parameter);
+          integration = after;
+        }
+      }
+      const event = auditEventForIntegration('integration.created', integration);
+      // At most 94 of the 100 actions that a transaction can have, which leaves no room for an entry per parameter.
+      await changeWithoutLoad(table, (now) => [
+        claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'),
+        changeTotal('INTEGRATION', 1),
+        ...added.map((parameter) => claim(entityKey('CONF', parameter.id), { ...parameter }, 'retry')),
+        ...(added.length > 0 ? [changeTotal('CONF', added.length)] : []),
+        auditEntry(OPERATOR, event, { now, auditDays: auditDays() }),
+      ]);
+    },
+  };
+}
+
+const nameOf = ({ name, shortName }: { name: string; shortName: string }): string => JSON.stringify([name, shortName]);
+
+async function readNames(table: Table): Promise<Set<string>> {
+  const names = new Set<string>();
+  for await (const integration of integrationsOf(table)) names.add(nameOf(integration));
+  return names;
+}

@@ -1,0 +1,97 @@
+import * as v from 'valibot';
+import { OPERATOR } from '../audit/audit-entry.ts';
+import { line } from '../contract/fields.ts';
+import { MAX_PARAMETER_BYTES, MAX_PARAMETERS } from '../integrations/integration.ts';
+import { CreateIntegration } from '../integrations/integration-contracts.ts';
+import { CreateParameter } from '../integrations/parameter-contracts.ts';
+import { bytesOf } from '../integrations/parameter-table.ts';
+import { isReadable } from '../passwords/passwords.ts';
+import { newUser } from '../users/user-schema.ts';
+
+/*
+ * The records of an import and an export, one JSON object per line. The fields are those of the API, under the same
+ * rules. Unlike in a request, an unknown field is an error: dropped silently, it would be missed only later.
+ */
+
+/** Why a record is rejected: a code, and the field that it is about. The code of a whole line has no field. */
+export interface RecordError {
+  readonly field?: string;
+  readonly code: string;
+}
+
+const exactly = <E extends v.ObjectEntries>(entries: E) =>
+  v.strictObject(entries, ({ expected }) => (expected === 'never' ? 'UnknownField' : 'TypeMismatch'));
+
+/** ISO 8601 with a time zone; stored in UTC. */
+const date = v.nullish(
+  v.pipe(
+    v.string('TypeMismatch'),
+    v.isoTimestamp('Pattern'),
+    v.transform((value) => new Date(value).toISOString()),
+  ),
+);
+const login = v.pipe(line(50), v.minLength(1, 'NotBlank'));
+
+const { id: _userId, password: _password, ...userFields } = newUser.entries;
+const userRecord = exactly({
+  type: v.literal('user'),
+  ...userFields,
+  /** A bcrypt hash with a cost from 4 to 12, or a hash of this service. */
+  passwordHash: v.nullish(v.pipe(v.string('TypeMismatch'), v.check(isReadable, 'Pattern'))),
+  createdBy: v.nullish(login, OPERATOR.login),
+  createdDate: date,
+  lastModifiedBy: v.nullish(login),
+  lastModifiedDate: date,
+});
+export type UserRecord = v.InferOutput<typeof userRecord>;
+
+const { id: _parameterId, integration: _integration, ...parameterFields } = CreateParameter.body.entries;
+const parameterRecord = exactly(parameterFields);
+type ParameterRecord = v.InferOutput<typeof parameterRecord>;
+
+const totalBytes = (parameters: readonly ParameterRecord[]): number =>
+  parameters.reduce(
+    (sum, { confName, confValue, confDescription }) => sum + bytesOf(confName, confValue, confDescription ?? ''),
+    0,
+  );
+
+const { id: _integrationId, ...integrationFields } = CreateIntegration.body.entries;
+const integrationRecord = exactly({
+  type: v.literal('integration'),
+  ...integrationFields,
+  parameters: v.nullish(
+    v.pipe(
+      v.array(parameterRecord, 'TypeMismatch'),
+      v.maxLength(MAX_PARAMETERS, 'too-many-parameters'),
+      v.check((parameters) => totalBytes(parameters) <= MAX_PARAMETER_BYTES, 'parameters-too-large'),
+    ),
+    [],
+  ),
+});
+export type IntegrationRecord = v.InferOutput<typeof integrationRecord>;
+
+/** The schema of one line. */
+export const importRecord = v.variant('type', [userRecord, integrationRecord], 'Pattern');
+type ImportRecord = v.InferOutput<typeof importRecord>;
+
+/** Parses a line. Returns its errors, at most one for each field, if it is no valid record. */
+export function readRecord(text: string): ImportRecord | readonly RecordError[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return [{ code: 'malformed' }];
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [{ code: 'malformed' }];
+  const { success, output, issues } = v.safeParse(importRecord, value, { abortPipeEarly: true });
+  if (success) return output;
+  const errors = new Map<string, RecordError>();
+  for (const issue of issues) {
+    const field = v.getDotPath(issue) ?? '';
+    if (!errors.has(field)) errors.set(field, { field, code: codeOf(issue) });
+  }
+  return [...errors.values()];
+}
+
+const codeOf = ({ input, message }: v.BaseIssue<unknown>): string =>
+  input === undefined || input === null ? 'NotNull' : message;
