@@ -43,7 +43,7 @@ function runningService() {
   const folder = process.env.STATE_DIR ?? '.local';
   const running = runningTable(folder);
   if (running) return running;
-  throw new Error(`No service is running on ${folder}: start it with \`npm start\`, or name a table with --table.`);
+  throw new Error(`No service runs on STATE_DIR=${folder}. Start it with \`npm start\`, or name a table with --table.`);
 }
 
 async function tagsOf(client: DynamoDBClient, tableName: string): Promise<Map<string | undefined, string | undefined>> {

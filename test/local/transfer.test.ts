@@ -1,0 +1,296 @@
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { KMSClient } from '@aws-sdk/client-kms';
+import { afterAll, describe, expect, it } from 'vitest';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { openState } from '../../infra/local/state/state.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { importRecords } from '../../lib/transfer/import-records.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+import { expectIntact } from '../support/intact.ts';
+import { itemsOf, restoreItems } from '../support/items.ts';
+import {
+  bcryptHash,
+  integrationRecord,
+  jsonLines,
+  operatorsEnvironment,
+  runCommand,
+  startImport,
+  userRecord,
+} from '../support/transfer.ts';
+
+/* npm run import and npm run export, as an operator runs them on the table of a running service. */
+
+const gatehouse = await useGatehouse();
+const { cloud, table } = gatehouse;
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-transfer-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+function fileOf(records: readonly unknown[]): string {
+  const file = join(folder, `${++files}.jsonl`);
+  writeFileSync(file, jsonLines(records));
+  return file;
+}
+
+const run = (script: 'import' | 'export', ...options: string[]) =>
+  runCommand(script, ['--table', cloud.tableName, ...options], operatorsEnvironment(gatehouse));
+
+const valuesKey = cloud.functions.find(({ name }) => name === 'POST /api/utm-integration-confs')?.environment
+  .VALUES_KEY;
+const target = {
+  table,
+  pepperKey: cloud.pepperKey,
+  valuesKey: valuesKey as string,
+  kms: new KMSClient({ endpoint: cloud.endpoint, region: cloud.region, credentials: OPERATOR }),
+};
+
+/** Imports in this process, which takes less time than a command. */
+async function importHere(file: string) {
+  const rejected: string[] = [];
+  const lines = (async function* () {
+    yield* readFileSync(file, 'utf8').split('\n');
+  })();
+  const tally = await importRecords(target, lines, {
+    apply: true,
+    onRejected: (line, errors) => rejected.push(`${line} ${errors.map(({ code }) => code)}`),
+    onProgress: () => undefined,
+  });
+  return { tally, rejected };
+}
+
+const storedUser = async (login: string) => {
+  const { body } = await gatehouse.call('GET', `/api/users/${login}`, { token: await gatehouse.logIn('admin') });
+  return table.get(entityKey('USER', body.id));
+};
+const statusOfLogin = async (username: string, password: string) =>
+  (await gatehouse.call('POST', '/api/authenticate', { body: { username, password } })).status;
+
+describe('npm run import', () => {
+  const file = fileOf([
+    userRecord('old-admin', {
+      activated: true,
+      authorities: ['ROLE_ADMIN', 'ROLE_USER'],
+      passwordHash: bcryptHash('old password', '$2a$'),
+      createdBy: 'founder',
+      createdDate: '2019-03-04T06:06:07.5+01:00',
+      lastModifiedBy: null,
+    }),
+    userRecord('old-b', { passwordHash: bcryptHash('old password', '$2b$') }),
+    userRecord('old-y', { passwordHash: bcryptHash('old password', '$2y$'), activated: false }),
+    { ...userRecord('old-admin'), email: 'another@old.example' },
+    userRecord('same-mailbox', { email: 'OLD-B@old.example' }),
+    userRecord('admin'),
+    userRecord('new-login', { email: 'Admin@example.com' }),
+    userRecord('bad', { email: 'bad', authorities: ['ROLE_SUPPORT'], nickname: 'b' }),
+    integrationRecord('Firewall \u2028 1', ['secret of the firewall', 'b']),
+    integrationRecord('Firewall \u2028 1'),
+  ]);
+  const rejections = [
+    'Line 4: login login-taken',
+    'Line 5: email email-taken',
+    'Line 6: login login-taken',
+    'Line 7: email email-taken',
+    'Line 8: email Email, authorities.0 Pattern, nickname UnknownField',
+    'Line 10: name name-taken',
+  ];
+
+  it('without --apply, reports what it would do and writes nothing', async () => {
+    const before = await itemsOf(cloud);
+
+    const { code, stdout, stderr } = await run('import', file);
+
+    expect({ code, stderr }).toEqual({ code: 1, stderr: [] });
+    expect(stdout).toEqual([
+      `Checking an import into ${cloud.tableName}`,
+      ...rejections,
+      '4 would be imported, 0 already there, 6 rejected. Nothing was written: add --apply to import',
+    ]);
+    expect(await itemsOf(cloud)).toEqual(before);
+  });
+
+  it('with --apply, imports valid records, and only once', async () => {
+    const first = await run('import', '--apply', file);
+    const after = await itemsOf(cloud);
+    const second = await run('import', '--apply', file);
+
+    const started = `Importing into ${cloud.tableName}`;
+    const expected = { code: 1, stderr: [] };
+    expect(first).toEqual({ ...expected, stdout: [started, ...rejections, '4 imported, 0 already there, 6 rejected'] });
+    expect(second).toEqual({
+      ...expected,
+      stdout: [started, ...rejections, '0 imported, 4 already there, 6 rejected'],
+    });
+    expect(await itemsOf(cloud)).toEqual(after);
+    await expectIntact(gatehouse);
+  });
+
+  it('keeps the fields of a user, and records the import in the audit trail', async () => {
+    const token = await gatehouse.logIn('admin');
+    const { body } = await gatehouse.call('GET', '/api/users/old-admin', { token });
+    const audits = await gatehouse.call('GET', `/api/audits?target.equals=user/${body.id}`, { token });
+
+    expect(body).toEqual({
+      id: body.id,
+      login: 'old-admin',
+      firstName: null,
+      lastName: null,
+      email: 'old-admin@old.example',
+      imageUrl: null,
+      activated: true,
+      langKey: 'en',
+      authorities: ['ROLE_ADMIN', 'ROLE_USER'],
+      createdBy: 'founder',
+      createdDate: '2019-03-04T05:06:07.500Z',
+      lastModifiedBy: 'founder',
+      lastModifiedDate: '2019-03-04T05:06:07.500Z',
+    });
+    expect(audits.body).toMatchObject([{ actor: 'system', action: 'user.created', targetName: 'old-admin' }]);
+  });
+
+  it('seals the values of parameters, which the API then returns', async () => {
+    const token = await gatehouse.logIn('admin');
+    const { body: integrations } = await gatehouse.call('GET', '/api/utm-integrations?shortName.equals=OLD', { token });
+    const { body } = await gatehouse.call(
+      'GET',
+      `/api/utm-integration-confs?sort=id,asc&integrationId.equals=${integrations[0].id}`,
+      { token },
+    );
+    const added = await gatehouse.call('POST', '/api/utm-integration-confs', {
+      token,
+      body: { integration: { id: integrations[0].id }, confName: 'another', confValue: 'c' },
+    });
+
+    expect(integrations).toHaveLength(1);
+    expect(body.map(({ confName, confValue }: Record<string, string>) => [confName, confValue])).toEqual([
+      ['name 0', 'secret of the firewall'],
+      ['name 1', 'b'],
+    ]);
+    expect(added.status).toBe(201);
+    const items = [...(await itemsOf(cloud)).values()];
+    expect(items.some((item) => JSON.stringify(item).includes('secret of the firewall'))).toBe(false);
+  });
+
+  it.each(['old-admin', 'old-b'])(
+    'lets %s log in with the password of the former system, and then replaces the hash',
+    async (login) => {
+      const before = await storedUser(login);
+
+      const wrong = await statusOfLogin(login, 'another password');
+      const unchanged = await storedUser(login);
+      const right = await statusOfLogin(login, 'old password');
+      const after = await storedUser(login);
+      const again = [await statusOfLogin(login, 'old password'), await statusOfLogin(login, 'another password')];
+
+      expect([wrong, right, ...again]).toEqual([401, 200, 200, 401]);
+      expect(before?.passwordHash).toMatch(/^\$2[ab]\$04\$/);
+      expect(unchanged).toEqual(before);
+      expect(after?.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1,/);
+      expect(after).toEqual({ ...before, passwordHash: after?.passwordHash });
+    },
+  );
+
+  it('lets a deactivated user log in only after the activation, and change the password at once', async () => {
+    const token = await gatehouse.logIn('admin');
+    const { body } = await gatehouse.call('GET', '/api/users/old-y', { token });
+
+    const deactivated = await statusOfLogin('old-y', 'old password');
+    await gatehouse.call('PUT', '/api/users', { token, body: { ...body, activated: true } });
+    const own = await gatehouse.logIn('old-y', 'old password');
+    const changed = await gatehouse.call('POST', '/api/account/change-password', {
+      token: own,
+      body: { currentPassword: 'old password', newPassword: 'new password' },
+    });
+
+    expect([deactivated, changed.status]).toEqual([401, 200]);
+    expect(await statusOfLogin('old-y', 'new password')).toBe(200);
+  });
+
+  it('can be killed at any moment and repeated', { timeout: 60_000 }, async () => {
+    const records = [
+      ...Array.from({ length: 120 }, (_, index) =>
+        userRecord(`killed-${index}`, { authorities: index % 2 ? [] : ['ROLE_ADMIN'] }),
+      ),
+      ...Array.from({ length: 12 }, (_, index) => integrationRecord(`Killed ${index}`, ['a', 'b', 'c'])),
+    ];
+    // Alternating, so that a kill can hit either kind.
+    const file = fileOf(records.sort(() => Math.random() - 0.5));
+    const before = await table.total('USER');
+    const options = ['--table', cloud.tableName, '--apply', file];
+
+    for (const round of [1, 2, 3]) {
+      const child = startImport(options, operatorsEnvironment(gatehouse));
+      const ended = once(child, 'exit');
+      const wanted = (await table.total('USER')) + 1 + Math.floor(Math.random() * 15);
+      while (child.exitCode === null && (await table.total('USER')) < wanted) await wait(1);
+      child.kill('SIGKILL');
+
+      expect(await ended, `round ${round}`).toEqual([null, 'SIGKILL']);
+      await expectIntact(gatehouse);
+    }
+    const imported = (await table.total('USER')) - before;
+    const { tally, rejected } = await importHere(file);
+
+    expect(imported).toBeGreaterThan(2);
+    expect(rejected).toEqual([]);
+    expect(tally.imported + tally.present).toBe(records.length);
+    expect((await table.total('USER')) - before).toBe(120);
+    await expectIntact(gatehouse);
+  });
+
+  it('imports into the table of the local service without --table', async () => {
+    const stateDir = join(folder, 'state');
+    const file = fileOf([userRecord('local')]);
+
+    const stopped = await runCommand('import', [file], { STATE_DIR: stateDir });
+    const state = await openState(stateDir);
+    state.recordTable({ endpoint: cloud.endpoint, region: cloud.region, tableName: cloud.tableName });
+    const running = await runCommand('import', ['--apply', file], { STATE_DIR: stateDir });
+    state.close();
+
+    expect(stopped).toEqual({
+      code: 3,
+      stdout: [],
+      stderr: [`No service runs on STATE_DIR=${stateDir}. Start it with \`npm start\`, or name a table with --table.`],
+    });
+    expect(running).toMatchObject({ code: 0, stderr: [] });
+    expect(running.stdout.at(-1)).toBe('1 imported, 0 already there, 0 rejected');
+  });
+});
+
+describe('npm run export', () => {
+  it('creates a file that only its owner can read, from which an empty table becomes the same', async () => {
+    const [first, second] = [join(folder, 'first.jsonl'), join(folder, 'second.jsonl')];
+    const password = await statusOfLogin('user', 'user');
+
+    const exported = await run('export', first);
+    await restoreItems(cloud, new Map());
+    const { tally, rejected } = await importHere(first);
+    const again = await run('export', second);
+
+    expect([password, rejected]).toEqual([200, []]);
+    expect(exported).toMatchObject({ code: 0, stderr: [] });
+    expect(exported.stdout).toEqual([
+      `Exporting ${cloud.tableName}`,
+      expect.stringMatching(/^\d+ users and 13 integrations exported\. The file contains secrets: protect it$/),
+    ]);
+    expect(statSync(first).mode & 0o777).toBe(0o600);
+    expect(readFileSync(second, 'utf8')).toBe(readFileSync(first, 'utf8'));
+    expect(again.stdout).toEqual(exported.stdout);
+    expect(tally).toMatchObject({ present: 0, rejected: 0 });
+    expect(await statusOfLogin('user', 'user')).toBe(200);
+    await expectIntact(gatehouse);
+  });
+
+  it('does not replace a file', async () => {
+    const file = fileOf([]);
+
+    const { code, stdout, stderr } = await run('export', file);
+
+    expect({ code, stdout, stderr }).toEqual({ code: 3, stdout: [], stderr: [`${file} already exists.`] });
+    expect(readFileSync(file, 'utf8')).toBe('');
+  });
+});

@@ -1,0 +1,59 @@
+import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { hashSync } from 'bcryptjs';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import type { Gatehouse } from './gatehouse.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** A bcrypt hash at the lowest cost, with the prefix of another implementation. */
+export const bcryptHash = (password: string, prefix = '$2a$'): string =>
+  hashSync(password, 4).replace(/^\$2.\$/, prefix);
+
+/** A record of a user with exactly the required fields, unless more are given. */
+export const userRecord = (login: string, fields: object = {}) => ({
+  type: 'user',
+  login,
+  email: `${login}@old.example`,
+  ...fields,
+});
+
+/** A record of an integration with parameters of the given values. */
+export const integrationRecord = (name: string, values: readonly string[] = []) => ({
+  type: 'integration',
+  name,
+  shortName: 'OLD',
+  integrationType: 'API',
+  parameters: values.map((confValue, index) => ({ confName: `name ${index}`, confValue })),
+});
+
+export const jsonLines = (records: readonly unknown[]): string =>
+  records.map((record) => `${JSON.stringify(record)}\n`).join('');
+
+/** The environment of an operator with AWS credentials for the local cloud. */
+export const operatorsEnvironment = ({ cloud }: Gatehouse) => ({
+  AWS_ENDPOINT_URL: cloud.endpoint,
+  AWS_REGION: cloud.region,
+  AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
+});
+
+/** Runs a command of infra/ to its end. */
+export async function runCommand(script: 'import' | 'export', options: readonly string[], environment: object) {
+  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [`infra/${script}.ts`, ...options], {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+  })
+    .then((output) => ({ code: 0, ...output }))
+    .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+  return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };
+}
+
+/** Starts an import in its own process. */
+export const startImport = (options: readonly string[], environment: object) =>
+  spawn(process.execPath, ['infra/import.ts', ...options], {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+    stdio: 'ignore',
+  });
