@@ -7,7 +7,7 @@ import { OPERATOR } from './local/state/operator.ts';
 import { runningTable } from './local/state/state.ts';
 
 /** The table of a stack and the ARNs of the KMS keys that protect what it stores. */
-export interface StackTable {
+interface StackTable {
   readonly name: string;
   readonly table: Table;
   readonly pepperKey: string;

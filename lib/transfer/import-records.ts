@@ -8,7 +8,7 @@ import type { Importer } from './importer.ts';
 import { type RecordError, readRecord } from './record.ts';
 
 /** Where records are imported to, and the KMS keys of its stack. */
-export interface Target {
+interface Target {
   readonly table: Table;
   readonly pepperKey: string;
   readonly valuesKey: string;

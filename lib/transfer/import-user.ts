@@ -22,7 +22,8 @@ export function openUserImporter(table: Table, pepperKey: string): Importer<User
     async lookUp({ login, email, passwordHash }) {
       if (passwordHash && !isVerifiable(passwordHash, pepperKey))
         return { field: 'passwordHash', code: 'other-pepper-key' };
-      const guards = [loginGuardKey(login), ...emailKeysOf(email).map(emailGuardKey)];
+      const mailboxKeys = [emailKey(email), ...formerEmailKeys(email)];
+      const guards = [loginGuardKey(login), ...mailboxKeys.map(emailGuardKey)];
       const [loginGuard, ...emailGuards] = await table.getAll(guards);
       const user = loginGuard && (await findUser(table, loginGuard.id as number));
       if (user?.login === login && emailKey(user.email) === emailKey(email)) return 'present';
@@ -32,9 +33,10 @@ export function openUserImporter(table: Table, pepperKey: string): Importer<User
 
     note({ login, email }) {
       if (logins.has(login)) return LOGIN_TAKEN;
-      if (emailKeysOf(email).some((key) => mailboxes.has(key))) return EMAIL_TAKEN;
+      const mailbox = emailKey(email);
+      if (mailboxes.has(mailbox)) return EMAIL_TAKEN;
       logins.add(login);
-      mailboxes.add(emailKey(email));
+      mailboxes.add(mailbox);
       return undefined;
     },
 
@@ -50,9 +52,6 @@ export function openUserImporter(table: Table, pepperKey: string): Importer<User
     },
   };
 }
-
-/** The keys that must be free for an address to be claimed. */
-const emailKeysOf = (email: string): string[] => [emailKey(email), ...formerEmailKeys(email)];
 
 function userOf(record: UserRecord, id: number, now: number): User {
   const { createdBy, createdDate, lastModifiedBy, lastModifiedDate } = record;

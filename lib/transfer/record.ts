@@ -36,8 +36,15 @@ const { id: _userId, password: _password, ...userFields } = newUser.entries;
 const userRecord = exactly({
   type: v.literal('user'),
   ...userFields,
-  /** A bcrypt hash with a cost from 4 to 12, or a hash of this service. */
-  passwordHash: v.nullish(v.pipe(v.string('TypeMismatch'), v.check(isReadable, 'Pattern'))),
+  passwordHash: v.nullish(
+    v.pipe(
+      v.string('TypeMismatch'),
+      v.check(isReadable, 'Pattern'),
+      v.description(
+        'A bcrypt hash ($2a$, $2b$ or $2y$) with a cost from 4 to 12, or a hash that this service exported',
+      ),
+    ),
+  ),
   createdBy: v.nullish(login, OPERATOR.login),
   createdDate: date,
   lastModifiedBy: v.nullish(login),

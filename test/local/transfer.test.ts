@@ -7,8 +7,8 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { afterAll, describe, expect, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openState } from '../../infra/local/state/state.ts';
-import { entityKey } from '../../lib/table/keys.ts';
 import { importRecords } from '../../lib/transfer/import-records.ts';
+import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
 import { itemsOf, restoreItems } from '../support/items.ts';
@@ -26,6 +26,7 @@ import {
 
 const gatehouse = await useGatehouse();
 const { cloud, table } = gatehouse;
+const token = await gatehouse.logIn('admin');
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-transfer-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -62,10 +63,7 @@ async function importHere(file: string) {
   return { tally, rejected };
 }
 
-const storedUser = async (login: string) => {
-  const { body } = await gatehouse.call('GET', `/api/users/${login}`, { token: await gatehouse.logIn('admin') });
-  return table.get(entityKey('USER', body.id));
-};
+const storedUser = (login: string) => findUserByLogin(table, login);
 const statusOfLogin = async (username: string, password: string) =>
   (await gatehouse.call('POST', '/api/authenticate', { body: { username, password } })).status;
 
@@ -129,7 +127,6 @@ describe('npm run import', () => {
   });
 
   it('keeps the fields of a user, and records the import in the audit trail', async () => {
-    const token = await gatehouse.logIn('admin');
     const { body } = await gatehouse.call('GET', '/api/users/old-admin', { token });
     const audits = await gatehouse.call('GET', `/api/audits?target.equals=user/${body.id}`, { token });
 
@@ -152,7 +149,6 @@ describe('npm run import', () => {
   });
 
   it('seals the values of parameters, which the API then returns', async () => {
-    const token = await gatehouse.logIn('admin');
     const { body: integrations } = await gatehouse.call('GET', '/api/utm-integrations?shortName.equals=OLD', { token });
     const { body } = await gatehouse.call(
       'GET',
@@ -174,9 +170,12 @@ describe('npm run import', () => {
     expect(items.some((item) => JSON.stringify(item).includes('secret of the firewall'))).toBe(false);
   });
 
-  it.each(['old-admin', 'old-b'])(
-    'lets %s log in with the password of the former system, and then replaces the hash',
-    async (login) => {
+  it.each([
+    ['$2a$', 'old-admin'],
+    ['$2b$', 'old-b'],
+  ])(
+    'lets a user with a %s hash log in with the password of the former system, and then replaces the hash',
+    async (prefix, login) => {
       const before = await storedUser(login);
 
       const wrong = await statusOfLogin(login, 'another password');
@@ -186,15 +185,14 @@ describe('npm run import', () => {
       const again = [await statusOfLogin(login, 'old password'), await statusOfLogin(login, 'another password')];
 
       expect([wrong, right, ...again]).toEqual([401, 200, 200, 401]);
-      expect(before?.passwordHash).toMatch(/^\$2[ab]\$04\$/);
+      expect(before?.passwordHash).toContain(`${prefix}04$`);
       expect(unchanged).toEqual(before);
       expect(after?.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1,/);
       expect(after).toEqual({ ...before, passwordHash: after?.passwordHash });
     },
   );
 
-  it('lets a deactivated user log in only after the activation, and change the password at once', async () => {
-    const token = await gatehouse.logIn('admin');
+  it('lets a deactivated user with a $2y$ hash log in only after the activation, and change the password at once', async () => {
     const { body } = await gatehouse.call('GET', '/api/users/old-y', { token });
 
     const deactivated = await statusOfLogin('old-y', 'old password');
@@ -211,10 +209,10 @@ describe('npm run import', () => {
 
   it('can be killed at any moment and repeated', { timeout: 60_000 }, async () => {
     const records = [
-      ...Array.from({ length: 120 }, (_, index) =>
+      ...Array.from({ length: 60 }, (_, index) =>
         userRecord(`killed-${index}`, { authorities: index % 2 ? [] : ['ROLE_ADMIN'] }),
       ),
-      ...Array.from({ length: 12 }, (_, index) => integrationRecord(`Killed ${index}`, ['a', 'b', 'c'])),
+      ...Array.from({ length: 6 }, (_, index) => integrationRecord(`Killed ${index}`, ['a', 'b', 'c'])),
     ];
     // Alternating, so that a kill can hit either kind.
     const file = fileOf(records.sort(() => Math.random() - 0.5));
@@ -224,7 +222,7 @@ describe('npm run import', () => {
     for (const round of [1, 2, 3]) {
       const child = startImport(options, operatorsEnvironment(gatehouse));
       const ended = once(child, 'exit');
-      const wanted = (await table.total('USER')) + 1 + Math.floor(Math.random() * 15);
+      const wanted = (await table.total('USER')) + 1 + Math.floor(Math.random() * 10);
       while (child.exitCode === null && (await table.total('USER')) < wanted) await wait(1);
       child.kill('SIGKILL');
 
@@ -237,7 +235,7 @@ describe('npm run import', () => {
     expect(imported).toBeGreaterThan(2);
     expect(rejected).toEqual([]);
     expect(tally.imported + tally.present).toBe(records.length);
-    expect((await table.total('USER')) - before).toBe(120);
+    expect((await table.total('USER')) - before).toBe(60);
     await expectIntact(gatehouse);
   });
 
@@ -264,18 +262,16 @@ describe('npm run import', () => {
 describe('npm run export', () => {
   it('creates a file that only its owner can read, from which an empty table becomes the same', async () => {
     const [first, second] = [join(folder, 'first.jsonl'), join(folder, 'second.jsonl')];
-    const password = await statusOfLogin('user', 'user');
-
     const exported = await run('export', first);
     await restoreItems(cloud, new Map());
     const { tally, rejected } = await importHere(first);
     const again = await run('export', second);
 
-    expect([password, rejected]).toEqual([200, []]);
+    expect(rejected).toEqual([]);
     expect(exported).toMatchObject({ code: 0, stderr: [] });
     expect(exported.stdout).toEqual([
       `Exporting ${cloud.tableName}`,
-      expect.stringMatching(/^\d+ users and 13 integrations exported\. The file contains secrets: protect it$/),
+      expect.stringMatching(/^\d+ users and 7 integrations exported\. The file contains secrets: protect it$/),
     ]);
     expect(statSync(first).mode & 0o777).toBe(0o600);
     expect(readFileSync(second, 'utf8')).toBe(readFileSync(first, 'utf8'));

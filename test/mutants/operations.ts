@@ -133,6 +133,10 @@ export const operations: readonly Mutant[] = [
       "Tags.of(table).add('gatehouse:pepper-key', keys.pepper.keyArn)",
       "Tags.of(table).add('gatehouse:pepper-key', keys.table.keyArn)",
     ],
+    [
+      "Tags.of(table).add('gatehouse:values-key', keys.values.keyArn)",
+      "Tags.of(table).add('gatehouse:values-key', keys.table.keyArn)",
+    ],
     ["Tags.of(this).add('gatehouse:environment', environment);", ''],
     ["new CfnOutput(this, 'TableName', { value: table.name });", ''],
     ['env: { region: settings.region }', "env: { region: 'eu-central-1' }"],

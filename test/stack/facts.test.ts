@@ -61,7 +61,11 @@ describe.each(ENVIRONMENTS)('the table of $name', ({ template, keep, environment
           PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: keep },
           SSESpecification: { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: arnOf('TableKey') },
           TimeToLiveSpecification: { AttributeName: 'expires', Enabled: true },
-          Tags: [...tags(environment), { Key: 'gatehouse:pepper-key', Value: arnOf('PepperKey') }],
+          Tags: [
+            ...tags(environment),
+            { Key: 'gatehouse:pepper-key', Value: arnOf('PepperKey') },
+            { Key: 'gatehouse:values-key', Value: arnOf('ValuesKey') },
+          ],
         },
       },
     });

@@ -6,6 +6,7 @@ import { password } from '../../lib/passwords/password-schema.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
+import { bcryptHash } from '../support/transfer.ts';
 
 /* The calls to Argon2 and KMS. Stored hashes have the minimum cost unless a test is about the cost. */
 
@@ -145,6 +146,8 @@ describe('a password', () => {
     ['that needs more memory than a function has', phc({ memory: 262_145 })],
     ['whose memory has too many digits', phc({ memory: 1_000_000 })],
     ['with too many passes', phc({ passes: 11 })],
+    ['without a thread', phc({ parallelism: 0 })],
+    ['with a shorter MAC', phc().slice(0, -1)],
     ['with a leading space', ` ${phc()}`],
     ['with a trailing character', `${phc()}$`],
   ])('is rejected by a hash %s before KMS is called', async (_, stored) => {
@@ -164,6 +167,58 @@ describe('a password', () => {
     const { passwords } = passwordsWithKms(macOf(MAC));
 
     expect(await passwords.matches('password', phc({ passes: 10 }))).toBe(true);
+  });
+});
+
+describe('a password with an imported bcrypt hash', () => {
+  it.each(['$2a$', '$2b$', '$2y$'])('is compared with it after the work for any other hash: %s', async (prefix) => {
+    const { passwords, inputs } = passwordsWithKms(macOf(MAC), macOf(MAC));
+    const stored = bcryptHash('pässword', prefix);
+
+    expect(await passwords.matches('pässword', stored)).toBe(true);
+    expect(await passwords.matches('password', stored)).toBe(false);
+    const dummy = { memory: 19_456, passes: 2, salt: Buffer.alloc(16) };
+    expect(inputs()).toEqual(
+      ['pässword', 'password'].map((password) => ({
+        KeyId: 'current-key',
+        Message: hashOf(password, dummy),
+        MacAlgorithm: 'HMAC_SHA_256',
+      })),
+    );
+  });
+
+  it('does not match because the MAC of the dummy hash does', async () => {
+    const { passwords } = passwordsWithKms(macOf(Buffer.alloc(32)));
+
+    expect(await passwords.matches('another', bcryptHash('password'))).toBe(false);
+  });
+
+  it('is compared as typed, up to its 72nd byte', async () => {
+    const { passwords } = passwordsWithKms(...Array(4).fill(macOf(MAC)));
+    const [decomposed, long] = ['pa\u0308ssword', 'x'.repeat(72)];
+
+    expect(await passwords.matches(decomposed, bcryptHash(decomposed))).toBe(true);
+    expect(await passwords.matches(decomposed.normalize('NFC'), bcryptHash(decomposed))).toBe(false);
+    expect(await passwords.matches(`${long}y`, bcryptHash(`${long}z`))).toBe(true);
+    expect(await passwords.matches('pass\uD83D', bcryptHash('pass\uD83D'))).toBe(false);
+  });
+
+  it.each(['$2$', '$2x$'])('is not readable with the prefix %s', async (prefix) => {
+    const { passwords } = passwordsWithKms(macOf(MAC));
+
+    await expect(passwords.matches('password', bcryptHash('password', prefix))).rejects.toThrow('not readable');
+  });
+
+  it.each(['03', '13', '31', '99'])('is not readable with the cost %s', async (cost) => {
+    const { passwords } = passwordsWithKms(macOf(MAC));
+
+    await expect(passwords.matches('password', bcryptHash('password').replace('$04$', `$${cost}$`))).rejects.toThrow(
+      'not readable',
+    );
+  });
+
+  it('is outdated, and so replaced by the next login', () => {
+    expect(passwordsWithKms().passwords.isOutdated(bcryptHash('password'))).toBe(true);
   });
 });
 

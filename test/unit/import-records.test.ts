@@ -1,0 +1,165 @@
+import { KMSClient } from '@aws-sdk/client-kms';
+import { describe, expect, it } from 'vitest';
+import { emailGuardKey, entityKey } from '../../lib/table/keys.ts';
+import type { Table } from '../../lib/table/table.ts';
+import { importRecords } from '../../lib/transfer/import-records.ts';
+import { memoryTable } from '../support/memory-table.ts';
+import { cancelledBy } from '../support/recording-table.ts';
+import { bcryptHash, integrationRecord, userRecord } from '../support/transfer.ts';
+
+const PEPPER_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/current-key';
+const argon2Hash = (key: string) => `$argon2id$v=19$m=8,t=1,p=1,keyid=${key}$${'a'.repeat(22)}$${'b'.repeat(43)}`;
+
+async function importLines(texts: readonly (object | string)[], table: Table = memoryTable()) {
+  const rejected: string[] = [];
+  const progress: number[] = [];
+  const lines = (async function* () {
+    for (const text of texts) yield typeof text === 'string' ? text : JSON.stringify(text);
+  })();
+  const tally = await importRecords(
+    { table, pepperKey: PEPPER_KEY, valuesKey: 'values-key', kms: new KMSClient({ region: 'eu-central-1' }) },
+    lines,
+    {
+      apply: true,
+      onRejected: (line, errors) =>
+        rejected.push(`${line} ${errors.map(({ field, code }) => [field, code].filter(Boolean).join(' ')).join(', ')}`),
+      onProgress: (records) => progress.push(records),
+    },
+  );
+  return { tally, rejected, progress };
+}
+
+describe('a record is rejected', () => {
+  it.each<[string, object | string, string]>([
+    ['that is not JSON', '{"type":"user"', 'malformed'],
+    ['that is an array', '[]', 'malformed'],
+    ['that is null', 'null', 'malformed'],
+    ['without a type', {}, 'type NotNull'],
+    ['of an unknown type', { type: 'group' }, 'type Pattern'],
+    ['without login and address', { type: 'user' }, 'login NotNull, email NotNull'],
+    ['with an id', userRecord('ann', { id: 7 }), 'id UnknownField'],
+    ['with a password', userRecord('ann', { password: 'pass' }), 'password UnknownField'],
+    ['with an unknown role', userRecord('ann', { authorities: ['ROLE_USER', 'ROLE_ROOT'] }), 'authorities.1 Pattern'],
+    ['with a reserved login', userRecord('authorities'), 'login Pattern'],
+    ['with a local time', userRecord('ann', { createdDate: '2019-03-04T05:06:07' }), 'createdDate Pattern'],
+    ['with an unreadable hash', userRecord('ann', { passwordHash: 'secret' }), 'passwordHash Pattern'],
+    [
+      'with a bcrypt hash of cost 13',
+      userRecord('ann', { passwordHash: bcryptHash('pass').replace('$04$', '$13$') }),
+      'passwordHash Pattern',
+    ],
+    [
+      'with a hash under another key',
+      userRecord('ann', { passwordHash: argon2Hash('former-key') }),
+      'passwordHash other-pepper-key',
+    ],
+    [
+      'with an unknown integration type',
+      { ...integrationRecord('a'), integrationType: 'X' },
+      'integrationType Pattern',
+    ],
+    ['with an empty value', integrationRecord('a', ['a', '']), 'parameters.1.confValue NotBlank'],
+    ['with 91 parameters', integrationRecord('a', Array(91).fill('a')), 'parameters too-many-parameters'],
+    [
+      'with too large parameters',
+      integrationRecord('a', Array(12).fill('a'.repeat(16_384))),
+      'parameters parameters-too-large',
+    ],
+  ])('%s', async (_, record, errors) => {
+    const table = memoryTable();
+
+    const { tally, rejected } = await importLines([record], table);
+
+    expect(rejected).toEqual([`1 ${errors}`]);
+    expect(tally).toEqual({ imported: 0, present: 0, rejected: 1 });
+    expect([table.transactions, table.updates]).toEqual([[], []]);
+  });
+
+  it('whose mailbox is held under the former rule', async () => {
+    const table = memoryTable([{ ...emailGuardKey('b@xn--strae-oqa.example'), id: 9 }]);
+
+    const { rejected } = await importLines(
+      [userRecord('ann', { email: 'a@straße.example' }), userRecord('bob', { email: 'b@straße.example' })],
+      table,
+    );
+
+    expect(rejected).toEqual(['2 email email-taken']);
+  });
+
+  it.each([
+    ['LOGIN#', 'login login-taken'],
+    ['EMAIL#', 'email email-taken'],
+  ])('when its %s guard has been claimed since it was looked up', async (pk, errors) => {
+    const table = memoryTable();
+    const racing: Table = {
+      ...table,
+      async transact(writes) {
+        throw cancelledBy(...writes.map(({ key }) => (key.pk.startsWith(pk) ? 'ConditionalCheckFailed' : 'None')));
+      },
+    };
+
+    expect((await importLines([userRecord('ann')], racing)).rejected).toEqual([`1 ${errors}`]);
+  });
+});
+
+describe('an import', () => {
+  it('claims nothing for a record that contradicts the table', async () => {
+    const table = memoryTable([{ ...emailGuardKey('taken@old.example'), id: 9 }]);
+
+    const { tally, rejected } = await importLines(
+      [userRecord('ann', { email: 'taken@old.example' }), userRecord('ann')],
+      table,
+    );
+
+    expect([tally.imported, rejected]).toEqual([1, ['1 email email-taken']]);
+  });
+
+  it('rejects a repetition of a record of the same file, also of one that the table already contains', async () => {
+    const table = memoryTable();
+    const records = [...Array(150).keys()].map((index) => userRecord(`user-${index}`));
+
+    const first = await importLines([...records, records[0] as object], table);
+    const second = await importLines([...records, records[0] as object], table);
+
+    expect(first.tally).toEqual({ imported: 150, present: 0, rejected: 1 });
+    expect(second.tally).toEqual({ imported: 0, present: 150, rejected: 1 });
+    expect([first.rejected, second.rejected]).toEqual([['151 login login-taken'], ['151 login login-taken']]);
+  });
+
+  it('counts blank lines as lines but not as records', async () => {
+    const { rejected, progress } = await importLines(['', userRecord('ann'), ' ', 'malformed', '']);
+
+    expect([rejected, progress]).toEqual([['4 malformed'], [1, 2]]);
+  });
+
+  it('accepts a hash of the same service', async () => {
+    const table = memoryTable();
+
+    const { tally } = await importLines([userRecord('ann', { passwordHash: argon2Hash('current-key') })], table);
+
+    expect(tally.imported).toBe(1);
+    expect(table.find(entityKey('USER', 1001))?.passwordHash).toBe(argon2Hash('current-key'));
+  });
+
+  it('ends with the error of the table', async () => {
+    const broken: Table = { ...memoryTable(), transact: () => Promise.reject(new TypeError('a defect')) };
+
+    await expect(importLines([userRecord('ann')], broken)).rejects.toThrow('a defect');
+  });
+
+  it('finds integrations beyond the first 1,000', async () => {
+    const stored = [...Array(1001).keys()].map((index) => ({
+      ...entityKey('INTEGRATION', index + 1),
+      id: index + 1,
+      name: `Firewall ${index}`,
+      shortName: 'OLD',
+    }));
+
+    const { tally } = await importLines(
+      [integrationRecord('Firewall 1000'), integrationRecord('Firewall 1001')],
+      memoryTable(stored),
+    );
+
+    expect(tally).toEqual({ imported: 1, present: 1, rejected: 0 });
+  });
+});
