@@ -534,6 +534,14 @@ export const domain: readonly Mutant[] = [
     ['  await mailer\n    .sendLink', '  void mailer\n    .sendLink'],
     ['await ses.send(mail, abortBeforeDeadline(timeoutMs));', 'ses.send(mail, abortBeforeDeadline(timeoutMs));'],
   ]),
+  ...plant('lib/passwords/bcrypt.ts', 'test/unit/password-hash.test.ts', [
+    ['[aby]', '[abxy]'],
+    ['[aby]', '[ab]'],
+    ['0[4-9]|1[0-2]', '0[4-9]|1[0-3]'],
+    ['0[4-9]|1[0-2]', '\\d\\d'],
+    ['compare(password, stored)', "compare(password.normalize('NFC'), stored)"],
+    ['compare(password, stored)', 'compare(password.slice(0, 71), stored)'],
+  ]),
   ...plant('lib/passwords/password-schema.ts', 'test/unit/schemas.test.ts', [
     ['min: 4', 'min: 3'],
     ['max: 100', 'max: 128'],
@@ -560,6 +568,18 @@ export const domain: readonly Mutant[] = [
     ['Number(memory) > 262_144', 'Number(memory) >= 2_621_440'],
     ['Number(passes) > 10', 'Number(passes) >= 10'],
     ['mac(password, salt, cost, key),', 'mac(password, salt, COST, key),'],
+    [
+      'mac(password, salt, cost, key),',
+      'bcryptHash === undefined ? mac(password, salt, cost, key) : Promise.resolve(Buffer.alloc(HASH_BYTES)),',
+    ],
+    ['const phc = bcryptHash === undefined ? stored : undefined;', 'const phc = bcryptHash ?? stored;'],
+    ['(phcMatches || bcryptMatches)', '(phcMatches && !bcryptMatches)'],
+    [
+      'return (phcMatches || bcryptMatches) && password.isWellFormed()',
+      'return bcryptMatches || (phcMatches && password.isWellFormed())',
+    ],
+    ['p=(?<parallelism>[1-9])', 'p=(?<parallelism>\\d)'],
+    ['[A-Za-z0-9+/]{43}', '[A-Za-z0-9+/]+'],
     ['Number(memory) > 262_144', 'Number(memory) > 26_214'],
   ]),
   ...plant('lib/status/health.ts', 'test/unit/views.test.ts', [

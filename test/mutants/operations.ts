@@ -28,6 +28,21 @@ export const operations: readonly Mutant[] = [
     ["mainFields: ['module', 'main'],", ''],
     ["mainFields: ['module', 'main']", "mainFields: ['main', 'module']"],
   ]),
+  ...plant('infra/export.ts', 'test/local/transfer.test.ts', [
+    ['const OWNER_ONLY = 0o600', 'const OWNER_ONLY = 0o644'],
+    ['  if (existsSync(file)) throw new Error(`${file} already exists.`);\n', ''],
+    ['await link(partial, file)', 'await link(partial, `${file}.complete`)'],
+  ]),
+  ...plant('infra/import.ts', 'test/local/transfer.test.ts', [
+    ["split('\\n')", 'split(/\\n|\\u2028/)'],
+    ['rejected > 0 ? REJECTIONS : 0', '0'],
+    ['const NOT_COMPLETED = 3', 'const NOT_COMPLETED = 1'],
+    ['  yield rest;\n', '  yield `${rest}{`;\n'],
+  ]),
+  ...plant('infra/stack-table.ts', 'test/local/transfer.test.ts', [
+    ["valuesKey: keyIn('gatehouse:values-key')", "valuesKey: keyIn('gatehouse:pepper-key')"],
+    ['pepperKey: keyIn', 'pepperKey: tableName + keyIn'],
+  ]),
   ...plant('infra/constructs/administration-table.ts', 'test/stack/facts.test.ts', [
     ["timeToLiveAttribute: 'expires',", ''],
     ["timeToLiveAttribute: 'expires'", "timeToLiveAttribute: 'expiry'"],
@@ -628,6 +643,58 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('lib/restore/adopt-table.ts', 'test/unit/adopt-table.test.ts', [
     ['Math.max(0, seconds * 1000 - Date.now())', 'seconds * 1000 - Date.now()'],
+  ]),
+  ...plant('lib/transfer/entities.ts', 'test/unit/import-records.test.ts', [
+    ['last + 1', 'last + 1001'],
+    ['if (items.length < PAGE_ITEMS) return;', 'return;'],
+  ]),
+  ...plant('lib/transfer/export-records.ts', 'test/local/transfer.test.ts', [
+    ["  'passwordHash',\n", ''],
+    ["  'lastModifiedBy',\n", ''],
+    [', ...{ parameters } }', ' }'],
+    ["['confName', 'confDescription']", "['confName']"],
+  ]),
+  ...plant('lib/transfer/import-integration.ts', 'test/local/transfer.test.ts', [
+    ["        changeTotal('INTEGRATION', 1),\n", ''],
+    ["changeTotal('CONF', added.length)", "changeTotal('CONF', 1)"],
+    ['          integration = after;\n', ''],
+    ["(await stored).has(nameOf(record)) ? 'present' : 'absent'", "'absent'"],
+    ['      if (noted.has(name))', '      if (false)'],
+  ]),
+  ...plant('lib/transfer/import-records.ts', 'test/unit/import-records.test.ts', [
+    ["if (text.trim() !== '') batch.push", "if (text !== '') batch.push"],
+    ['    line++;\n', "    if (text !== '') line++;\n"],
+    ['  if (isPresent)', '  if (!note && isPresent)'],
+    ['    if (batch.length < BATCH) continue;\n    yield', '    if (batch.length <= BATCH) continue;\n    yield'],
+    ["error.code === 'login-taken'", "error.code === 'unavailable'"],
+    ["error.code === 'email-taken'", "error.code === 'unavailable'"],
+    ['  yield batch;\n}', '}'],
+  ]),
+  ...plant('lib/transfer/import-records.ts', 'test/local/transfer.test.ts', [
+    ['if (apply) await write();', 'await write();'],
+    ["if (isPresent) return 'present';", ''],
+  ]),
+  ...plant('lib/transfer/import-user.ts', 'test/unit/import-records.test.ts', [
+    ['passwordHash && !isVerifiable(passwordHash, pepperKey)', 'false'],
+    [', ...formerEmailKeys(email)]', ']'],
+    ['emailGuards.some(Boolean) ? EMAIL_TAKEN :', 'false ? EMAIL_TAKEN :'],
+    ['      logins.add(login);\n', ''],
+  ]),
+  ...plant('lib/transfer/import-user.ts', 'test/local/transfer.test.ts', [
+    ['mailboxes.has(mailbox)', 'mailboxes.has(email)'],
+    [' && emailKey(user.email) === emailKey(email)', ''],
+    ['          ...creation(user),\n', '          ...creation(user).slice(1),\n'],
+    ['createdDate: createdDate ?? user.createdDate', 'createdDate: user.createdDate'],
+    ['lastModifiedBy ?? createdBy', 'lastModifiedBy ?? user.login'],
+    ['lastModifiedDate ?? createdDate ??', 'lastModifiedDate ??'],
+    ["'user.created'", "'user.updated'"],
+  ]),
+  ...plant('lib/transfer/record.ts', 'test/unit/import-records.test.ts', [
+    ['v.strictObject(entries,', 'v.object(entries,'],
+    ["v.check(isReadable, 'Pattern'),", ''],
+    ["v.isoTimestamp('Pattern'),", ''],
+    ["      v.maxLength(MAX_PARAMETERS, 'too-many-parameters'),\n", ''],
+    ['totalBytes(parameters) <= MAX_PARAMETER_BYTES', 'totalBytes(parameters) <= 2 * MAX_PARAMETER_BYTES'],
   ]),
   ...plant('routes.ts', 'test/stack/facts.test.ts', [
     [
