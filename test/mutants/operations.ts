@@ -41,7 +41,7 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/stack-table.ts', 'test/local/transfer.test.ts', [
     ["valuesKey: keyIn('gatehouse:values-key')", "valuesKey: keyIn('gatehouse:pepper-key')"],
-    ['pepperKey: keyIn', 'pepperKey: tableName + keyIn'],
+    ["pepperKey: keyIn('gatehouse:pepper-key')", "pepperKey: keyIn('gatehouse:values-key')"],
   ]),
   ...plant('infra/constructs/administration-table.ts', 'test/stack/facts.test.ts', [
     ["timeToLiveAttribute: 'expires',", ''],
@@ -665,7 +665,6 @@ export const operations: readonly Mutant[] = [
     ["if (text.trim() !== '') batch.push", "if (text !== '') batch.push"],
     ['    line++;\n', "    if (text !== '') line++;\n"],
     ['  if (isPresent)', '  if (!note && isPresent)'],
-    ['    if (batch.length < BATCH) continue;\n    yield', '    if (batch.length <= BATCH) continue;\n    yield'],
     ["error.code === 'login-taken'", "error.code === 'unavailable'"],
     ["error.code === 'email-taken'", "error.code === 'unavailable'"],
     ['  yield batch;\n}', '}'],

@@ -25,7 +25,11 @@ export const integrationRecord = (name: string, values: readonly string[] = []) 
   name,
   shortName: 'OLD',
   integrationType: 'API',
-  parameters: values.map((confValue, index) => ({ confName: `name ${index}`, confValue })),
+  parameters: values.map((confValue, index) => ({
+    confName: `name ${index}`,
+    confValue,
+    confDescription: `description ${index}`,
+  })),
 });
 
 export const jsonLines = (records: readonly unknown[]): string =>

@@ -156,10 +156,10 @@ describe('an import', () => {
     }));
 
     const { tally } = await importLines(
-      [integrationRecord('Firewall 1000'), integrationRecord('Firewall 1001')],
+      ['Firewall 0', 'Firewall 999', 'Firewall 1000', 'Firewall 1001'].map((name) => integrationRecord(name)),
       memoryTable(stored),
     );
 
-    expect(tally).toEqual({ imported: 1, present: 1, rejected: 0 });
+    expect(tally).toEqual({ imported: 1, present: 3, rejected: 0 });
   });
 });
