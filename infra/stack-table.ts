@@ -27,7 +27,7 @@ export async function openStackTable(name: string | undefined): Promise<StackTab
   const tags = await tagsOf(client, tableName);
   const keyIn = (tag: string): string => {
     const key = tags.get(tag);
-    if (!key) throw new Error(`${tableName} lacks the tag ${tag}: it is not a Gatehouse table, or it was restored.`);
+    if (!key) throw new Error(`${tableName} lacks the tag ${tag}. Deploy its stack again, or add the tag.`);
     return key;
   };
   return {

@@ -37,8 +37,8 @@ function fileOf(records: readonly unknown[]): string {
   return file;
 }
 
-const run = (script: 'import' | 'export', ...options: string[]) =>
-  runCommand(script, ['--table', cloud.tableName, ...options], operatorsEnvironment(gatehouse));
+const run = async (script: 'import' | 'export', ...options: string[]) =>
+  (await runCommand(script, ['--table', cloud.tableName, ...options], operatorsEnvironment(gatehouse))).result;
 
 const valuesKey = cloud.functions.find(({ name }) => name === 'POST /api/utm-integration-confs')?.environment
   .VALUES_KEY;
@@ -239,14 +239,28 @@ describe('npm run import', () => {
     await expectIntact(gatehouse);
   });
 
+  it('reports its progress every 1,000 records', async () => {
+    const file = fileOf(Array(1000).fill('not a record'));
+
+    const { result, progress } = await runCommand(
+      'import',
+      ['--table', cloud.tableName, file],
+      operatorsEnvironment(gatehouse),
+    );
+
+    expect(progress.at(-1)).toBe('1000 records');
+    expect(result.stdout).toHaveLength(1002);
+    expect(result.stdout.at(-2)).toBe('Line 1000: malformed');
+  });
+
   it('imports into the table of the local service without --table', async () => {
     const stateDir = join(folder, 'state');
     const file = fileOf([userRecord('local')]);
 
-    const stopped = await runCommand('import', [file], { STATE_DIR: stateDir });
+    const { result: stopped } = await runCommand('import', [file], { STATE_DIR: stateDir });
     const state = await openState(stateDir);
     state.recordTable({ endpoint: cloud.endpoint, region: cloud.region, tableName: cloud.tableName });
-    const running = await runCommand('import', ['--apply', file], { STATE_DIR: stateDir });
+    const { result: running } = await runCommand('import', ['--apply', file], { STATE_DIR: stateDir });
     state.close();
 
     expect(stopped).toEqual({

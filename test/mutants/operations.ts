@@ -36,6 +36,7 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/import.ts', 'test/local/transfer.test.ts', [
     ["split('\\n')", 'split(/\\n|\\u2028/)'],
     ['rejected > 0 ? REJECTIONS : 0', '0'],
+    ['const PROGRESS_RECORDS = 1000', 'const PROGRESS_RECORDS = 1001'],
     ['const NOT_COMPLETED = 3', 'const NOT_COMPLETED = 1'],
     ['  yield rest;\n', '  yield `${rest}{`;\n'],
   ]),

@@ -43,7 +43,7 @@ export const operatorsEnvironment = ({ cloud }: Gatehouse) => ({
   AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
 });
 
-/** Runs a command of infra/ to its end. */
+/** Runs a command of infra/ to its end. How often it reports progress depends on the machine, so that is separate. */
 export async function runCommand(script: 'import' | 'export', options: readonly string[], environment: object) {
   const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [`infra/${script}.ts`, ...options], {
     cwd: ROOT,
@@ -51,7 +51,12 @@ export async function runCommand(script: 'import' | 'export', options: readonly 
   })
     .then((output) => ({ code: 0, ...output }))
     .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
-  return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };
+  const linesOf = (text: string) => text.split('\n').slice(0, -1);
+  const isProgress = (line: string) => /^\d+ records$/.test(line);
+  return {
+    result: { code, stdout: linesOf(stdout), stderr: linesOf(stderr).filter((line) => !isProgress(line)) },
+    progress: linesOf(stderr).filter(isProgress),
+  };
 }
 
 /** Starts an import in its own process. */
