@@ -15,8 +15,24 @@ const kilobytesOf = (file: string): number => statSync(join(bundles, file, 'inde
 
 /** The kilobytes that a bundle may have, by what it needs. */
 const BUDGETS = isMinimal
-  ? { status: 40, withoutToken: 60, passwordsWithoutToken: 80, usual: 79, withMail: 80, withPasswords: 101, document: 165 }
-  : { status: 207, withoutToken: 333, passwordsWithoutToken: 354, usual: 275, withMail: 354, withPasswords: 375, document: 165 };
+  ? {
+      status: 40,
+      withoutToken: 60,
+      passwordsWithoutToken: 80,
+      usual: 79,
+      withMail: 80,
+      withPasswords: 101,
+      document: 165,
+    }
+  : {
+      status: 207,
+      withoutToken: 333,
+      passwordsWithoutToken: 354,
+      usual: 275,
+      withMail: 354,
+      withPasswords: 375,
+      document: 165,
+    };
 const KINDS: Record<string, keyof typeof BUDGETS> = {
   'get-info': 'status',
   'get-openapi': 'document',
