@@ -1,19 +1,32 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { App, Validations } from 'aws-cdk-lib';
 import { bundle, transportOf } from './bundle.ts';
+import { fail, printError } from './command-line.ts';
 import { GatehouseStack } from './gatehouse-stack.ts';
 import { readSettings } from './settings.ts';
 
 /* The CDK app: `cdk.json` and `-c` select the environment; the CDK CLI sets the output folder. */
 const app = new App({ analyticsReporting: false });
-const { name, settings } = readSettings(app.node);
+const { name, settings, transport } = readContext();
 const bundles = join(app.outdir, 'bundles');
+// Standard output belongs to `cdk synth`, which prints the template there.
+printError(`Synthesizing the environment ${name} for ${settings.region}`);
 
-await bundle(bundles, { transport: transportOf(app.node.tryGetContext('transport')) });
-new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
+await bundle(bundles, { transport });
+const stack = new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
 // Violations of the AWS Solutions rules fail the synthesis. A local start skips them: loading them takes half a second.
 if (app.node.tryGetContext('checked') !== false) {
   const { AwsSolutionsChecks } = await import('cdk-nag');
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 }
 app.synth();
+printError(`The template is ${relative('.', join(app.outdir, stack.templateFile))}`);
+
+/** A mistake in the settings ends the synthesis with its sentence alone. */
+function readContext() {
+  try {
+    return { ...readSettings(app.node), transport: transportOf(app.node.tryGetContext('transport')) };
+  } catch (error) {
+    return fail((error as Error).message, 1);
+  }
+}

@@ -6,7 +6,8 @@ import { build, type Plugin } from 'esbuild';
 const ROOT = join(import.meta.dirname, '..');
 
 /** What functions call AWS with: the transport of this project, or the AWS SDK. docs/adr/0011 compares them. */
-type Transport = 'minimal' | 'sdk';
+export const TRANSPORTS = ['minimal', 'sdk'] as const;
+type Transport = (typeof TRANSPORTS)[number];
 
 /** The modules that replace others in the bundles. */
 const ALIASES: Readonly<Record<Transport, Readonly<Record<string, string>>>> = {
@@ -32,8 +33,9 @@ export function localTransport(): Transport {
 
 /** Checks the value of the context key `transport`. Throws for an unknown one. */
 export function transportOf(value: unknown): Transport {
-  if (value === 'minimal' || value === 'sdk') return value;
-  throw new Error(`transport must be "minimal" or "sdk", not ${JSON.stringify(value)}`);
+  const transport = TRANSPORTS.find((name) => name === value);
+  if (transport) return transport;
+  throw new Error(`transport must be "minimal" or "sdk", not ${JSON.stringify(value)}.`);
 }
 
 /** The folder of a function's bundle, below the folder of all bundles. */

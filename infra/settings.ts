@@ -1,116 +1,284 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
 import * as v from 'valibot';
+import { TRANSPORTS } from './bundle.ts';
 
-const throttleLimits = v.strictObject({
-  rate: v.pipe(v.number(), v.minValue(1)),
-  burst: v.pipe(v.number(), v.minValue(1)),
-});
 const positiveInteger = v.pipe(v.number(), v.integer(), v.minValue(1));
 
-const template = v.strictObject({ subject: v.string(), text: v.pipe(v.string(), v.includes('{link}')) });
-/** Reports a completed change. It asks for no action, so it must not contain a link. */
-const notice = v.strictObject({ subject: v.string(), text: v.pipe(v.string(), v.excludes('{link}')) });
-const language = v.strictObject({
-  reset: template,
-  invitation: template,
-  passwordChanged: notice,
-  emailChanged: notice,
+/** A whole number of something. */
+const count = (unit: string, description: string) =>
+  v.pipe(positiveInteger, v.description(description), v.metadata({ unit }));
+
+const throttleLimits = (requests: string) =>
+  v.strictObject({
+    rate: v.pipe(
+      v.number(),
+      v.minValue(1),
+      v.description(`The sustained rate of ${requests}; beyond it, API Gateway responds with 429.`),
+      v.metadata({ unit: 'requests per second' }),
+    ),
+    burst: v.pipe(
+      v.number(),
+      v.minValue(1),
+      v.description('How many requests may arrive at once before the rate applies.'),
+      v.metadata({ unit: 'requests' }),
+    ),
+  });
+
+const subject = v.pipe(v.string(), v.description('The subject of the mail; it may contain `{login}`.'));
+const template = v.strictObject({
+  subject,
+  text: v.pipe(
+    v.string(),
+    v.includes('{link}'),
+    v.description('The text of the mail; `{link}` becomes the link and `{login}` the login.'),
+  ),
 });
-/** By language; English is the fallback for all other languages. */
+const notice = v.strictObject({
+  subject,
+  text: v.pipe(
+    v.string(),
+    v.excludes('{link}'),
+    v.description('The text of the mail; `{login}` becomes the login. It asks for no action, so it has no link.'),
+  ),
+});
+const language = v.pipe(
+  v.strictObject({
+    reset: v.pipe(template, v.description('Sent to a user who has forgotten the password.')),
+    invitation: v.pipe(template, v.description('Sent to a user who was created without a password.')),
+    passwordChanged: v.pipe(notice, v.description('Sent after every change of a password.')),
+    emailChanged: v.pipe(notice, v.description('Sent to the former address after a change of the address.')),
+  }),
+  v.description('The texts in one language.'),
+);
+/** What the environment of a function can hold in total; bytes. */
+const MAX_ENVIRONMENT_BYTES = 4096;
 const templates = v.pipe(
   v.record(v.string(), language),
-  v.check((languages) => Object.hasOwn(languages, 'en'), 'English is missing'),
+  v.check((languages) => Object.hasOwn(languages, 'en'), 'must contain English (en)'),
+  v.check(
+    (languages) => Buffer.byteLength(JSON.stringify(languages)) < MAX_ENVIRONMENT_BYTES,
+    'All texts together must be shorter than 4 KB: they are part of the environment of a function',
+  ),
+  v.description('The texts of all mails by language; English is the fallback for all other languages.'),
 );
 
-const settings = v.strictObject({
-  /** The AWS region. Set here so that the template can be synthesized without an AWS account. */
-  region: v.string(),
-  /** Enables deletion protection and point-in-time recovery; retains table, keys and logs when the stack is deleted. */
-  keepData: v.boolean(),
-  logRetentionDays: v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number')),
-  /** The retention period of the audit trail. */
-  auditDays: positiveInteger,
-  /** The maximum throughput of the on-demand table, in request units per second; bounds its cost. */
-  tableMaximum: v.strictObject({ readUnits: positiveInteger, writeUnits: positiveInteger }),
-  /** Requests per second: `all` for the whole stage, `login` for each route with `strictThrottle`. */
-  throttle: v.strictObject({ all: throttleLimits, login: throttleLimits }),
-  /**
-   * The reserved concurrency of each `strictThrottle` function, which bounds the cost of a flood of requests. It counts
-   * against the account's quota, of which 100 must remain unreserved. If it is unset, the quota is the limit.
-   */
-  loginConcurrency: v.optional(positiveInteger),
-  /**
-   * Limits per source address and 15 minutes, across all accounts: `failuresPerSource` counts wrong passwords,
-   * `requestsPerSource` all logins and resets.
-   */
-  guessing: v.pipe(
-    v.strictObject({ failuresPerSource: positiveInteger, requestsPerSource: positiveInteger }),
-    v.check(
-      ({ failuresPerSource, requestsPerSource }) => failuresPerSource <= requestsPerSource,
-      'failuresPerSource must not exceed requestsPerSource: each failure is a request',
-    ),
-  ),
-  /**
-   * The logical ids of the signing keys: the first signs, all are published. A second one is needed only during a key
-   * rotation; docs/operating.md has the procedure.
-   */
-  signingKeys: v.optional(
-    v.pipe(
-      v.array(v.pipe(v.string(), v.regex(/^SigningKey[A-Za-z0-9]*$/))),
-      v.minLength(1),
-      v.check((keys) => new Set(keys).size === keys.length, 'Each key must be listed only once'),
-    ),
-    ['SigningKey'],
-  ),
-  tokenLife: v.pipe(
-    v.strictObject({ minutes: positiveInteger, rememberedMinutes: positiveInteger }),
-    v.check(
-      ({ minutes, rememberedMinutes }) => minutes <= rememberedMinutes,
-      'minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected with 401',
-    ),
-  ),
-  mail: v.strictObject({
-    /** A verified SES identity: either the address itself or its domain is verified. */
-    sender: v.pipe(v.string(), v.email()),
-    /** The SES configuration set to send with; required if the sender's identity has a default configuration set. */
-    configurationSet: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/))),
-    /** The URL of the page that sets a password; the reset key is appended to it. */
-    linkBase: v.pipe(v.string(), v.url()),
-    templates,
-  }),
-  /** The origins that CORS allows to call the API; empty means that browsers block all cross-origin calls. */
-  corsOrigins: v.array(
-    v.pipe(
+const settings = v.pipe(
+  v.strictObject({
+    region: v.pipe(
       v.string(),
-      v.url(),
-      v.check((origin) => URL.parse(origin)?.origin === origin, 'An origin must not have a path or a trailing slash'),
+      v.regex(/^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$/, 'must be the name of an AWS region, such as eu-central-1'),
+      v.description('Where the stack is deployed. Set here, so that a synthesis needs no AWS account.'),
     ),
+    keepData: v.pipe(
+      v.boolean(),
+      v.description(
+        'Enables deletion protection and point-in-time recovery, and retains table, keys and logs when the stack is deleted.',
+      ),
+    ),
+    logRetentionDays: v.pipe(
+      v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number')),
+      v.description('The retention period of all log groups; 9999 keeps the logs forever.'),
+      v.metadata({ unit: 'days' }),
+    ),
+    auditDays: count('days', 'The retention period of the audit trail.'),
+    tableMaximum: v.pipe(
+      v.strictObject({
+        readUnits: count('units per second', 'The maximum of read request units; beyond it, DynamoDB throttles.'),
+        writeUnits: count('units per second', 'The maximum of write request units; beyond it, DynamoDB throttles.'),
+      }),
+      v.description('The maximum throughput of the on-demand table, which bounds its cost.'),
+    ),
+    throttle: v.pipe(
+      v.strictObject({
+        all: v.pipe(throttleLimits('a route'), v.description('The limits of each route.')),
+        login: v.pipe(
+          throttleLimits('the route'),
+          v.description('The limits of login, request of a reset and finish of a reset, each (`strictThrottle`).'),
+        ),
+      }),
+      v.description('The limits of API Gateway, which bound the cost of a flood of requests.'),
+    ),
+    loginConcurrency: v.optional(
+      v.pipe(
+        positiveInteger,
+        v.description(
+          'The reserved concurrency of each of the three functions of `throttle.login`. It counts against the quota of the account, of which 100 must remain unreserved. If it is not set, the quota is the limit.',
+        ),
+        v.metadata({ unit: 'instances' }),
+      ),
+    ),
+    guessing: v.pipe(
+      v.strictObject({
+        failuresPerSource: count('per 15 minutes', 'Wrong passwords of one source address, across all accounts.'),
+        requestsPerSource: count('per 15 minutes', 'Logins and resets of one source address, across all accounts.'),
+      }),
+      v.check(
+        ({ failuresPerSource, requestsPerSource }) => failuresPerSource <= requestsPerSource,
+        'failuresPerSource must not exceed requestsPerSource: each failure is a request',
+      ),
+      v.description('Limits on password guessing; beyond them, the service responds with 429.'),
+    ),
+    signingKeys: v.optional(
+      v.pipe(
+        v.array(
+          v.pipe(
+            v.string(),
+            v.regex(/^SigningKey[A-Za-z0-9]*$/, 'must be SigningKey, which letters and digits may follow'),
+          ),
+        ),
+        v.minLength(1),
+        v.check((keys) => new Set(keys).size === keys.length, 'Each key must be listed only once'),
+        v.description(
+          'The logical ids of the signing keys: the first signs, all are published. A second one is needed only while [the key is replaced](operating.md#replacing-the-signing-key).',
+        ),
+      ),
+      ['SigningKey'],
+    ),
+    tokenLife: v.pipe(
+      v.strictObject({
+        minutes: count('minutes', 'The lifetime of a token.'),
+        rememberedMinutes: count('minutes', 'The lifetime of a token that was requested with `rememberMe`.'),
+      }),
+      v.check(
+        ({ minutes, rememberedMinutes }) => minutes <= rememberedMinutes,
+        'minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected with 401',
+      ),
+      v.description('How long a login lasts.'),
+    ),
+    mail: v.pipe(
+      v.strictObject({
+        sender: v.pipe(
+          v.string(),
+          v.email(),
+          v.description('The sender of all mails. SES must have verified the address itself or its domain.'),
+        ),
+        configurationSet: v.optional(
+          v.pipe(
+            v.string(),
+            v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, hyphens or underscores'),
+            v.description(
+              'The SES configuration set to send with; required if the identity of the sender has a default configuration set.',
+            ),
+            v.metadata({ example: 'gatehouse-events' }),
+          ),
+        ),
+        linkBase: v.pipe(
+          v.string(),
+          v.url(),
+          v.description('The URL of the page that sets a password; the reset key is appended to it.'),
+        ),
+        templates,
+      }),
+      v.description('How mails are sent; [Mail](operating.md#mail) explains the conditions in AWS.'),
+    ),
+    corsOrigins: v.pipe(
+      v.array(
+        v.pipe(
+          v.string(),
+          v.check(
+            (origin) => URL.parse(origin)?.origin === origin,
+            'must be a scheme and a host in lower case, without a path, a trailing slash or a default port, such as https://admin.example.com',
+          ),
+        ),
+      ),
+      v.description(
+        'The origins whose pages may call the API. If the list is empty, browsers block all cross-origin calls; [a client on another origin](#a-client-on-another-origin) explains how to add one.',
+      ),
+      v.metadata({ example: ['https://admin.example.com'] }),
+    ),
+    dailyVerification: v.optional(
+      v.pipe(
+        v.strictObject({
+          alarmTopic: v.optional(
+            v.pipe(
+              v.string(),
+              v.regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]+$/, 'must be the ARN of an SNS topic'),
+              v.description('The SNS topic that the alarm notifies, in the same region.'),
+              v.metadata({ example: 'arn:aws:sns:eu-central-1:123456789012:operators' }),
+            ),
+          ),
+        }),
+        v.description(
+          'Deploys a function that [verifies the table](operating.md#daily-verification) once a day; `{}` is sufficient. If it is not set, no function may scan the table.',
+        ),
+      ),
+    ),
+  }),
+  v.forward(
+    v.check(
+      ({ region, dailyVerification: { alarmTopic } = {} }) => !alarmTopic || alarmTopic.split(':')[3] === region,
+      'An alarm can only notify a topic in its own region, which is that of the environment',
+    ),
+    ['dailyVerification', 'alarmTopic'],
   ),
-  /** Deploys a function that scans and verifies the table once a day; if unset, no function is allowed to scan. */
-  dailyVerification: v.optional(
-    v.strictObject({
-      /** The ARN of the SNS topic that the alarm notifies. */
-      alarmTopic: v.optional(v.pipe(v.string(), v.regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]+$/))),
-    }),
-  ),
-});
+);
 
 /** The settings of one environment. */
 export type Settings = v.InferOutput<typeof settings>;
 
+/** The keys of the context in cdk.json. */
+export const context = v.object({
+  env: v.pipe(v.string(), v.description('The environment to synthesize or to deploy: a key of `environments`.')),
+  transport: v.pipe(
+    v.picklist(TRANSPORTS),
+    v.description(
+      'What functions call AWS with, in all environments: the transport of this project, or the AWS SDK ([ADR 11](adr/0011-minimal-transport.md)).',
+    ),
+  ),
+  environments: v.pipe(v.record(v.string(), settings), v.description('The settings of each environment by its name.')),
+  mailTemplates: v.pipe(templates, v.description('The texts of all mails, for environments without `mail.templates`.')),
+  checked: v.optional(
+    v.pipe(
+      v.boolean(),
+      v.description('Whether the template is checked against the AWS Solutions rules; `npm start` sets it to `false`.'),
+    ),
+    true,
+  ),
+});
+
+/** Keys of the CDK itself; all others contain a colon. */
+const CDK_KEYS = ['cli-telemetry', 'acknowledged-issue-numbers'];
+
+/** What cdk.json and `-c` select: an environment and its settings. */
+interface Selection {
+  readonly name: string;
+  readonly settings: Settings;
+}
+
 /** Reads the environment that `-c env=…` selects in cdk.json. Throws a single error that lists all violations. */
-export function readSettings(node: Node): { name: string; settings: Settings } {
+export function readSettings(node: Node): Selection {
+  rejectUnknownKeys(Object.keys(node.getAllContext()));
   const name = String(node.tryGetContext('env'));
-  const environments: Record<string, unknown> = node.tryGetContext('environments') ?? {};
+  const environments = node.tryGetContext('environments') ?? {};
+  if (!isObject(environments)) throw new Error('The environments in cdk.json must be an object.');
   if (!Object.hasOwn(environments, name)) {
-    throw new Error(`There is no environment ${name}: cdk.json has ${Object.keys(environments).join(', ')}`);
+    throw new Error(`There is no environment ${name}: cdk.json has ${Object.keys(environments).join(', ') || 'none'}.`);
   }
+  const own = environments[name];
+  if (!isObject(own)) throw new Error(`The environment ${name} in cdk.json must be an object.`);
   // All environments share the mail templates unless an environment overrides them.
-  const own = environments[name] as { mail?: object };
-  const mail = { templates: node.tryGetContext('mailTemplates'), ...own.mail };
-  const { success, output, issues } = v.safeParse(settings, { ...own, mail });
+  const mail = { templates: node.tryGetContext('mailTemplates'), ...(own.mail as object) };
+  const { success, output, issues } = v.safeParse(settings, { ...own, mail }, { abortPipeEarly: true });
   if (success) return { name, settings: output };
-  const violations = issues.map((issue) => `${v.getDotPath(issue) ?? name}: ${issue.message}`);
-  throw new Error(`The settings of ${name} in cdk.json are invalid. ${violations.join('; ')}`);
+  throw new Error(`The settings of ${name} in cdk.json are invalid. ${issues.map(violationOf).join('; ')}.`);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A misspelled `-c env=prod` would otherwise deploy the default environment. */
+function rejectUnknownKeys(keys: readonly string[]): void {
+  const known = [...Object.keys(context.entries), ...CDK_KEYS];
+  const unknown = keys.find((key) => !key.includes(':') && !known.includes(key));
+  if (unknown === undefined) return;
+  throw new Error(`There is no context key ${unknown}; there are ${Object.keys(context.entries).join(', ')}.`);
+}
+
+function violationOf(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue);
+  if (issue.expected === 'never') return `${path}: unknown setting`;
+  if (issue.received === 'undefined') return `${path}: missing`;
+  const isText = typeof issue.input === 'string' && issue.message.startsWith('must ');
+  return `${path}: ${issue.message}${isText ? `, but is ${issue.received}` : ''}`;
 }

@@ -1,4 +1,4 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, type CfnTable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
@@ -47,6 +47,12 @@ export class AdministrationTable extends Construct {
     });
     // A different logical id would replace the table with an empty one.
     (this.table.node.defaultChild as CfnTable).overrideLogicalId('Table');
+    if (!keepData) {
+      Validations.of(this.table).acknowledge({
+        id: 'AwsSolutions::AwsSolutions-DDB3',
+        reason: 'No point-in-time recovery: without keepData, the data is not kept',
+      });
+    }
     this.name = this.table.tableName;
   }
 

@@ -1,19 +1,22 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Node } from 'constructs';
 import { describe, expect, it } from 'vitest';
 import { readSettings, type Settings } from '../../infra/settings.ts';
 import { OTHER_SETTINGS } from '../support/other-settings.ts';
+import { settingsDocument } from '../support/settings-document.ts';
 
-const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
+const ROOT = join(import.meta.dirname, '../..');
+const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
 
 const readFrom = (context: Record<string, unknown>) =>
-  readSettings({ tryGetContext: (key: string) => context[key] } as unknown as Node);
+  readSettings({ tryGetContext: (key: string) => context[key], getAllContext: () => context } as unknown as Node);
 
 /** A valid environment with every possible field. */
 const VALID = {
   ...OTHER_SETTINGS,
   keepData: true,
+  region: 'cn-north-1',
   corsOrigins: ['https://one.example', 'http://127.0.0.1:9000'],
   dailyVerification: { alarmTopic: 'arn:aws-cn:sns:cn-north-1:123456789012:operators.of_gate-1' },
 };
@@ -112,12 +115,12 @@ describe('an environment', () => {
 
   it.each(['prod', 'toString', 'constructor', 'undefined'])('is rejected by name when it does not exist: %s', (env) => {
     expect(() => readFrom({ env, environments: { dev: {}, moon: {} } })).toThrow(
-      `There is no environment ${env}: cdk.json has dev, moon`,
+      `There is no environment ${env}: cdk.json has dev, moon.`,
     );
   });
 
   it('is rejected when there are none', () => {
-    expect(() => readFrom({ env: 'dev' })).toThrow('There is no environment dev: cdk.json has ');
+    expect(() => readFrom({ env: 'dev' })).toThrow('There is no environment dev: cdk.json has none.');
     expect(() => readFrom({})).toThrow('There is no environment undefined');
   });
 
@@ -126,14 +129,30 @@ describe('an environment', () => {
 
     expect(reading(wrong)).toThrow(
       'The settings of moon in cdk.json are invalid. region: Invalid type: Expected string but received 7; ' +
-        'auditDays: Invalid value: Expected >=1 but received 0; moon: Invalid key: Expected never but received "moon"',
+        'auditDays: Invalid value: Expected >=1 but received 0; moon: unknown setting.',
+    );
+  });
+
+  it('is rejected together with a context key that does not exist, unless the key is one of the CDK', () => {
+    const context = { env: 'moon', environments: { moon: VALID }, '@aws-cdk/core:flag': true, 'cli-telemetry': false };
+
+    expect(readFrom(context).name).toBe('moon');
+    expect(() => readFrom({ ...context, enviroment: 'prod' })).toThrow(
+      /^There is no context key enviroment; there are env, transport, environments, mailTemplates, checked\.$/,
     );
   });
 
   it('is rejected when it is not an object', () => {
-    expect(() => readFrom({ env: 'moon', environments: { moon: [] } })).toThrow(
-      /^The settings of moon in cdk.json are invalid\. region: /,
-    );
+    for (const moon of [[], null, 7, 'moon']) {
+      expect(() => readFrom({ env: 'moon', environments: { moon } })).toThrow(
+        /^The environment moon in cdk\.json must be an object\.$/,
+      );
+    }
+    for (const environments of [[], 7, 'moon']) {
+      expect(() => readFrom({ env: 'moon', environments })).toThrow(
+        /^The environments in cdk\.json must be an object\.$/,
+      );
+    }
   });
 
   it('has the shared mail templates unless it has its own', () => {
@@ -162,10 +181,13 @@ const notice = (name: string): Record<string, unknown[]> => ({
   [`mail.templates.en.${name}.other`]: ['a'],
 });
 const LINK = /Invalid content: Expected "\{link\}"/;
+const ORIGIN =
+  'must be a scheme and a host in lower case, without a path, a trailing slash or a default port, ' +
+  'such as https://admin.example.com';
 const NO_LINK = /Invalid content: Expected !"\{link\}"/;
 
 const WRONG: Record<string, readonly unknown[]> = {
-  region: NO_TEXT,
+  region: [...NO_TEXT, '', 'eu', 'eu-central', 'EU-CENTRAL-1', 'eu-central-1a', 'eu-central-1 ', 'Frankfurt'],
   keepData: [ABSENT, 'true', 1, null],
   logRetentionDays: [ABSENT, 0, 8, 29, 366, '7', null, 'ONE_WEEK'],
   auditDays: NO_COUNT,
@@ -246,8 +268,8 @@ describe('a setting', () => {
     ['mail.templates.en.invitation.text', 'no link', LINK],
     ['mail.templates.en.passwordChanged.text', 'a {link}', NO_LINK],
     ['mail.templates.en.emailChanged.text', 'a {link}', NO_LINK],
-    ['mail.templates', { de: VALID.mail.templates.en }, 'mail.templates: English is missing'],
-    ['mail.templates', {}, 'mail.templates: English is missing'],
+    ['mail.templates', { de: VALID.mail.templates.en }, 'mail.templates: must contain English (en).'],
+    ['mail.templates', {}, 'mail.templates: must contain English (en).'],
     ['signingKeys', ['SigningKey', 'SigningKey'], 'signingKeys: Each key must be listed only once'],
     [
       'guessing',
@@ -259,17 +281,31 @@ describe('a setting', () => {
       { minutes: 8, rememberedMinutes: 7 },
       'tokenLife: minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected with 401',
     ],
-    ['corsOrigins', ['one.example'], 'corsOrigins.0: Invalid URL'],
-    ['corsOrigins', ['https://one.example/'], 'corsOrigins.0: An origin must not have a path or a trailing slash'],
-    ['corsOrigins', ['https://one.example/path'], 'corsOrigins.0: An origin must not have a path or a trailing slash'],
-    ['corsOrigins', ['https://ok.example', 'https://Two.example'], 'corsOrigins.1: An origin must not have a path'],
-    ['corsOrigins', ['https://one.example:443'], 'corsOrigins.0: An origin must not have a path'],
+    ['corsOrigins', ['one.example'], `corsOrigins.0: ${ORIGIN}, but is "one.example".`],
+    ['corsOrigins', ['https://one.example/'], `corsOrigins.0: ${ORIGIN}, but is "https://one.example/".`],
+    ['corsOrigins', ['https://one.example/path'], `corsOrigins.0: ${ORIGIN}`],
+    ['corsOrigins', ['https://ok.example', 'https://Two.example'], `corsOrigins.1: ${ORIGIN}`],
+    ['corsOrigins', ['https://one.example:443'], `corsOrigins.0: ${ORIGIN}`],
+    ['region', 'Frankfurt', 'region: must be the name of an AWS region, such as eu-central-1, but is "Frankfurt".'],
+    ['auditDays', ABSENT, 'invalid. auditDays: missing.'],
+    ['auditdays', 7, 'invalid. auditdays: unknown setting.'],
+    [
+      'dailyVerification.alarmTopic',
+      'arn:aws:sns:eu-central-1:123456789012:operators',
+      'dailyVerification.alarmTopic: An alarm can only notify a topic in its own region, which is that of the environment.',
+    ],
+    [
+      'mail.templates.en.reset.text',
+      `{link}${'ü'.repeat(2048)}`,
+      'mail.templates: All texts together must be shorter than 4 KB',
+    ],
   ])('%s is rejected with an explanation when it is %j', (path, value, reason) => {
     expect(reading(withValue(path, value))).toThrow(reason);
   });
 
   it.each<[string, unknown]>([
     ['keepData', false],
+    ['mail.templates.en.reset.text', `{link}${'x'.repeat(2048)}`],
     ['logRetentionDays', 1],
     ['logRetentionDays', 3653],
     ['auditDays', 1],
@@ -289,7 +325,7 @@ describe('a setting', () => {
     ['corsOrigins', []],
     ['corsOrigins', ['https://one.example:8443']],
     ['dailyVerification', {}],
-    ['dailyVerification.alarmTopic', 'arn:aws:sns:eu-central-1:123456789012:operators'],
+    ['dailyVerification.alarmTopic', 'arn:aws:sns:cn-north-1:123456789012:operators'],
   ])('%s can be %j', (path, value) => {
     const environment = withValue(path, value);
 
@@ -307,5 +343,37 @@ describe('a setting', () => {
 
   it('signingKeys defaults to a single key', () => {
     expect(readValid(withValue('signingKeys', ABSENT))).toStrictEqual({ ...VALID, signingKeys: ['SigningKey'] });
+  });
+});
+
+it.each(['us-gov-west-1', 'eusc-de-east-1', 'ap-southeast-7', 'mx-central-1'])('region can be %s', (region) => {
+  const { dailyVerification: _, ...environment } = VALID;
+
+  expect(readValid({ ...environment, region }).region).toBe(region);
+});
+
+describe('docs/settings.md', () => {
+  const document = settingsDocument(context.environments.prod);
+
+  it('matches infra/settings.ts; -u updates it', () => expect(document).toMatchFileSnapshot('../../docs/settings.md'));
+
+  it('gives the meaning of every setting', () => {
+    const withoutMeaning = document.split('\n').filter((line) => /^\| `[\w.]+` \| {2}\|/.test(line));
+
+    expect(withoutMeaning).toEqual([]);
+  });
+
+  it('names every environment variable that a command reads', () => {
+    const sources = globSync(['infra/*.ts', 'infra/local/**/*.ts', 'test/{soak,support/long,support/seed}.ts'], {
+      cwd: ROOT,
+    });
+    const text = sources.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n');
+    const names = [
+      ...[...text.matchAll(/process\.env\.(\w+)/g)].map(([, name]) => name),
+      ...[...text.matchAll(/\{([^}]*)\} = process\.env/g)].flatMap(([, list = '']) => list.match(/\b[A-Z_]{2,}\b/g)),
+    ];
+
+    expect(names).toContain('PORT');
+    expect(names.filter((name) => !document.includes(`\`${name}\``))).toEqual([]);
   });
 });
