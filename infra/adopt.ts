@@ -1,32 +1,53 @@
-import { parseArgs } from 'node:util';
+import { Failure } from '../lib/contract/failure.ts';
 import { adoptTable, SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
 import { openTable } from '../lib/table/table.ts';
-import { NotGatehouseTable, openTableScanner, scannerClient } from '../lib/table/table-scanner.ts';
-import { openLocalTable, type TableConnection } from './local/aws/local-table.ts';
+import { NotGatehouseTable, openTableScanner } from '../lib/table/table-scanner.ts';
+import {
+  exitOnSignal,
+  fail,
+  print,
+  readArguments,
+  rejectArguments,
+  reportProgress,
+  WRONG_ARGUMENTS,
+} from './command-line.ts';
+import { openCommandTable } from './command-table.ts';
+import { explainError } from './explain-error.ts';
 
 /* `npm run adopt`: prepares a table restored from a backup for service. docs/operating.md has the procedure. */
 
-const USAGE = 'npm run adopt -- [--table NAME] [--skip IDS]';
+// Exit status.
+const NOT_ADOPTED = 1;
 
-function fail(message: string): never {
-  process.stderr.write(`${message}\n`);
-  process.exit(2);
-}
+const COMMAND = {
+  usage: 'npm run adopt -- [--table NAME] [--skip IDS]',
+  help: `Prepares a table that was restored from a backup for service: skips the ids that were assigned since the backup,
+and invalidates all tokens, reset keys and invitations. It can be repeated.
 
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
+--table NAME  adopts a deployed table, with the AWS credentials and the region of the environment;
+              without it, the local table in STATE_DIR (default .local)
+--skip IDS    how many ids of users and of integrations are skipped (default ${SKIPPED_IDS})
 
-// Exiting runs the handlers that stop an engine started by this process.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(2));
+Exit status
+  0  the table is adopted
+  ${NOT_ADOPTED}  the table is not adopted, or not completely: run the command again
+  ${WRONG_ARGUMENTS}  wrong arguments
 
-const { table: name, skip } = readArguments();
-const connection = await open().catch((error) => fail(error instanceof Error ? error.message : String(error)));
+docs/operating.md has the procedure and lists the permissions.`,
+  options: { table: { type: 'string' }, skip: { type: 'string', default: String(SKIPPED_IDS) } },
+} as const;
+
+const { table: name, skip } = readArguments(COMMAND).values;
+if (!/^[1-9]\d{0,8}$/.test(skip)) rejectArguments('--skip must be a whole number from 1 to 999999999.', COMMAND);
+exitOnSignal(NOT_ADOPTED);
+const connection = await openCommandTable(name).catch((error) => fail(explainError(error, name), NOT_ADOPTED));
 try {
   print(`Adopting ${connection.tableName}`);
-  const table = openTable(connection.tableName, connection.client);
   const { sequences, resetKeys, notBefore } = await adoptTable(
-    table,
+    openTable(connection.tableName, connection.client),
     openTableScanner([], connection.tableName, connection.client),
-    skip,
+    Number(skip),
+    reportProgress(),
   );
   for (const { kind, before, after } of sequences) print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
   print(`Tokens issued before ${notBefore.toISOString()} are rejected: all users must log in again`);
@@ -36,26 +57,14 @@ try {
   print(`Done. Verify the table next: npm run verify${name === undefined ? '' : ` -- --table ${name}`}`);
 } catch (error) {
   await connection.close();
-  if (error instanceof NotGatehouseTable)
-    fail(`${connection.tableName} is not a Gatehouse table: it has no administrator roster. Nothing was changed.`);
-  fail(`The adoption is incomplete: ${error instanceof Error ? error.message : error}. Run the command again.`);
+  fail(sentenceOf(error), NOT_ADOPTED);
 }
 await connection.close();
 process.exit(0);
 
-async function open(): Promise<TableConnection> {
-  if (name === undefined) return openLocalTable(process.env.STATE_DIR ?? '.local');
-  const client = scannerClient();
-  return { tableName: name, client, close: async () => client.destroy() };
-}
-
-function readArguments(): { table: string | undefined; skip: number } {
-  try {
-    const { values } = parseArgs({ options: { table: { type: 'string' }, skip: { type: 'string' } } });
-    const skip = values.skip ?? String(SKIPPED_IDS);
-    if (!/^[1-9]\d{0,8}$/.test(skip)) fail(`--skip must be a whole number from 1 to 999999999.\n${USAGE}`);
-    return { table: values.table, skip: Number(skip) };
-  } catch (error) {
-    fail(`${error instanceof Error ? error.message : error}\n${USAGE}`);
-  }
+function sentenceOf(error: unknown): string {
+  if (error instanceof NotGatehouseTable)
+    return `${connection.tableName} is not a Gatehouse table: it has no administrator roster. Nothing was changed.`;
+  const reason = error instanceof Failure ? 'The table did not respond in time.' : explainError(error, name);
+  return `The adoption is incomplete. ${reason} Run the command again.`;
 }

@@ -49,9 +49,32 @@ export function readArguments<const O extends ParseArgsOptionsConfig>(command: C
     try {
       return parseArgs({ options, allowPositionals: true });
     } catch (error) {
-      // The first sentence names the mistake; the others explain how to pass arguments that start with a hyphen.
-      const [sentence] = (error as Error).message.split(/(?<=\.)\s|\. /);
-      return rejectArguments(sentence?.endsWith('.') ? sentence : `${sentence}.`, command);
+      return rejectArguments(sentenceOf(error as Error), command);
     }
   }
+}
+
+/** Names the mistake alone: Node also explains how to pass arguments that start with a hyphen. */
+function sentenceOf({ message }: Error): string {
+  const [, option] = /^Option '(--[\w-]+).*argument (?:missing|is ambiguous)/.exec(message) ?? [];
+  if (option) return `${option} requires a value.`;
+  const [sentence] = message.split(/(?<=\.)\s|\. /);
+  return sentence?.endsWith('.') ? sentence : `${sentence}.`;
+}
+
+/** Ends the process with this status on Ctrl-C. Exiting runs the handlers that stop processes started here. */
+export function exitOnSignal(status: number): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(status));
+}
+
+const PROGRESS_EVERY = 10_000;
+
+/** Prints the number of items read so far, every 10,000 items. */
+export function reportProgress(): (items: number) => void {
+  let next = PROGRESS_EVERY;
+  return (items) => {
+    if (items < next) return;
+    printError(`${items} items read`);
+    next = items - (items % PROGRESS_EVERY) + PROGRESS_EVERY;
+  };
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { DescribeTableCommand, DynamoDBClient, ListTagsOfResourceCommand } from '@aws-sdk/client-dynamodb';
 import * as v from 'valibot';
 import { Failure } from '../lib/contract/failure.ts';
@@ -7,51 +6,58 @@ import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
 import { createFirstAdministrator } from '../lib/users/first-administrator.ts';
 import { email, login } from '../lib/users/user-schema.ts';
+import { fail, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
+import { explainError } from './explain-error.ts';
 
 /* `npm run first-admin`: creates the first administrator of a deployed table with the operator's AWS credentials. */
 
-const USAGE = 'npm run first-admin -- --table NAME --login LOGIN --email ADDRESS';
+// Exit status.
+const NOT_CREATED = 1;
 
-function fail(message: string): never {
-  process.stderr.write(`${message}\n`);
-  process.exit(1);
-}
+const COMMAND = {
+  usage: 'npm run first-admin -- --table NAME --login LOGIN --email ADDRESS',
+  help: `Creates the first administrator of a deployed table, with the AWS credentials and the region of the environment,
+and prints the password once. It refuses if the table already has an administrator.
 
-const options = readArguments();
+--table NAME     the table, which the deployment prints as TableName
+--login LOGIN    the login of the administrator
+--email ADDRESS  the e-mail address of the administrator
+
+Exit status
+  0  the administrator was created
+  ${NOT_CREATED}  the administrator was not created, or the table did not respond and the outcome is unknown
+  ${WRONG_ARGUMENTS}  wrong arguments
+
+docs/operating.md lists the permissions.`,
+  options: { table: { type: 'string' }, login: { type: 'string' }, email: { type: 'string' } },
+} as const;
+
+const person = readPerson();
 const password = randomBytes(15).toString('base64url');
 try {
   const client = new DynamoDBClient({});
   const user = await createFirstAdministrator(
-    openTable(options.table, client),
-    openPasswords(await pepperKeyOf(client, options.table)),
-    { login: options.login, email: options.email, password },
+    openTable(person.table, client),
+    openPasswords(await pepperKeyOf(client, person.table)),
+    { login: person.login, email: person.email, password },
   );
-  if (!user) fail(`${options.table} already has an administrator. Nothing was changed.`);
-  process.stdout.write(
-    `${user.login} is now an administrator of ${options.table}.\n` +
-      `Password: ${password}\n` +
-      'The password is shown only once and stored nowhere: log in and change it.\n',
-  );
+  if (!user) fail(`${person.table} already has an administrator. Nothing was changed.`, NOT_CREATED);
+  print(`${user.login} is now an administrator of ${person.table}.`);
+  print(`Password: ${password}`);
+  print('The password is shown only once and stored nowhere: log in and change it.');
 } catch (error) {
-  if (error instanceof Failure && error.code === 'unavailable') {
-    fail(
-      'The table did not respond, so the account may or may not exist. ' +
-        `If it does, its password is ${password}; otherwise run the command again.`,
-    );
-  }
-  fail(error instanceof Failure ? `The account was not created: ${error.code}.` : String(error));
+  fail(sentenceOf(error), NOT_CREATED);
 }
 
-function readArguments(): { table: string; login: string; email: string } {
-  const options = { table: { type: 'string' }, login: { type: 'string' }, email: { type: 'string' } } as const;
-  try {
-    const { values } = parseArgs({ options });
-    const { success, output, issues } = v.safeParse(v.object({ table: v.string(), login, email }), values);
-    if (success) return output;
-    fail(`${issues.map((issue) => `--${v.getDotPath(issue)}: ${issue.message}`).join('\n')}\n${USAGE}`);
-  } catch (error) {
-    fail(`${error instanceof Error ? error.message : error}\n${USAGE}`);
-  }
+function readPerson(): { table: string; login: string; email: string } {
+  const { values } = readArguments(COMMAND);
+  const required = (option: keyof typeof values): string =>
+    values[option] ?? rejectArguments(`--${option} is missing.`, COMMAND);
+  const person = { table: required('table'), login: required('login'), email: required('email') };
+  if (!v.is(login, person.login))
+    rejectArguments('--login must have 1 to 50 letters, digits or characters of !$&*+=^_`{|}~.@-.', COMMAND);
+  if (!v.is(email, person.email)) rejectArguments('--email must be an e-mail address.', COMMAND);
+  return person;
 }
 
 /** The stack records the ARN of the key that protects passwords in a tag of the table. */
@@ -59,5 +65,15 @@ async function pepperKeyOf(client: DynamoDBClient, table: string): Promise<strin
   const { Table } = await client.send(new DescribeTableCommand({ TableName: table }));
   const { Tags } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }));
   const key = Tags?.find((tag) => tag.Key === 'gatehouse:pepper-key')?.Value;
-  return key ?? fail(`${table} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`);
+  return key ?? fail(`${table} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`, NOT_CREATED);
+}
+
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Failure)) return explainError(error, person.table);
+  if (error.code === 'login-taken') return `The login ${person.login} is taken. Nothing was changed.`;
+  if (error.code === 'email-taken') return `The address ${person.email} is taken. Nothing was changed.`;
+  return (
+    'The table did not respond, so the account may or may not exist. ' +
+    `If it does, its password is ${password}; otherwise run the command again.`
+  );
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { print, readArguments, rejectArguments, WRONG_ARGUMENTS } from '../infra/command-line.ts';
 import { synthesize } from '../infra/local/stack/synthesize.ts';
 import { openMemoryState } from '../infra/local/state/state.ts';
 import { type Bench, openBench } from './support/bench.ts';
@@ -12,24 +12,32 @@ import { expectIntact } from './support/intact.ts';
 import { PAIRS, runPairs } from './support/pairs.ts';
 import { runSequences } from './support/sequences.ts';
 
-/*
- * Long randomized test: `npx node test/soak.ts --minutes 10 --seed 4711`. Checks the engine rules that all races rely
- * on, then searches with increasing seeds until the time is up, or until a counterexample ends the run with status 1.
- */
+/* Long randomized test: checks the engine rules that all races rely on, then searches with increasing seeds. */
 
-const { values } = parseArgs({
+const COUNTEREXAMPLE = 1;
+
+const COMMAND = {
+  usage: 'npx node test/soak.ts [--minutes MINUTES] [--seed SEED]',
+  help: `Searches for races, lost changes and broken rules until the time is up or a counterexample is found.
+
+--minutes MINUTES  how long to search (default 10)
+--seed SEED        repeats the run that printed this seed (default: a random one)
+
+Exit status
+  0  no counterexample found
+  ${COUNTEREXAMPLE}  a counterexample, which is printed with its seed
+  ${WRONG_ARGUMENTS}  wrong arguments`,
   options: {
     minutes: { type: 'string', default: '10' },
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
   },
-});
+} as const;
+
+const { values } = readArguments(COMMAND);
 const [minutes, firstSeed] = [Number(values.minutes), Number(values.seed)];
-if (!(minutes > 0) || !Number.isSafeInteger(firstSeed)) {
-  process.stderr.write('npx node test/soak.ts [--minutes 10] [--seed 4711]\n');
-  process.exit(2);
-}
+if (!(minutes > 0)) rejectArguments('--minutes must be a number above 0.', COMMAND);
+if (!Number.isSafeInteger(firstSeed)) rejectArguments('--seed must be a whole number.', COMMAND);
 const deadline = Date.now() + minutes * 60_000;
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const counts: Record<string, number> = {};
 const SEARCHES: Record<string, { size: number; search: (bench: Bench, seed: number) => Promise<string | undefined> }> =
@@ -77,7 +85,7 @@ try {
   rmSync(state.assemblies, { recursive: true, force: true });
 }
 print(found ?? 'No counterexample found');
-process.exit(found === undefined ? 0 : 1);
+process.exit(found === undefined ? 0 : COUNTEREXAMPLE);
 
 /**
  * 500 concurrent creations get distinct ids, and exactly one of 60 concurrent creations with the same e-mail address

@@ -24,9 +24,15 @@ interface Adoption {
  * Prepares a table that was restored from a backup for service: no id is assigned twice, and no earlier token, reset
  * key or invitation is accepted. It can be repeated; every run skips more ids and invalidates all tokens. Running
  * functions reject the tokens within five minutes, the maximum age of their key set.
- * Fails with NotGatehouseTable before any change, with unavailable, or with SDK errors.
+ * `onProgress` receives the number of items read so far. Fails with NotGatehouseTable before any change, with
+ * unavailable, or with SDK errors.
  */
-export async function adoptTable(table: Table, scanner: TableScanner, skippedIds = SKIPPED_IDS): Promise<Adoption> {
+export async function adoptTable(
+  table: Table,
+  scanner: TableScanner,
+  skippedIds = SKIPPED_IDS,
+  onProgress = (_items: number): void => undefined,
+): Promise<Adoption> {
   if (!(await table.get(rosterKey))) throw new NotGatehouseTable();
   const sequences = [
     await advanceSequence(table, 'USER', skippedIds),
@@ -35,7 +41,7 @@ export async function adoptTable(table: Table, scanner: TableScanner, skippedIds
   // `iat` has whole seconds, so the next second is the first in which no token has been issued.
   const seconds = Math.floor(Date.now() / 1000) + 1;
   await changeWithoutLoad(table, () => [put(notBeforeKey, { seconds })]);
-  const resetKeys = await deleteResetKeys(table, scanner);
+  const resetKeys = await deleteResetKeys(table, scanner, onProgress);
   // A token that is issued after this function returns is accepted.
   await wait(Math.max(0, seconds * 1000 - Date.now()));
   return { sequences, resetKeys, notBefore: new Date(seconds * 1000) };
@@ -62,9 +68,16 @@ async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skipp
   );
 }
 
-async function deleteResetKeys(table: Table, scanner: TableScanner): Promise<number> {
+async function deleteResetKeys(
+  table: Table,
+  scanner: TableScanner,
+  onProgress: (items: number) => void,
+): Promise<number> {
   let deleted = 0;
+  let read = 0;
   for await (const items of scanner.scan()) {
+    read += items.length;
+    onProgress(read);
     for (const { pk, sk } of items.filter((item) => item.pk.startsWith('RESET#'))) {
       // A missing reset key has expired or was used; the outcome `changed` is a success.
       while ((await commit(table, [remove({ pk, sk }, EXISTS)])) === 'busy') await wait(50);

@@ -1,6 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import {
+  exitOnSignal,
+  fail,
+  print,
+  readArguments,
+  rejectArguments,
+  WRONG_ARGUMENTS,
+} from '../../infra/command-line.ts';
 import { synthesize } from '../../infra/local/stack/synthesize.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { measureCold } from './cold.ts';
@@ -14,8 +21,6 @@ import { type CloudProcess, startCloudProcess } from './loads.ts';
 import { measureWarm, measureWarmWithEngine } from './warm.ts';
 
 /* `npm run bench`: measures Gatehouse and writes docs/performance.md, or prints the measurements of some sections. */
-
-const USAGE = `npm run bench -- [--quick] [--only ${SECTIONS.join(',')}]`;
 
 /** How often and how long is measured. Durations are in milliseconds. */
 const FULL = {
@@ -31,29 +36,30 @@ const QUICK: typeof FULL = {
   users: [100, 10_000],
 };
 
-const HELP = `${USAGE}
+const FAILED = 1;
 
-Measures Gatehouse on this machine and writes docs/performance.md and docs/performance-growth.svg.
+const COMMAND = {
+  usage: `npm run bench -- [--quick] [--only ${SECTIONS.join(',')}]`,
+  help: `Measures Gatehouse on this machine and writes docs/performance.md and docs/performance-growth.svg.
 
---quick  measures less often and smaller tables
---only   prints the measurements of these sections and writes nothing`;
+--quick          measures less often and smaller tables
+--only SECTIONS  prints the measurements of these sections and writes nothing
+
+Exit status
+  0  everything was measured
+  ${FAILED}  a measurement failed
+  ${WRONG_ARGUMENTS}  wrong arguments`,
+  options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
+} as const;
 
 const DOCS = join(import.meta.dirname, '../../docs');
 
-const print = (text: string): void => void process.stdout.write(`${text}\n`);
-
-function fail(message: string, status: number): never {
-  process.stderr.write(`${message}\n`);
-  process.exit(status);
-}
-
-// Exiting runs the handlers that stop engines and remove folders.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
-
-const { quick, only, sections } = readArguments();
+const { quick, only } = readArguments(COMMAND).values;
+const sections = only?.split(',').map(sectionNamed) ?? SECTIONS;
+exitOnSignal(FAILED);
 const state = openMemoryState();
 await run()
-  .catch((error) => fail(error instanceof Error ? error.message : String(error), 1))
+  .catch((error) => fail(error instanceof Error ? error.message : String(error), FAILED))
   .finally(state.close);
 process.exit();
 
@@ -103,25 +109,7 @@ async function withCloud(assembly: string, measure: (cloud: CloudProcess) => Pro
   return measure(cloud).finally(cloud.stop);
 }
 
-function readArguments(): { quick: boolean; only: boolean; sections: readonly Section[] } {
-  const options = {
-    help: { type: 'boolean', default: false },
-    quick: { type: 'boolean', default: false },
-    only: { type: 'string' },
-  } as const;
-  try {
-    const { help, quick, only } = parseArgs({ options }).values;
-    if (help) {
-      print(HELP);
-      process.exit();
-    }
-    const wanted = only?.split(',') ?? SECTIONS;
-    const unknown = wanted.find((name) => !SECTIONS.includes(name as Section));
-    if (unknown !== undefined) fail(`There is no section ${JSON.stringify(unknown)}.\n${USAGE}`, 2);
-    return { quick, only: only !== undefined, sections: wanted as readonly Section[] };
-  } catch (error) {
-    // Node explains unknown options in several sentences.
-    const [sentence] = (error as Error).message.split(/\.? (?=To|This)|\.$/);
-    return fail(`${sentence}.\n${USAGE}`, 2);
-  }
+function sectionNamed(name: string): Section {
+  const section = SECTIONS.find((each) => each === name);
+  return section ?? rejectArguments(`There is no section ${JSON.stringify(name)}.`, COMMAND);
 }

@@ -67,7 +67,7 @@ const cancelled = (...codes: string[]) => ({
 const OUTAGE = { error: 'TransactionConflictException' };
 
 describe.concurrent('npm run verify', () => {
-  const USAGE = 'npm run verify -- [--table NAME] [--repair]';
+  const USAGE = 'Usage: npm run verify -- [--table NAME] [--repair]';
   const STARTED = ['Verifying Gate'];
   const SUMMARY = '18 items (users: 3, integrations: 1, parameters: 2):';
   const MISSING = [
@@ -183,7 +183,7 @@ describe.concurrent('npm run verify', () => {
     [
       'a missing table',
       overrideOf('Scan', { error: 'ResourceNotFoundException', message: 'Requested resource not found' }),
-      'There is no table Gate in this account and region.',
+      'There is no table Gate in this account and region: check the credentials and AWS_REGION.',
     ],
     [
       'a broken connection',
@@ -193,7 +193,7 @@ describe.concurrent('npm run verify', () => {
     [
       'a missing permission',
       overrideOf('Scan', { error: 'AccessDeniedException', message: 'not authorized to scan' }),
-      'The table could not be verified: not authorized to scan',
+      'A permission is missing (docs/operating.md lists them): not authorized to scan.',
     ],
   ])('exits with 2 and one sentence for %s', async (_, override, sentence) => {
     const { code, stdout, stderr } = await verify([], () => undefined, override);
@@ -223,9 +223,9 @@ describe.concurrent('npm run verify', () => {
   it.each([
     [
       ['--table', ''],
-      ['--table requires a name', USAGE],
+      ['--table requires a value.', USAGE],
     ],
-    [['Gate'], [expect.stringContaining("Unexpected argument 'Gate'"), USAGE]],
+    [['Gate'], ['Unexpected argument: Gate.', USAGE]],
     [
       [],
       [
@@ -237,7 +237,10 @@ describe.concurrent('npm run verify', () => {
   });
 });
 
-it.each(['verify', 'adopt'])('npm run %s exits with 2 on SIGINT and on SIGTERM', async (script) => {
+it.each([
+  ['verify', 2],
+  ['adopt', 1],
+])('npm run %s exits with %i on SIGINT and on SIGTERM', async (script, status) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const { environment, calls } = await serve(inMemoryScanner([]), () => 'no-response');
     const child = spawn(process.execPath, [`infra/${script}.ts`, '--table', 'Gate'], {
@@ -251,12 +254,12 @@ it.each(['verify', 'adopt'])('npm run %s exits with 2 on SIGINT and on SIGTERM',
     while (calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
     child.kill(signal);
 
-    expect(await ended).toEqual([2, null]);
+    expect(await ended).toEqual([status, null]);
   }
 });
 
 describe.concurrent('npm run adopt', () => {
-  const USAGE = 'npm run adopt -- [--table NAME] [--skip IDS]';
+  const USAGE = 'Usage: npm run adopt -- [--table NAME] [--skip IDS]';
   const reset = (name: string) => ({ pk: `RESET#${name}`, sk: 'RESET', userId: 1, expires: 1 });
 
   async function adopt(options: readonly string[], items: Parameters<typeof inMemoryScanner>[0], override?: Override) {
@@ -307,38 +310,50 @@ describe.concurrent('npm run adopt', () => {
     [
       'a missing permission',
       overrideOf('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
-      'The adoption is incomplete: not authorized. Run the command again.',
+      'The adoption is incomplete. A permission is missing (docs/operating.md lists them): not authorized. Run the command again.',
     ],
     [
       'an unavailable table',
       (operation, input) => (operation === 'TransactWriteItems' ? OUTAGE : input.Key && { Item: { n: { N: '1' } } }),
-      'The adoption is incomplete: unavailable. Run the command again.',
+      'The adoption is incomplete. The table did not respond in time. Run the command again.',
     ],
-  ])('exits with 2 and one sentence for %s', async (_, override, sentence) => {
+  ])('exits with 1 and one sentence for %s', async (_, override, sentence) => {
     const { code, stdout, stderr } = await adopt([], [], override);
 
-    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: ['Adopting Gate'], stderr: [sentence] });
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: ['Adopting Gate'], stderr: [sentence] });
   });
 
   it.each([
-    ...['', '0', '1.5', '1000000000'].map((skip): [string[], string[]] => [
+    [['--skip='], ['--skip requires a value.', USAGE]],
+    ...['0', '1.5', '1000000000'].map((skip): [string[], string[]] => [
       [`--skip=${skip}`],
       ['--skip must be a whole number from 1 to 999999999.', USAGE],
     ]),
-    [['--nonsense'], ["Unknown option '--nonsense'", USAGE]],
-    [
-      [],
-      [
-        'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
-      ],
-    ],
+    [['--nonsense'], ["Unknown option '--nonsense'.", USAGE]],
   ] as [string[], string[]][])('exits with 2 and a short message for the options %j', async (options, messages) => {
     expect(await run('adopt', options)).toEqual({ code: 2, stdout: [], stderr: messages });
+  });
+
+  it('exits with 1 when there is no local table', async () => {
+    expect(await run('adopt', [])).toEqual({
+      code: 1,
+      stdout: [],
+      stderr: [
+        'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
+      ],
+    });
+  });
+
+  it('reports its progress every 10,000 items', async () => {
+    const page = { Items: Array.from({ length: 10_000 }, (_, n) => ({ pk: { S: `X#${n}` }, sk: { S: 'X' } })) };
+    const { code, stderr } = await adopt([], INTACT_ITEMS, overrideOf('Scan', page));
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: ['10000 items read'] });
   });
 });
 
 describe.concurrent('npm run first-admin', () => {
-  const USAGE = 'npm run first-admin -- --table NAME --login LOGIN --email ADDRESS';
+  const USAGE = 'Usage: npm run first-admin -- --table NAME --login LOGIN --email ADDRESS';
   const ADMINISTRATOR = ['--login', 'root', '--email', 'root@example.com'];
 
   async function firstAdmin(
@@ -391,7 +406,7 @@ describe.concurrent('npm run first-admin', () => {
       'a missing table',
       overrideOf('DescribeTable', { error: 'ResourceNotFoundException', message: 'no such table' }),
       [],
-      'ResourceNotFoundException: no such table',
+      'There is no table Gate in this account and region: check the credentials and AWS_REGION.',
     ],
     [
       'a login that is taken',
@@ -404,7 +419,7 @@ describe.concurrent('npm run first-admin', () => {
             )
           : undefined,
       [{ Key: 'gatehouse:pepper-key', Value: 'k' }],
-      'The account was not created: login-taken.',
+      'The login root is taken. Nothing was changed.',
     ],
   ])('exits with 1 and one sentence for %s', async (_, override, tags, sentence) => {
     const { code, stdout, stderr } = await firstAdmin(inMemoryScanner([]), override, tags);
@@ -424,19 +439,77 @@ describe.concurrent('npm run first-admin', () => {
   });
 
   it.each([
-    [[], [/^--table: /, /^--login: /, /^--email: /]],
-    [
-      ['--table', 'Gate', '--login', 'a b', '--email', 'root'],
-      [/^--login: Pattern$/, /^--email: Email$/],
-    ],
-    [['--nonsense'], [/^Unknown option '--nonsense'$/]],
-  ] as [string[], RegExp[]][])(
-    'exits with 1 and one line for each problem with the options %j',
-    async (options, messages) => {
-      const { code, stdout, stderr } = await run('first-admin', options);
+    [[], '--table is missing.'],
+    [['--table', 'Gate', '--email', 'root@example.com'], '--login is missing.'],
+    [['--table', 'Gate', '--login', 'root'], '--email is missing.'],
+    [['--table', 'Gate', '--login', 'a b', '--email', 'root'], expect.stringMatching(/^--login must have 1 to 50 /)],
+    [['--table', 'Gate', '--login', 'root', '--email', 'root'], '--email must be an e-mail address.'],
+    [['--nonsense'], "Unknown option '--nonsense'."],
+  ])('exits with 2 and one sentence for the options %j', async (options, sentence) => {
+    expect(await run('first-admin', options)).toEqual({ code: 2, stdout: [], stderr: [sentence, USAGE] });
+  });
+});
 
-      expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
-      expect(stderr).toEqual([...messages.map((sentence) => expect.stringMatching(sentence)), USAGE]);
-    },
-  );
+describe.concurrent.each<[script: string, options: string[], failed: number]>([
+  ['verify', ['--table', 'Gate'], 2],
+  ['adopt', ['--table', 'Gate'], 1],
+  ['first-admin', ['--table', 'Gate', '--login', 'root', '--email', 'root@example.com'], 1],
+])('npm run %s', (script, options, failed) => {
+  it('explains itself with --help', async () => {
+    const { code, stdout, stderr } = await run(script, ['--help']);
+
+    expect([code, stderr, stdout[0]]).toEqual([0, [], expect.stringMatching(`^Usage: npm run ${script} -- `)]);
+    expect(stdout).toContain('Exit status');
+  });
+
+  it('prints one sentence for expired credentials', async () => {
+    const { environment } = await serve(inMemoryScanner([]), () => ({ error: 'ExpiredTokenException' }));
+    const { code, stderr } = await run(script, options, environment);
+
+    expect([code, stderr]).toEqual([failed, [expect.stringContaining('The AWS credentials have expired: renew them')]]);
+  });
+});
+
+describe.concurrent('a command', () => {
+  const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'operator', AWS_SECRET_ACCESS_KEY: 'local' };
+  const NO_PROFILE = { AWS_EC2_METADATA_DISABLED: 'true', HOME: '/nowhere' };
+  const REGION = { AWS_REGION: 'eu-north-1' };
+
+  it.each<[string, Record<string, string>, string]>([
+    ['no region', { ...NO_PROFILE, ...CREDENTIALS }, 'There is no AWS region: set AWS_REGION.'],
+    [
+      'no credentials',
+      { ...NO_PROFILE, ...REGION },
+      'There are no AWS credentials, for example in AWS_PROFILE: Could not load credentials from any providers.',
+    ],
+    [
+      'an endpoint that is not a URL',
+      { ...CREDENTIALS, ...REGION, AWS_ENDPOINT_URL: 'gate' },
+      'AWS_ENDPOINT_URL is not a URL.',
+    ],
+    [
+      'an endpoint without a server',
+      { ...CREDENTIALS, ...REGION, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' },
+      'The table cannot be reached: the service may have been stopped.',
+    ],
+    [
+      'a host that does not exist',
+      { ...CREDENTIALS, ...REGION, AWS_ENDPOINT_URL: 'http://gatehouse.invalid' },
+      'The host gatehouse.invalid is unknown: check AWS_REGION and the network.',
+    ],
+  ])('prints one sentence for %s', async (_, environment, sentence) => {
+    const { code, stderr } = await run('verify', ['--table', 'Gate'], environment);
+
+    expect([code, stderr]).toEqual([2, [sentence]]);
+  });
+
+  it.each<[string, string, string]>([
+    ['unknown credentials', 'UnrecognizedClientException', 'AWS rejects the credentials: so it is.'],
+    ['any other error', 'ValidationException', 'ValidationException: so it is.'],
+  ])('prints one sentence for %s', async (_, error, sentence) => {
+    const { environment } = await serve(inMemoryScanner([]), () => ({ error, message: 'so\n  it is.' }));
+    const { code, stderr } = await run('verify', ['--table', 'Gate'], environment);
+
+    expect([code, stderr]).toEqual([2, [sentence]]);
+  });
 });

@@ -1,0 +1,55 @@
+import { type ExecFileException, execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+/* The arguments of the commands that measure and search. */
+
+const ROOT = join(import.meta.dirname, '../..');
+
+const run = (script: string, ...options: string[]) =>
+  promisify(execFile)(process.execPath, [script, ...options], { cwd: ROOT }).catch(
+    (error: ExecFileException & { stdout: string; stderr: string }) => error,
+  );
+
+const COMMANDS = {
+  'test/bench/run.ts': {
+    usage: 'Usage: npm run bench -- [--quick] [--only cold,warm,gateway,growth,hot]',
+    rejected: [
+      [['--fast'], "Unknown option '--fast'."],
+      [['cold'], 'Unexpected argument: cold.'],
+      [['--only'], '--only requires a value.'],
+      [['--only', 'cold,warmer'], 'There is no section "warmer".'],
+    ],
+  },
+  'test/soak.ts': {
+    usage: 'Usage: npx node test/soak.ts [--minutes MINUTES] [--seed SEED]',
+    rejected: [
+      [['--minutes', '0'], '--minutes must be a number above 0.'],
+      [['--minutes', 'x'], '--minutes must be a number above 0.'],
+      [['--seed', '1.5'], '--seed must be a whole number.'],
+      [['--hours', '1'], "Unknown option '--hours'."],
+    ],
+  },
+  'test/mutants/run.ts': {
+    usage: 'Usage: npx node test/mutants/run.ts [--only WORD] [--sample N]',
+    rejected: [
+      [['--only', 'no-such-file'], 'No mutant contains "no-such-file".'],
+      [['--sample', '0'], '--sample must be a number from 1.'],
+      [['--sample', '--only'], '--sample requires a value.'],
+    ],
+  },
+} satisfies Record<string, { usage: string; rejected: [string[], string][] }>;
+
+describe.concurrent.each(Object.entries(COMMANDS))('%s', (script, { usage, rejected }) => {
+  it('explains itself with --help', async () => {
+    const { stdout } = await run(script, '--help');
+
+    expect(stdout.split('\n')[0]).toBe(usage);
+    expect(stdout).toContain('Exit status');
+  });
+
+  it.each(rejected as [string[], string][])('rejects %j with status 2', async (options, sentence) => {
+    expect(await run(script, ...options)).toMatchObject({ code: 2, stdout: '', stderr: `${sentence}\n${usage}\n` });
+  });
+});
