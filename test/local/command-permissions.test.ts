@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeEach, describe, expect, inject, it } from 'vitest';
+import { actionsOf } from '../../infra/local/calls/actions.ts';
+import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { commit } from '../../lib/table/change.ts';
+import { emailGuardKey, loginGuardKey, rosterKey, totalKey } from '../../lib/table/keys.ts';
+import { remove, set } from '../../lib/table/write.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+
+/* The permissions of each command in docs/operating.md are those that its calls need, and no others. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const DOCUMENT = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8');
+
+/** The actions that the table of permissions lists for a command. */
+function documentedFor(command: string): string[] {
+  const row = DOCUMENT.split('\n').find((line) => line.startsWith(`| \`${command}\` | \`dynamodb:`));
+  return [...(row ?? '').matchAll(/`(\w+:\w+)`/g)].map(([, action = '']) => action).sort();
+}
+
+/** Calls about a table as a whole read no item, so DynamoDB does not use the key of the table. */
+const WITHOUT_ITEMS = new Set(['DescribeTable', 'ListTagsOfResource']);
+
+function actionsFor(call: AwsCall): string[] {
+  if (call.service !== 'DynamoDB') return [`${call.service.toLowerCase()}:${call.operation}`];
+  if (WITHOUT_ITEMS.has(call.operation)) return [`dynamodb:${call.operation}`];
+  const onItems = actionsOf(call).map(({ action }) => action);
+  return [...(onItems.length > 0 ? onItems : [`dynamodb:${call.operation}`]), 'kms:Decrypt'];
+}
+
+let calls: AwsCall[] = [];
+const gatehouse = await useGatehouse({
+  breaksData: true,
+  intercept(call, forward) {
+    if (call.functionName === undefined) calls.push(call);
+    return forward();
+  },
+});
+
+/** Runs a command on the table as an operator does. Returns the actions that its calls needed. */
+async function actionsOfRun(script: string, ...options: string[]): Promise<string[]> {
+  const { endpoint, region, tableName } = gatehouse.cloud;
+  calls = [];
+  await promisify(execFile)(process.execPath, [`infra/${script}.ts`, '--table', tableName, ...options], {
+    cwd: ROOT,
+    env: {
+      ...process.env,
+      AWS_ENDPOINT_URL: endpoint,
+      AWS_REGION: region,
+      AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
+    },
+  }).catch((error) => {
+    // `verify` reports findings with status 1.
+    if (!(script === 'verify' && error.code === 1)) throw error;
+  });
+  return [...new Set(calls.flatMap(actionsFor))].sort();
+}
+
+const EXISTS = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
+const ANY = { condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' } as const;
+
+/** Leaves a guard, an excess guard, a wrong roster and a wrong total for each kind of repair. */
+async function damage(): Promise<void> {
+  const { table } = gatehouse;
+  await commit(table, [
+    remove(loginGuardKey('user'), EXISTS),
+    set(emailGuardKey('nobody@example.com'), { id: 999 }, ANY),
+    set(rosterKey, { ids: new Set([1, 2]) }, EXISTS),
+    set(totalKey('USER'), { n: 9 }, EXISTS),
+  ]);
+}
+
+describe('the documented permissions of', () => {
+  beforeEach(damage);
+
+  it('verify are those that it needs', async () => {
+    expect(await actionsOfRun('verify')).toEqual(documentedFor('verify'));
+  });
+
+  it('verify --repair are those that it needs', async () => {
+    expect(await actionsOfRun('verify', '--repair')).toEqual(documentedFor('verify --repair'));
+  });
+
+  it('adopt are those that it needs', async () => {
+    await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'admin@example.com' } });
+
+    expect(await actionsOfRun('adopt')).toEqual(documentedFor('adopt'));
+  });
+
+  it('first-admin are those that it needs', async () => {
+    await commit(gatehouse.table, [remove(rosterKey, EXISTS)]);
+
+    // Such an address has former keys, which a condition check requires to be unclaimed.
+    const used = await actionsOfRun('first-admin', '--login', 'root', '--email', 'root@bücher.example');
+
+    expect(used).toEqual(documentedFor('first-admin'));
+  });
+});
+
+it('the documented roles of a deployment are those of the cloud assembly', () => {
+  const files = ['manifest.json', 'Gatehouse-dev.assets.json'].map((name) => join(inject('assembly'), name));
+  const roles = files.flatMap((file) => readFileSync(file, 'utf8').match(/cdk-hnb659fds-[\w-]+-role/g) ?? []);
+  const documented = DOCUMENT.match(/cdk-hnb659fds-[\w-]+-role/g) ?? [];
+
+  expect([...new Set(documented)].sort()).toEqual([...new Set(roles)].sort());
+});
