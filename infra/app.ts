@@ -3,7 +3,7 @@ import { App, Validations } from 'aws-cdk-lib';
 import { bundle, transportOf } from './bundle.ts';
 import { fail, printError } from './command-line.ts';
 import { GatehouseStack } from './gatehouse-stack.ts';
-import { readSettings } from './settings.ts';
+import { readSettings } from './read-settings.ts';
 
 /* The CDK app: `cdk.json` and `-c` select the environment; the CDK CLI sets the output folder. */
 const app = new App({ analyticsReporting: false });

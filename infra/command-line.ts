@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 
 /** A command as its help describes it. */
-export interface Command<O extends ParseArgsOptionsConfig> {
+interface Command<O extends ParseArgsOptionsConfig> {
   /** The command with its arguments, on one line or several. */
   readonly usage: string;
   /** What the command does, its options, environment variables and exit statuses. */

@@ -16,12 +16,15 @@ export class GatehouseStack extends Stack {
     id: string,
     { environment, settings, bundles }: { environment: string; settings: Settings; bundles: string },
   ) {
+    const tags = { 'gatehouse:environment': environment };
     super(scope, id, {
       description: 'Gatehouse: users, roles, passwords and integrations of a security-monitoring platform',
       env: { region: settings.region },
       terminationProtection: settings.keepData,
+      // Tags of the stack itself; those of its resources are separate.
+      tags,
     });
-    Tags.of(this).add('gatehouse:environment', environment);
+    for (const [name, value] of Object.entries(tags)) Tags.of(this).add(name, value);
 
     const keys = new Keys(this, 'Keys', settings);
     const table = new AdministrationTable(this, 'Administration', { ...settings, key: keys.table });

@@ -1,5 +1,4 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import type { Node } from 'constructs';
 import * as v from 'valibot';
 import { TRANSPORTS } from './bundle.ts';
 
@@ -63,7 +62,8 @@ const templates = v.pipe(
   v.description('The texts of all mails by language; English is the fallback for all other languages.'),
 );
 
-const settings = v.pipe(
+/** The schema of the settings of one environment; docs/settings.md is made from it. */
+export const settings = v.pipe(
   v.strictObject({
     region: v.pipe(
       v.string(),
@@ -236,49 +236,3 @@ export const context = v.object({
     true,
   ),
 });
-
-/** Keys of the CDK itself; all others contain a colon. */
-const CDK_KEYS = ['cli-telemetry', 'acknowledged-issue-numbers'];
-
-/** What cdk.json and `-c` select: an environment and its settings. */
-interface Selection {
-  readonly name: string;
-  readonly settings: Settings;
-}
-
-/** Reads the environment that `-c env=…` selects in cdk.json. Throws a single error that lists all violations. */
-export function readSettings(node: Node): Selection {
-  rejectUnknownKeys(Object.keys(node.getAllContext()));
-  const name = String(node.tryGetContext('env'));
-  const environments = node.tryGetContext('environments') ?? {};
-  if (!isObject(environments)) throw new Error('The environments in cdk.json must be an object.');
-  if (!Object.hasOwn(environments, name)) {
-    throw new Error(`There is no environment ${name}: cdk.json has ${Object.keys(environments).join(', ') || 'none'}.`);
-  }
-  const own = environments[name];
-  if (!isObject(own)) throw new Error(`The environment ${name} in cdk.json must be an object.`);
-  // All environments share the mail templates unless an environment overrides them.
-  const mail = { templates: node.tryGetContext('mailTemplates'), ...(own.mail as object) };
-  const { success, output, issues } = v.safeParse(settings, { ...own, mail }, { abortPipeEarly: true });
-  if (success) return { name, settings: output };
-  throw new Error(`The settings of ${name} in cdk.json are invalid. ${issues.map(violationOf).join('; ')}.`);
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** A misspelled `-c env=prod` would otherwise deploy the default environment. */
-function rejectUnknownKeys(keys: readonly string[]): void {
-  const known = [...Object.keys(context.entries), ...CDK_KEYS];
-  const unknown = keys.find((key) => !key.includes(':') && !known.includes(key));
-  if (unknown === undefined) return;
-  throw new Error(`There is no context key ${unknown}; there are ${Object.keys(context.entries).join(', ')}.`);
-}
-
-function violationOf(issue: v.BaseIssue<unknown>): string {
-  const path = v.getDotPath(issue);
-  if (issue.expected === 'never') return `${path}: unknown setting`;
-  if (issue.received === 'undefined') return `${path}: missing`;
-  const isText = typeof issue.input === 'string' && issue.message.startsWith('must ');
-  return `${path}: ${issue.message}${isText ? `, but is ${issue.received}` : ''}`;
-}

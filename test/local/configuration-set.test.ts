@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readSettings } from '../../infra/settings.ts';
+import { readSettings } from '../../infra/read-settings.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 

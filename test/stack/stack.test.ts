@@ -4,7 +4,7 @@ import { App } from 'aws-cdk-lib';
 import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, inject, it } from 'vitest';
 import { readTemplate } from '../../infra/local/stack/template.ts';
-import { readSettings } from '../../infra/settings.ts';
+import { readSettings } from '../../infra/read-settings.ts';
 import { routes } from '../../routes.ts';
 import { assemblyOf, templateOf as template } from '../support/stack.ts';
 

@@ -4,7 +4,8 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { inject } from 'vitest';
 import { GatehouseStack } from '../../infra/gatehouse-stack.ts';
-import { readSettings, type Settings } from '../../infra/settings.ts';
+import { readSettings } from '../../infra/read-settings.ts';
+import type { Settings } from '../../infra/settings.ts';
 
 /**
  * The output folder of a stack: beside the assembly of this run, and removed together with it. Each worker has its own,

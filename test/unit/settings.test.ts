@@ -2,7 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Node } from 'constructs';
 import { describe, expect, it } from 'vitest';
-import { readSettings, type Settings } from '../../infra/settings.ts';
+import { readSettings } from '../../infra/read-settings.ts';
+import type { Settings } from '../../infra/settings.ts';
 import { OTHER_SETTINGS } from '../support/other-settings.ts';
 import { settingsDocument } from '../support/settings-document.ts';
 
@@ -242,13 +243,13 @@ const WRONG: Record<string, readonly unknown[]> = {
     7,
     '',
     'operators',
-    'arn:aws:sqs:eu-central-1:123456789012:operators',
-    'arn:aws:sns:eu-central-1:12345678901:operators',
-    'arn:aws:sns:eu-central-1:1234567890123:operators',
-    'arn:aws:sns:eu-central-1:123456789012:',
-    'arn:aws:sns:eu-central-1:123456789012:a:b',
-    'xarn:aws:sns:eu-central-1:123456789012:operators',
-    'arn:aws:sns:eu-central-1:123456789012:operators ',
+    'arn:aws:sqs:cn-north-1:123456789012:operators',
+    'arn:aws:sns:cn-north-1:12345678901:operators',
+    'arn:aws:sns:cn-north-1:1234567890123:operators',
+    'arn:aws:sns:cn-north-1:123456789012:',
+    'arn:aws:sns:cn-north-1:123456789012:a:b',
+    'xarn:aws:sns:cn-north-1:123456789012:operators',
+    'arn:aws:sns:cn-north-1:123456789012:operators ',
   ],
   other: [7],
 };
