@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import type { Contract } from '../../lib/contract/contract.ts';
 import { DEFAULT_SIZE, type FieldKind, type ListRules, operatorsOf } from '../../lib/contract/list-query.ts';
-import { type JsonSchema, jsonSchemaOf } from './schemas.ts';
+import type { JsonSchema } from '../json-schema.ts';
+import { jsonSchemaOf } from './schemas.ts';
 
 /* The parameters of an operation: in the path, in the query string and in headers. */
 

@@ -2,7 +2,8 @@ import type { Contract, EntityName, ResponseHeader } from '../../lib/contract/co
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { problem } from '../../lib/http/problem.ts';
 import type { Route } from '../../routes.ts';
-import { type JsonSchema, jsonSchemaOf } from './schemas.ts';
+import type { JsonSchema } from '../json-schema.ts';
+import { jsonSchemaOf } from './schemas.ts';
 
 /* The responses of an operation: of the service, and of API Gateway in front of it. */
 
