@@ -1,3 +1,5 @@
+import { Failure } from '../lib/contract/failure.ts';
+
 const MISSING_CREDENTIALS = new Set(['CredentialsProviderError', 'TokenProviderError']);
 const EXPIRED_CREDENTIALS = new Set(['ExpiredTokenException', 'ExpiredToken', 'RequestExpired']);
 const INVALID_CREDENTIALS = new Set([
@@ -10,6 +12,7 @@ const INVALID_CREDENTIALS = new Set([
 /** Explains an error of a command on a table to its operator, in one sentence. */
 export function explainError(error: unknown, tableName: string | undefined): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof Failure && error.code === 'unavailable') return 'The table did not respond in time.';
   const { name, message, code, hostname } = error as NodeJS.ErrnoException & { hostname?: string };
   if (name === 'ResourceNotFoundException')
     return `There is no table ${tableName ?? 'of that name'} in this account and region: check the credentials and AWS_REGION.`;

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { exportRecords } from '../lib/transfer/export-records.ts';
 import { fail, print, readArguments } from './command-line.ts';
-import { explain, openStackTable } from './stack-table.ts';
+import { explainError } from './explain-error.ts';
+import { openStackTable } from './stack-table.ts';
 
 /* `npm run export`: writes users and integrations to a JSON Lines file that `npm run import` reads. */
 
@@ -36,7 +37,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => void rm(partial, { force: true }).finally(() => process.exit(NOT_COMPLETED)));
 }
 
-const counts = await run().catch((error) => fail(explain(error), NOT_COMPLETED));
+const counts = await run().catch((error) => fail(explainError(error, values.table), NOT_COMPLETED));
 print(`${counts.user} users and ${counts.integration} integrations exported. The file contains secrets: protect it`);
 process.exit(0);
 

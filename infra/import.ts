@@ -1,8 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { importRecords, type Tally } from '../lib/transfer/import-records.ts';
 import type { RecordError } from '../lib/transfer/record.ts';
-import { fail, print, readArguments } from './command-line.ts';
-import { explain, openStackTable } from './stack-table.ts';
+import { exitOnSignal, fail, print, printError, readArguments } from './command-line.ts';
+import { explainError } from './explain-error.ts';
+import { openStackTable } from './stack-table.ts';
 
 /* `npm run import`: imports users and integrations from a JSON Lines file. docs/migrating.md has the procedure. */
 
@@ -34,12 +35,12 @@ const PROGRESS_RECORDS = 1000;
 const PROGRESS_MS = 2000;
 
 // An interrupted import leaves whole records only: each is one transaction.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(NOT_COMPLETED));
+exitOnSignal(NOT_COMPLETED);
 
 const { values, positionals } = readArguments(COMMAND);
 const { apply } = values;
 const [file = ''] = positionals;
-const tally = await run().catch((error) => fail(explain(error), NOT_COMPLETED));
+const tally = await run().catch((error) => fail(explainError(error, values.table), NOT_COMPLETED));
 const { imported, present, rejected } = tally;
 print(
   `${imported} ${apply ? 'imported' : 'would be imported'}, ${present} already there, ${rejected} rejected` +
@@ -63,7 +64,7 @@ function progress(): (records: number) => void {
   let reportedAt = Date.now();
   return (records) => {
     if (records - reported < PROGRESS_RECORDS && Date.now() - reportedAt < PROGRESS_MS) return;
-    process.stderr.write(`${records} records\n`);
+    printError(`${records} records`);
     reported = records;
     reportedAt = Date.now();
   };

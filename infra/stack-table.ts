@@ -1,6 +1,5 @@
 import { DescribeTableCommand, type DynamoDBClient, ListTagsOfResourceCommand } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { Failure } from '../lib/contract/failure.ts';
 import { openTable, type Table } from '../lib/table/table.ts';
 import { scannerClient } from '../lib/table/table-scanner.ts';
 import { OPERATOR } from './local/state/operator.ts';
@@ -50,16 +49,4 @@ async function tagsOf(client: DynamoDBClient, tableName: string): Promise<Map<st
   const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
   const { Tags = [] } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }));
   return new Map(Tags.map(({ Key, Value }) => [Key, Value]));
-}
-
-/** One sentence for an error of a command on a table. */
-export function explain(error: unknown): string {
-  if (error instanceof Failure) return 'The table did not respond in time.';
-  if (!(error instanceof Error)) return String(error);
-  const { code } = error as NodeJS.ErrnoException;
-  if (error.name === 'ResourceNotFoundException') return 'There is no table of that name in this account and region.';
-  if (error.name === 'CredentialsProviderError') return `There are no AWS credentials: ${error.message}`;
-  if (code === 'ECONNREFUSED' || code === 'ECONNRESET')
-    return 'The table cannot be reached: the service may have been stopped.';
-  return error.message || error.name;
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, inject, it } from 'vitest';
@@ -100,7 +100,38 @@ describe('the documented permissions of', () => {
 
     expect(used).toEqual(documentedFor('first-admin'));
   });
+
+  it('import are those that it needs', async () => {
+    const records = [
+      { type: 'user', login: 'ann', email: 'ann@bücher.example', activated: true, authorities: ['ROLE_ADMIN'] },
+      {
+        type: 'integration',
+        ...{ name: 'Gate', shortName: 'gate', integrationType: 'API', active: true },
+        parameters: [{ confName: 'key', confValue: 'value' }],
+      },
+    ];
+    const file = join(inject('assembly'), '../import.jsonl');
+    writeFileSync(file, records.map((record) => JSON.stringify(record)).join('\n'));
+
+    expect(await actionsOfRun('import', '--apply', file)).toEqual(documentedFor('import'));
+  });
+
+  it('export are those that it needs', async () => {
+    await gatehouse.call('POST', '/api/utm-integration-confs', {
+      token: await gatehouse.logIn('admin'),
+      body: { integration: { id: await makeIntegration() }, confName: 'key', confValue: 'value' },
+    });
+    const file = join(inject('assembly'), '../export.jsonl');
+
+    expect(await actionsOfRun('export', file)).toEqual(documentedFor('export'));
+  });
 });
+
+async function makeIntegration(): Promise<number> {
+  const body = { name: 'Gate', shortName: 'gate', integrationType: 'API' };
+  const token = await gatehouse.logIn('admin');
+  return (await gatehouse.call('POST', '/api/utm-integrations', { token, body })).body.id;
+}
 
 it('the documented roles of a deployment are those of the cloud assembly', () => {
   const files = ['manifest.json', 'Gatehouse-dev.assets.json'].map((name) => join(inject('assembly'), name));
