@@ -113,11 +113,11 @@ async function run(cloud: Cloud): Promise<void> {
     print('First start: created the accounts admin (password admin; ROLE_ADMIN and ROLE_USER)');
     print('             and user (password user; ROLE_USER)');
   }
+  print(`The API reference, to read and to try: ${url}/docs`);
   print('Try it:');
   print(`  TOKEN=$(curl -s ${url}/api/authenticate -H 'Content-Type: application/json' \\`);
   print(`    -d '{"username":"admin","password":"admin"}' | sed 's/.*:"\\(.*\\)".*/\\1/')`);
   print(`  curl -s ${url}/api/account -H "Authorization: Bearer $TOKEN"`);
-  print(`The API reference, to read and to try: ${url}/docs`);
   watchSource(cloud);
   print(`Gatehouse is ready at ${url}`);
 }
