@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -65,11 +66,17 @@ const builtins: Plugin = {
 /**
  * Bundles all functions, or the given ones, each into its own folder. A single esbuild call reads each module once.
  * `mainFields` prefers the libraries' ES modules because esbuild cannot tree-shake CommonJS. The source map has no
- * sources: it is only for the file names and lines in the log.
+ * sources: it is only for the file names and lines in the log. `forDebugger` keeps the names of variables, and lets a
+ * debugger find the sources.
  */
 export async function bundle(
   folder: string,
-  { transport, plugins = [], files = functionFiles() }: { transport: Transport; plugins?: Plugin[]; files?: string[] },
+  {
+    transport,
+    plugins = [],
+    files = functionFiles(),
+    forDebugger = false,
+  }: { transport: Transport; plugins?: Plugin[]; files?: string[]; forDebugger?: boolean },
 ): Promise<void> {
   const { outputFiles } = await build({
     write: false,
@@ -79,7 +86,7 @@ export async function bundle(
     plugins: [...plugins, builtins],
     outExtension: { '.js': '.mjs' },
     bundle: true,
-    minify: true,
+    minify: !forDebugger,
     sourcemap: 'linked',
     sourcesContent: false,
     alias: ALIASES[transport],
@@ -92,14 +99,18 @@ export async function bundle(
   });
   for (const { path, text } of outputFiles) {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, path.endsWith('.map') ? withPortableSources(path, text) : text);
+    writeFileSync(path, path.endsWith('.map') ? withPortableSources(path, text, forDebugger) : text);
   }
 }
 
-/** Makes the paths of a source map relative to the repository, so that a bundle does not depend on its own folder. */
-function withPortableSources(path: string, text: string): string {
+/**
+ * Makes the paths of a source map relative to the repository, so that a bundle does not depend on its own folder; with
+ * `hasRoot`, the map says where the repository is.
+ */
+function withPortableSources(path: string, text: string, hasRoot: boolean): string {
   const map = JSON.parse(text) as { sources: string[] };
   const portable = (source: string) =>
     source.startsWith('builtin:') ? source : relative(ROOT, join(dirname(path), source));
-  return JSON.stringify({ ...map, sources: map.sources.map(portable) });
+  const sourceRoot = hasRoot ? { sourceRoot: pathToFileURL(`${ROOT}/`).href } : {};
+  return JSON.stringify({ ...map, ...sourceRoot, sources: map.sources.map(portable) });
 }

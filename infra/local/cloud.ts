@@ -1,14 +1,15 @@
 import { join } from 'node:path';
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DeleteTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Pages } from './api-page/pages.ts';
 import { startAwsEndpoint } from './aws/aws-endpoint.ts';
-import { startEngine } from './aws/engine.ts';
+import { ENGINE_REGION, externalEngine, startEngine } from './aws/engine.ts';
 import { createKey, localKms, type StoredKey } from './aws/kms.ts';
 import { localMailbox, type Mail } from './aws/mailbox.ts';
 import type { Interceptor } from './calls/aws-call.ts';
 import { type Api, type Cors, startGateway } from './gateway/gateway.ts';
 import { type Authorization, openAuthorization, readPolicies } from './iam/authorization.ts';
 import { type FunctionConfig, type Functions, runFunctions } from './lambda/functions.ts';
+import { readableError } from './lambda/readable-error.ts';
 import { ACCOUNT, keyArn, type ReturnValues, readTemplate, resolve, type Template } from './stack/template.ts';
 import { OPERATOR } from './state/operator.ts';
 import type { State } from './state/state.ts';
@@ -25,6 +26,12 @@ export interface CloudOptions {
   readonly onEngineExit: (reason: string) => void;
   /** Runs around every call to AWS that is neither denied nor late. */
   readonly intercept?: Interceptor;
+  /** Receives each error that a function logs, with its message and stack; tests must not print what these quote. */
+  readonly onError?: (functionName: string, error: string) => void;
+  /** The page that links in mails lead to, below the URL of the AWS APIs; by default, that of the template. */
+  readonly mailLinkBase?: (endpoint: string) => string;
+  /** Replaces all timeouts of functions, in milliseconds. */
+  readonly timeoutMs?: number | undefined;
   /** How many requests each function handles at a time; 8 unless given. */
   readonly maxInstancesPerFunction?: number;
   /** Pages at paths that the API does not have. */
@@ -56,12 +63,15 @@ export interface Cloud {
   unusedPermissions(): string[];
   /** Replaces all function instances, so that the next requests run the current bundles. */
   recycle(): void;
+  /** Runs a change of the code or the stack. Requests that arrive meanwhile wait for its end. */
+  holdRequestsDuring(change: () => Promise<void>): Promise<void>;
   /** Deploys the stack of another cloud assembly. */
   redeploy(assembly: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 const KEYS_FILE = 'keys.json';
+const ENDPOINT_FILE = 'endpoint.json';
 /** How long requests in flight may take to finish when the cloud stops. */
 const GRACE_MS = 5000;
 
@@ -84,12 +94,17 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     const engine = await startEngine(state.database, state.recordEngine, options.onEngineExit);
     stops.push(engine.stop);
 
+    let changing: Promise<unknown> = Promise.resolve();
     const lateCalls: string[] = [];
     const deniedCalls: string[] = [];
     const mailbox = localMailbox(state);
     let functions: Functions | undefined;
+    const { port: formerPort = 0 } = state.readJson<{ port?: number }>(ENDPOINT_FILE) ?? {};
+    let apiUrl = '';
     const awsEndpoint = await startAwsEndpoint({
       engineUrl: engine.url,
+      port: formerPort,
+      apiUrl: () => apiUrl,
       kms: (operation, input) => deployed.kms(operation, input),
       identify: (accessKey) => functions?.identify(accessKey),
       kill: (accessKey) => functions?.kill(accessKey),
@@ -111,27 +126,42 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
         : undefined,
     });
     stops.push(awsEndpoint.stop);
+    if (awsEndpoint.port !== formerPort) {
+      if (formerPort)
+        onLine(`Port ${formerPort} is taken: the mailbox and the AWS APIs have moved to ${awsEndpoint.url}`);
+      state.write(ENDPOINT_FILE, JSON.stringify({ port: awsEndpoint.port }));
+    }
     await createTable(awsEndpoint.url, template.region, deployed.table);
+    // Its keys are lost when this process ends, so nobody could use the table.
+    if (!state.database && externalEngine()) stops.push(() => deleteTable(awsEndpoint.url, deployed.table));
     state.recordTable({ endpoint: awsEndpoint.url, region: template.region, tableName: deployed.table.TableName });
 
-    functions = runFunctions(deployed.functions, {
+    const withMailLinks = (functions: readonly FunctionConfig[]) =>
+      withVariable(functions, 'MAIL_LINK_BASE', options.mailLinkBase?.(awsEndpoint.url));
+    functions = runFunctions(withMailLinks(deployed.functions), {
       endpoint: awsEndpoint.url,
       region: template.region,
       maxInstancesPerFunction: options.maxInstancesPerFunction ?? 8,
       onLine,
+      onError: options.onError,
+      timeoutMs: options.timeoutMs,
     });
     stops.push(() => functions?.stop());
     const gateway = await startGateway(
       options.port,
-      () => deployed.api,
+      async () => {
+        await changing;
+        return deployed.api;
+      },
       async (name, event, requestId) => functions?.invoke(name, event, requestId),
-      onLine,
-      options.pages,
+      (error) => onLine(readableError(error)),
+      { pages: options.pages, integrationTimeoutMs: options.timeoutMs },
     );
     stops.push(() => gateway.stop(GRACE_MS));
+    apiUrl = gateway.url;
 
     return {
-      url: gateway.url,
+      url: apiUrl,
       endpoint: awsEndpoint.url,
       region: template.region,
       tableName: deployed.table.TableName,
@@ -144,11 +174,16 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       deniedCalls,
       unusedPermissions: () => deployed.authorization.unused(),
       recycle: () => functions?.recycle(),
+      async holdRequestsDuring(change) {
+        const changed = change();
+        changing = changed.catch(() => undefined);
+        await changed;
+      },
       async redeploy(assembly) {
         const changed = readTemplate(assembly);
         deployed = deploy(changed, state);
         await createTable(awsEndpoint.url, changed.region, deployed.table);
-        functions?.replace(deployed.functions);
+        functions?.replace(withMailLinks(deployed.functions));
       },
       stop,
     };
@@ -179,7 +214,7 @@ function deploy(template: Template, state: State): Deployed {
   const evaluate = <T>(value: unknown) => resolve<T>(value, resources, region);
   const arn = (service: string, name: string) => `arn:aws:${service}:${region}:${ACCOUNT}:${name}`;
 
-  const stored: Record<string, StoredKey> = JSON.parse(state.read(KEYS_FILE) ?? '{}');
+  const stored = state.readJson<Record<string, StoredKey>>(KEYS_FILE) ?? {};
   const storedBefore = Object.keys(stored).length;
   for (const [logicalId, { KeySpec }] of template.ofType('AWS::KMS::Key')) {
     const key = stored[logicalId] ?? createKey(String(KeySpec ?? 'SYMMETRIC_DEFAULT'));
@@ -190,7 +225,7 @@ function deploy(template: Template, state: State): Deployed {
 
   const [[tableId, tableProperties] = []] = template.ofType('AWS::DynamoDB::Table');
   if (!tableId) throw new Error('The stack has no table');
-  const tableName = `${stack}-${tableId}`;
+  const tableName = `${stack}-${tableId}${state.tableSuffix}`;
   resources.set(tableId, { ref: tableName, attributes: { Arn: arn('dynamodb', `table/${tableName}`) } });
   for (const [logicalId] of template.ofType('AWS::Logs::LogGroup')) {
     resources.set(logicalId, { ref: logicalId, attributes: { Arn: arn('logs', `log-group:${logicalId}:*`) } });
@@ -243,6 +278,14 @@ function deploy(template: Template, state: State): Deployed {
   };
 }
 
+/** Replaces a variable in the environment of the functions that have it. */
+const withVariable = (functions: readonly FunctionConfig[], name: string, value: string | undefined) =>
+  functions.map((config) =>
+    value !== undefined && name in config.environment
+      ? { ...config, environment: { ...config.environment, [name]: value } }
+      : config,
+  );
+
 const tableMaximum = ({ OnDemandThroughput }: TableProperties) => ({
   Read: OnDemandThroughput?.MaxReadRequestUnits,
   Write: OnDemandThroughput?.MaxWriteRequestUnits,
@@ -256,5 +299,11 @@ async function createTable(endpoint: string, region: string, table: TablePropert
     .catch((error: Error) => {
       if (error.name !== 'ResourceInUseException') throw error;
     });
+  client.destroy();
+}
+
+async function deleteTable(endpoint: string, { TableName }: TableProperties): Promise<void> {
+  const client = new DynamoDBClient({ endpoint, region: ENGINE_REGION, credentials: OPERATOR });
+  await client.send(new DeleteTableCommand({ TableName }));
   client.destroy();
 }

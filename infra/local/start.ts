@@ -1,34 +1,51 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, watch, watchFile } from 'node:fs';
+import { existsSync, readFileSync, watchFile } from 'node:fs';
+import inspector from 'node:inspector';
 import { createServer } from 'node:net';
-import { basename, join, relative } from 'node:path';
-import { bundle, localTransport } from '../bundle.ts';
+import { join, relative } from 'node:path';
+import { fail, print, readArguments, WRONG_ARGUMENTS } from '../command-line.ts';
 import { openPages } from './api-page/pages.ts';
+import { externalEngine } from './aws/engine.ts';
 import { openFaults } from './aws/faults.ts';
+import { setPasswordPage } from './aws/mailbox-pages.ts';
 import { type Cloud, startCloud } from './cloud.ts';
 import { createFirstAccounts } from './first-accounts.ts';
-import { synthesize } from './stack/synthesize.ts';
+import { readableError } from './lambda/readable-error.ts';
+import { openAssembly, reloadOnChange } from './reload.ts';
+import { requireMatchingKeys } from './require-matching-keys.ts';
 import { openMemoryState, openState } from './state/state.ts';
 
 /* `npm start`: synthesizes the stack, runs it, and reloads it when its source changes. */
 
-const ROOT = join(import.meta.dirname, '../..');
-const { STATE_DIR = '.local', PORT = '3000' } = process.env;
+const { STATE_DIR, PORT = '3000' } = process.env;
+const FAILED = 1;
+/** How long a debugger may pause a function; the timers of Node.js last at most 24 days. */
+const PAUSE_MAX_MS = 24 * 60 * 60 * 1000;
 
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const { values } = readArguments({
+  usage: 'npm start [-- --inspect PORT]',
+  help: `Runs the service on this machine until Ctrl-C, and reloads it when its source changes.
 
-function fail(message: string): never {
-  process.stderr.write(`${message}\n`);
-  process.exit(1);
-}
+Options:
+  --inspect PORT  listen for a debugger on this port of 127.0.0.1; functions then have no timeouts
 
-const port = Number(PORT);
-if (!/^\d+$/.test(PORT) || port > 65_535) fail(`PORT must be a number from 0 to 65535, not ${PORT}.`);
-await requireFreePort(port).catch((error) => fail(error.message));
+Environment variables:
+  PORT                       the port to listen on; default 3000; 0 chooses a free port
+  STATE_DIR                  the folder for data and keys; default .local; :memory: keeps nothing
+  AWS_ENDPOINT_URL_DYNAMODB  the URL of a DynamoDB engine to use instead of the embedded one
+  MAIL_LINK_BASE             the page that links in mails lead to; default: a page of the local mailbox
 
-const state = await Promise.resolve(STATE_DIR === ':memory:' ? openMemoryState() : openState(STATE_DIR)).catch(
-  (error) => fail(error.message),
-);
+Exits with 0 when it is stopped, with 1 when it cannot start, and with 2 for wrong arguments.`,
+  options: { inspect: { type: 'string' } },
+});
+const inspectPort = values.inspect === undefined ? undefined : portOf('--inspect', values.inspect);
+const port = portOf('PORT', PORT);
+await requireFreePort(port).catch((error) => fail(error.message, FAILED));
+if (inspectPort !== undefined) openInspector(inspectPort);
+
+const state = await Promise.resolve()
+  .then(() => (STATE_DIR === ':memory:' ? openMemoryState() : openState(STATE_DIR || '.local')))
+  .catch((error) => fail(error.message, FAILED));
 let stopping = false;
 let stoppingSince = 0;
 let starting: Promise<Cloud> | undefined;
@@ -40,15 +57,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-let syntheses = 0;
-/** Each synthesis has its own folder, so the running stack keeps its files if the next synthesis fails. */
-async function synthesizeNext(): Promise<string> {
-  if (syntheses === 0) rmSync(state.assemblies, { recursive: true, force: true });
-  const assembly = join(state.assemblies, String(++syntheses));
-  await synthesize(assembly);
-  return assembly;
-}
-
+const assembly = openAssembly(state.assemblies, inspectPort !== undefined);
 const faults = openFaults();
 if (state.database) {
   const file = join(state.database, '../faults.json');
@@ -78,35 +87,36 @@ function loadFaults(file: string): void {
 }
 
 print('Synthesizing the stack');
-let assembly = await synthesizeNext().catch((error) => {
-  state.close();
-  return fail(error.message);
-});
-starting = startCloud({
-  assembly,
-  state,
-  port,
-  onLine: print,
-  intercept: faults.intercept,
-  pages: openPages(),
-  meterCapacity: true,
-  // More would compete for the processor: on two cores, four had the highest throughput. Each takes 20 MB.
-  maxInstancesPerFunction: 4,
-  onEngineExit: (reason) => void stop(`The DynamoDB engine has exited. ${reason}`, 1),
-});
-await starting.then(run).catch((error) => {
-  if (!stopping) fail(error instanceof Error ? error.message : String(error));
+starting = assembly.synthesize().then((folder) =>
+  startCloud({
+    assembly: folder,
+    state,
+    port,
+    onLine: print,
+    onError: (functionName, error) => print(`\n${functionName} failed: ${readableError(error)}\n`),
+    mailLinkBase: (endpoint) => process.env.MAIL_LINK_BASE || setPasswordPage(endpoint),
+    timeoutMs: inspectPort === undefined ? undefined : PAUSE_MAX_MS,
+    intercept: faults.intercept,
+    pages: openPages(),
+    meterCapacity: true,
+    // More would compete for the processor: on two cores, four had the highest throughput. Each takes 20 MB.
+    maxInstancesPerFunction: 4,
+    onEngineExit: (reason) => void stop(`The DynamoDB engine has exited. ${reason}`, 1),
+  }),
+);
+reloadOnChange(starting, assembly, print);
+await starting.then(run).catch(async (error) => {
+  if (stopping) return;
+  await close();
+  fail(error instanceof Error ? error.message : String(error), FAILED);
 });
 
 async function run(cloud: Cloud): Promise<void> {
   if (stopping) return;
+  await requireMatchingKeys(cloud, state);
   const isFirstStart = await createFirstAccounts(cloud, state);
   const { url, endpoint, region, tableName } = cloud;
-  print(
-    state.database
-      ? `All data is in ${relative('.', join(state.database, '..')) || '.'}/`
-      : 'All data is in memory and will be lost when the service stops',
-  );
+  print(whereDataIs());
   print(`Mail that the service sends is shown at ${endpoint}/mailbox`);
   print(`Table ${tableName} in ${region}; set AWS_ENDPOINT_URL=${endpoint} to access it`);
   if (isFirstStart) {
@@ -118,67 +128,17 @@ async function run(cloud: Cloud): Promise<void> {
   print(`  TOKEN=$(curl -s ${url}/api/authenticate -H 'Content-Type: application/json' \\`);
   print(`    -d '{"username":"admin","password":"admin"}' | sed 's/.*:"\\(.*\\)".*/\\1/')`);
   print(`  curl -s ${url}/api/account -H "Authorization: Bearer $TOKEN"`);
-  watchSource(cloud);
   print(`Gatehouse is ready at ${url}`);
 }
 
-/**
- * A change in functions/ or lib/ rebuilds the bundles only; a change in routes.ts, cdk.json or the stack synthesizes
- * the stack again.
- */
-function watchSource(running: Cloud): void {
-  let changed = new Set<string>();
-  let pendingWork = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
-
-  const schedule = (path: string) => {
-    changed.add(path);
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      const paths = [...changed];
-      changed = new Set();
-      pendingWork = pendingWork
-        .then(() => apply(running, paths))
-        .catch((error) => {
-          // The next change may fix the error, and must then be applied together with these.
-          for (const path of paths) changed.add(path);
-          print(`Still running the previous version: ${error.message}`);
-        });
-    }, 100);
-  };
-  for (const folder of ['functions', 'lib', 'infra']) {
-    watch(join(ROOT, folder), { recursive: true }, (_, file) => {
-      if (file && /\.m?ts$/.test(file)) schedule(`${folder}/${file}`);
-    }).unref();
-  }
-  watch(ROOT, (_, file) => {
-    if (file === 'routes.ts' || file === 'cdk.json') schedule(file);
-  }).unref();
-}
-
-async function apply(running: Cloud, paths: readonly string[]): Promise<void> {
-  const names = paths.join(', ');
-  if (paths.some((path) => path.startsWith('infra/local/'))) print(`Changed ${names}: restart to apply the change`);
-  const stack = paths.some((path) => !/^(functions|lib|infra\/local)\//.test(path));
-  const functions = paths.some((path) => /^(functions|lib)\//.test(path));
-  if (!stack && !functions) return;
-  const started = Date.now();
-  if (stack) {
-    const next = await synthesizeNext();
-    await running.redeploy(next);
-    rmSync(assembly, { recursive: true, force: true });
-    assembly = next;
-  } else {
-    // A handler file is part of its own bundle only; it may also have been deleted.
-    const files = paths.filter((path) => path.startsWith('functions/') && existsSync(join(ROOT, path)));
-    const all = paths.some((path) => path.startsWith('lib/'));
-    await bundle(join(assembly, 'bundles'), {
-      transport: localTransport(),
-      ...(!all && { files: files.map((path) => basename(path, '.ts')) }),
-    });
-    running.recycle();
-  }
-  print(`Changed ${names}: reloaded in ${Date.now() - started} ms`);
+function whereDataIs(): string {
+  const { folder } = state;
+  const engine = externalEngine();
+  if (!engine)
+    return folder ? `All data is in ${folder}/` : 'All data is in memory and will be lost when the service stops';
+  return folder
+    ? `The table is in the DynamoDB engine at ${engine}; its keys and all mail are in ${folder}/`
+    : `The table is in the DynamoDB engine at ${engine} and will be deleted when the service stops`;
 }
 
 /** Also stops a cloud that is still starting. */
@@ -187,9 +147,24 @@ async function stop(reason: string, status: number): Promise<void> {
   stopping = true;
   stoppingSince = Date.now();
   print(`Stopping: ${reason}`);
+  await close();
+  process.exit(status);
+}
+
+async function close(): Promise<void> {
   const cloud = await starting?.catch(() => undefined);
   await (cloud ? cloud.stop() : state.close());
-  process.exit(status);
+}
+
+function portOf(name: string, value: string): number {
+  const number = Number(value);
+  if (/^\d+$/.test(value) && number <= 65_535) return number;
+  return fail(`${name} must be a number from 0 to 65535, not ${value}.`, WRONG_ARGUMENTS);
+}
+
+function openInspector(wanted: number): void {
+  inspector.open(wanted, '127.0.0.1');
+  if (!inspector.url()) fail(`Port ${wanted} is taken. Choose another port for --inspect.`, FAILED);
 }
 
 async function requireFreePort(wanted: number): Promise<void> {

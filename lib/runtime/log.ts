@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 
@@ -11,11 +12,15 @@ export function log(entry: Readonly<Record<string, string | number | undefined>>
   process.stdout.write(`${JSON.stringify(entry)}\n`);
 }
 
+/** Receives each logged error complete with its message. Only the local cloud subscribes, to print it. */
+const loggedErrors = channel('gatehouse:error');
+
 /**
  * Logs the name, code and stack frames of an error, and the status and request id of an AWS error. The message is never
  * logged, because it can quote parts of an item or a body. `what` becomes the field that holds the name of the error.
  */
 export function logError(what: string, error: unknown, context: Readonly<Record<string, string | number>> = {}): void {
+  loggedErrors.publish(error);
   const { name, code, stack, $metadata } = (error instanceof Error ? error : new Error()) as Error & {
     code?: unknown;
     $metadata?: { httpStatusCode?: number; requestId?: string };

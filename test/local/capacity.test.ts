@@ -199,6 +199,8 @@ type Maximum = { Read?: number; Write?: number };
 async function openMetered(maximum: Maximum | undefined) {
   const awsEndpoint = await startAwsEndpoint({
     engineUrl: engine.url,
+    port: 0,
+    apiUrl: () => '',
     kms: () => ({ status: 400, body: {} }),
     identify: () => undefined,
     kill: () => undefined,

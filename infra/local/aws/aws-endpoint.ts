@@ -1,22 +1,22 @@
 import { once } from 'node:events';
-import {
-  Agent,
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request,
-  type ServerResponse,
-} from 'node:http';
+import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
 import type { Authorization } from '../iam/authorization.ts';
 import type { Identity } from '../lambda/functions.ts';
 import { type CapacityOptions, type Meter, meterCapacity } from './capacity.ts';
+import { engineHeaders } from './engine.ts';
 import type { localMailbox } from './mailbox.ts';
+import { serveMailbox } from './mailbox-pages.ts';
 import { detectConflicts } from './transaction-conflicts.ts';
 
 interface AwsEndpointOptions {
   readonly engineUrl: string;
+  /** The port to listen on if it is free; 0 selects any. */
+  readonly port: number;
+  /** The URL of the HTTP API, which starts later. */
+  readonly apiUrl: () => string;
   readonly kms: (operation: string, input: Record<string, unknown>) => AwsResponse;
   readonly identify: (accessKey: string) => Identity | undefined;
   /** Terminates the instance with this access key. */
@@ -77,8 +77,7 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
       if (service === 'KMS') return options.kms(operation, input);
       if (service === 'SES') return options.mailbox.send(input);
       if (operation === 'ListTagsOfResource') return { status: 200, body: { Tags: options.tableTags() } };
-      const callEngine = (name: string, body: string) =>
-        sendToEngine(options.engineUrl, agent, req.headers, name, body);
+      const callEngine = (name: string, body: string) => sendToEngine(options.engineUrl, agent, name, body);
       // Metering comes first: a throttled transaction must not conflict with others.
       return meter(
         { operation, input },
@@ -97,23 +96,36 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
 
   const server = createServer(async (req, res) => {
     try {
-      if (req.method === 'GET') return sendMailbox(req, res, options.mailbox);
+      const isPage = req.method === 'GET' || req.url?.startsWith('/mailbox');
+      if (isPage) return await serveMailbox(req, res, { ...options.mailbox, apiUrl: options.apiUrl });
       send(res, await handle(req));
     } catch (error) {
       send(res, { status: 500, body: { __type: 'InternalServerError', message: String(error) } });
     }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
+  });
+  const port = await listen(server, options.port);
 
   return {
     url: `http://127.0.0.1:${port}`,
+    port,
     stop() {
       agent.destroy();
       server.close();
       server.closeAllConnections();
     },
   };
+}
+
+/** Listens on a free port if the wanted one is taken. Returns the port. */
+async function listen(server: Server, wanted: number): Promise<number> {
+  server.listen(wanted, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if (wanted === 0 || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return listen(server, 0);
+  }
+  return (server.address() as AddressInfo).port;
 }
 
 const unknownOperation = (message: string): AwsResponse => ({
@@ -129,37 +141,15 @@ function send(res: ServerResponse, { status, body, cut }: AwsResponse): void {
   else res.end(bytes);
 }
 
-function sendMailbox(req: IncomingMessage, res: ServerResponse, mailbox: AwsEndpointOptions['mailbox']): void {
-  if (req.url === '/mailbox.json') {
-    res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' }).end(JSON.stringify(mailbox.mails));
-  } else if (req.url === '/mailbox') {
-    res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(mailbox.page());
-  } else {
-    res.writeHead(404).end();
-  }
-}
-
 async function readText(stream: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function sendToEngine(
-  engineUrl: string,
-  agent: Agent,
-  { authorization, 'x-amz-date': date }: IncomingHttpHeaders,
-  operation: string,
-  body: string,
-): Promise<AwsResponse> {
+function sendToEngine(engineUrl: string, agent: Agent, operation: string, body: string): Promise<AwsResponse> {
   return new Promise((resolve, reject) => {
-    const headers = {
-      'Content-Type': 'application/x-amz-json-1.0',
-      'Content-Length': Buffer.byteLength(body),
-      'X-Amz-Target': `DynamoDB_20120810.${operation}`,
-      Authorization: authorization,
-      'X-Amz-Date': date,
-    };
+    const headers = { ...engineHeaders(operation), 'Content-Length': Buffer.byteLength(body) };
     const call = request(engineUrl, { agent, method: 'POST', headers }, async (res) => {
       resolve({ status: res.statusCode ?? 500, body: await readText(res) });
     });

@@ -4,13 +4,36 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { OPERATOR } from '../state/operator.ts';
 
+/** A DynamoDB engine that accepts calls. */
 interface Engine {
   readonly url: string;
   stop(): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 10_000;
+/** The first call to a new DynamoDB Local takes several seconds. */
+const RESPONSE_TIMEOUT_MS = 10_000;
+
+/** The URL of the engine to use instead of the embedded one. */
+export const externalEngine = (): string | undefined => process.env.AWS_ENDPOINT_URL_DYNAMODB || undefined;
+
+/** The region of all calls to the engine. */
+export const ENGINE_REGION = 'us-east-1';
+
+/**
+ * The headers of a call to the engine. Engines do not verify signatures, but without `-sharedDb` DynamoDB Local keeps
+ * separate tables for each access key and region, so all callers must use the same.
+ */
+export const engineHeaders = (operation: string) => ({
+  'Content-Type': 'application/x-amz-json-1.0',
+  'X-Amz-Target': `DynamoDB_20120810.${operation}`,
+  'X-Amz-Date': '20200101T000000Z',
+  Authorization:
+    `AWS4-HMAC-SHA256 Credential=${OPERATOR.accessKeyId}/20200101/${ENGINE_REGION}/dynamodb/aws4_request, ` +
+    'SignedHeaders=host, Signature=0',
+});
 
 /**
  * Starts the embedded engine on a file or in memory, unless `AWS_ENDPOINT_URL_DYNAMODB` names another engine.
@@ -21,8 +44,8 @@ export async function startEngine(
   onStart: (pid: number | undefined) => void,
   onEngineExit: (reason: string) => void,
 ): Promise<Engine> {
-  const externalUrl = process.env.AWS_ENDPOINT_URL_DYNAMODB;
-  if (externalUrl) return { url: externalUrl, stop: async () => undefined };
+  const externalUrl = externalEngine();
+  if (externalUrl) return connect(externalUrl);
 
   const binary = embeddedBinary();
   // Another process may take the free port first; the engine then exits with 1, and the loop tries another.
@@ -40,6 +63,18 @@ export async function startEngine(
     if (await isReady(url, child)) return running(url, child, () => onEngineExit(errors));
     if (tries === 3) throw new Error(`The DynamoDB engine did not start. ${errors}`);
   }
+}
+
+async function connect(url: string): Promise<Engine> {
+  if (URL.parse(url)?.protocol !== 'http:') {
+    throw new Error(
+      `AWS_ENDPOINT_URL_DYNAMODB must be a URL that starts with http://, for example http://127.0.0.1:8000, not ${url}.`,
+    );
+  }
+  if (await responds(url)) return { url, stop: async () => undefined };
+  throw new Error(
+    `No DynamoDB engine responds at ${url}, which AWS_ENDPOINT_URL_DYNAMODB names. Start it, or unset the variable.`,
+  );
 }
 
 function running(url: string, child: ChildProcess, onEngineExit: () => void): Engine {
@@ -66,8 +101,9 @@ function embeddedBinary(): string {
     return join(manifest, '../dynoxide');
   } catch {
     throw new Error(
-      `There is no embedded DynamoDB engine for ${process.platform} ${process.arch}. Start another one, for example ` +
-        'DynamoDB Local, and set its address: AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:8000 npm start',
+      `There is no embedded DynamoDB engine for ${process.platform} ${process.arch}. Start DynamoDB Local, for example ` +
+        'with `docker run -p 8000:8000 amazon/dynamodb-local`, and set its URL: ' +
+        'AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:8000 npm start',
     );
   }
 }
@@ -77,21 +113,19 @@ async function isReady(url: string, child: ChildProcess): Promise<boolean> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (child.exitCode === null && Date.now() < deadline) {
     await wait(10);
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: {
-        'Content-Type': 'application/x-amz-json-1.0',
-        'X-Amz-Target': 'DynamoDB_20120810.ListTables',
-        Authorization:
-          'AWS4-HMAC-SHA256 Credential=local/20200101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
-        'X-Amz-Date': '20200101T000000Z',
-      },
-      body: '{}',
-    }).catch(() => undefined);
-    if (response?.ok) return child.exitCode === null;
+    if (await responds(url)) return child.exitCode === null;
   }
   child.kill('SIGKILL');
   return false;
+}
+
+async function responds(url: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
+  const call = { method: 'POST', headers: engineHeaders('ListTables'), body: '{}', signal };
+  return fetch(url, call).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
 async function freePort(): Promise<number> {

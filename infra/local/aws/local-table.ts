@@ -2,7 +2,7 @@ import { type DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb
 import { scannerClient } from '../../../lib/table/table-scanner.ts';
 import { OPERATOR } from '../state/operator.ts';
 import { hasDatabase, openState, runningTable } from '../state/state.ts';
-import { startEngine } from './engine.ts';
+import { ENGINE_REGION, externalEngine, startEngine } from './engine.ts';
 
 /** An open connection to a table, local or deployed. */
 export interface TableConnection {
@@ -27,7 +27,7 @@ export async function openLocalTable(stateDir: string): Promise<TableConnection>
     const client = scannerClient({ endpoint: running.endpoint, region: running.region, credentials: OPERATOR });
     return { tableName: running.tableName, client, close: async () => client.destroy() };
   }
-  if (!hasDatabase(stateDir) && !process.env.AWS_ENDPOINT_URL_DYNAMODB) {
+  if (!hasDatabase(stateDir) && !externalEngine()) {
     throw new Error(
       `There is no table in ${stateDir} yet: \`npm start\` creates it. For a deployed table, use --table.`,
     );
@@ -43,8 +43,7 @@ async function openTableWithOwnEngine(stateDir: string): Promise<TableConnection
   });
   // Releases the folder on every exit except SIGKILL. The engine's own exit handler has run before this one.
   process.on('exit', state.close);
-  // The engine ignores the region: all regions share one set of tables.
-  const client = scannerClient({ endpoint: engine.url, region: 'us-east-1', credentials: OPERATOR });
+  const client = scannerClient({ endpoint: engine.url, region: ENGINE_REGION, credentials: OPERATOR });
   const close = async () => {
     client.destroy();
     await engine.stop();

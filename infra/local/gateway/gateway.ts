@@ -47,20 +47,25 @@ const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_HEAD_BYTES = 10_240;
 const INTEGRATION_TIMEOUT_MS = 30_000;
 
+interface GatewayOptions {
+  readonly pages?: Pages | undefined;
+  readonly integrationTimeoutMs?: number | undefined;
+}
+
 /**
  * An API Gateway HTTP API with payload format 2.0 on the loopback address. It does not emulate throttling, access logs
- * or custom domains. `api` is read at each request, so a new deployment takes effect immediately. `pages` are served at
- * paths that the API does not have.
+ * or custom domains. `api` is read at each request, so a new deployment takes effect immediately, and requests wait for
+ * a deployment in progress. `pages` are served at paths that the API does not have.
  */
 export async function startGateway(
   port: number,
-  api: () => Api,
+  api: () => Api | Promise<Api>,
   invoke: Invoke,
   onError: (error: string) => void,
-  pages: Pages = () => undefined,
+  { pages, integrationTimeoutMs = INTEGRATION_TIMEOUT_MS }: GatewayOptions = {},
 ) {
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { routes, cors } = api();
+    const { routes, cors } = await api();
     const requestId = randomUUID();
     const corsHeaders = cors ? corsHeadersFor(cors, req) : {};
     const respond = (status: keyof typeof MESSAGES) =>
@@ -91,7 +96,7 @@ export async function startGateway(
       return respond(400);
     }
     if (!match) {
-      const page = req.method === 'GET' ? pages(path) : undefined;
+      const page = req.method === 'GET' ? pages?.(path) : undefined;
       return page ? sendPage(req, res, page) : respond(404);
     }
     const body = await readBody(req);
@@ -99,7 +104,7 @@ export async function startGateway(
 
     const event = eventOf(req, match, path, query.join('?'), body, requestId);
     try {
-      const response = await withTimeout(INTEGRATION_TIMEOUT_MS, invoke(match.name, event, requestId));
+      const response = await withTimeout(integrationTimeoutMs, invoke(match.name, event, requestId));
       if (response === undefined) return respond(503);
       send(req, res, response as APIGatewayProxyStructuredResultV2, { ...corsHeaders, 'apigw-requestid': requestId });
     } catch (error) {

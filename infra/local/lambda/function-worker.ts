@@ -1,5 +1,7 @@
+import { subscribe } from 'node:diagnostics_channel';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 
 /* The Lambda runtime in a worker thread: loads a function's bundle (cold start), then handles one event at a time. */
@@ -16,10 +18,14 @@ export interface Invocation {
   readonly timeoutMs: number;
 }
 export type Report = { readonly ready: true } | { readonly result: unknown } | { readonly error: string };
+/** An error that the function has logged, with its message, stack and causes. */
+export type LoggedError = { readonly loggedError: string };
 
 const { file, name, memoryMb } = workerData as WorkerData;
 const port = parentPort as NonNullable<typeof parentPort>;
-const send = (report: Report): void => port.postMessage(report);
+const send = (report: Report | LoggedError): void => port.postMessage(report);
+
+subscribe('gatehouse:error', (error) => send({ loggedError: inspect(error) }));
 
 // All instances of a function share the cache. Workers are terminated, so Node would never write it at their exit.
 enableCompileCache();

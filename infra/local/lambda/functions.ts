@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import { transformSync } from 'esbuild';
-import type { Invocation, Report, WorkerData } from './function-worker.ts';
+import type { Invocation, LoggedError, Report, WorkerData } from './function-worker.ts';
 
 /** A function as the template describes it. */
 export interface FunctionConfig {
@@ -35,10 +35,12 @@ interface Instance {
 }
 
 /** The runtime as JavaScript: stripping its types in each worker would take a third of a cold start. */
+const { code: runtimeCode } = transformSync(readFileSync(new URL('./function-worker.ts', import.meta.url), 'utf8'), {
+  loader: 'ts',
+});
+/** Stack traces show the source URL; without one, they would contain the whole code. */
 const RUNTIME = new URL(
-  `data:text/javascript,${encodeURIComponent(
-    transformSync(readFileSync(new URL('./function-worker.ts', import.meta.url), 'utf8'), { loader: 'ts' }).code,
-  )}`,
+  `data:text/javascript,${encodeURIComponent(`${runtimeCode}//# sourceURL=local-lambda-runtime.mjs`)}`,
 );
 
 /** Exceeds the number of functions. At the limit, a new instance replaces the least recently used idle one. */
@@ -70,12 +72,16 @@ interface RunOptions {
   readonly maxInstancesPerFunction: number;
   /** Receives each line of their output. */
   readonly onLine: (line: string) => void;
+  /** Receives each error that a function logs, with its message and its stack in the bundle. */
+  readonly onError?: ((functionName: string, error: string) => void) | undefined;
+  /** Replaces all timeouts, in milliseconds, so that a function can pause at a breakpoint. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** Starts instances on demand. */
 export function runFunctions(
   configs: readonly FunctionConfig[],
-  { endpoint, region, maxInstancesPerFunction, onLine }: RunOptions,
+  { endpoint, region, maxInstancesPerFunction, onLine, onError, timeoutMs: commonTimeoutMs }: RunOptions,
 ): Functions {
   const instances = new Set<Instance>();
   /** By access key. Calls of a killed instance may still arrive for a moment. */
@@ -104,7 +110,10 @@ export function runFunctions(
       listener: undefined,
     };
     instances.add(instance);
-    worker.on('message', (report: Report) => instance.listener?.(report));
+    worker.on('message', (report: Report | LoggedError) => {
+      if ('loggedError' in report) onError?.(config.name, report.loggedError);
+      else instance.listener?.(report);
+    });
     worker.on('error', (error) =>
       fail(instance, error instanceof Error ? (error.stack ?? error.message) : String(error)),
     );
@@ -176,12 +185,12 @@ export function runFunctions(
       const instance = acquire(name) ?? (await queued());
       if (!instance) throw new Error(`${name} was stopped before it could handle the request`);
       if (instance.state === 'starting') {
-        const started = await withTimeout(INIT_TIMEOUT_MS, instance, nextReport(instance));
+        const started = await withTimeout(commonTimeoutMs ?? INIT_TIMEOUT_MS, instance, nextReport(instance));
         if ('error' in started) throw new Error(started.error);
         instance.state = 'busy';
       }
 
-      const { timeoutMs } = instance.config;
+      const timeoutMs = commonTimeoutMs ?? instance.config.timeoutMs;
       const report = await withTimeout(timeoutMs, instance, nextReport(instance, { event, requestId, timeoutMs }));
 
       instance.state = 'idle';

@@ -1,23 +1,32 @@
+import { randomUUID } from 'node:crypto';
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** The storage of the local cloud: in a folder that outlives the process, or in memory. */
 export interface State {
   /** The engine's database file; undefined if it stores its data in memory. */
   readonly database: string | undefined;
+  /** Appended to the name of the table. Unique in memory, because other instances may share an external engine. */
+  readonly tableSuffix: string;
+  /** The folder of the state as messages name it; undefined if it is in memory. */
+  readonly folder: string | undefined;
   /** The parent folder of all cloud assemblies. */
   readonly assemblies: string;
   /** Records the engine's process, so that the next start can terminate it if a crash has left it running. */
@@ -26,6 +35,8 @@ export interface State {
   recordTable(location: TableLocation): void;
   /** The content of a file; undefined if it does not exist. */
   read(name: string): string | undefined;
+  /** The content of a JSON file; undefined if it does not exist. Throws an error that names the file if it is invalid. */
+  readJson<T>(name: string): T | undefined;
   /** Writes a file that only its owner can read, and flushes it to disk before returning. */
   write(name: string, content: string): void;
   close(): void;
@@ -54,10 +65,13 @@ export function openMemoryState(): State {
   process.once('exit', close);
   return {
     database: undefined,
+    tableSuffix: `-${randomUUID().slice(0, 8)}`,
+    folder: undefined,
     assemblies: folder,
     recordEngine: () => undefined,
     recordTable: () => undefined,
     read: (name) => files.get(name),
+    readJson: (name) => JSON.parse(files.get(name) ?? 'null') ?? undefined,
     write: (name, content) => void files.set(name, content),
     close() {
       process.off('exit', close);
@@ -69,19 +83,10 @@ export function openMemoryState(): State {
 /** Opens a folder. Throws if a running service uses it; terminates an engine that a killed service has left running. */
 export async function openState(path: string): Promise<State> {
   const folder = resolve(path);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  createFolder(folder);
   const lockFile = join(folder, LOCK_FILE);
   const service = processIdentity(process.pid) as string;
-
-  for (;;) {
-    try {
-      writeFileSync(lockFile, JSON.stringify({ service }), { flag: 'wx' });
-      break;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      await releaseStaleLock(lockFile, folder);
-    }
-  }
+  while (!createLock(lockFile, { service })) await releaseStaleLock(lockFile, folder);
 
   let lock: Lock = { service };
   const updateLock = (changes: Partial<Lock>) => {
@@ -90,18 +95,25 @@ export async function openState(path: string): Promise<State> {
     writeFileSync(`${lockFile}.new`, JSON.stringify(lock));
     renameSync(`${lockFile}.new`, lockFile);
   };
+  const read = (name: string) => {
+    try {
+      return readFileSync(join(folder, name), 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+  };
   return {
     database: join(folder, DATABASE),
+    tableSuffix: '',
+    folder: shownPath(folder),
     assemblies: join(folder, 'assemblies'),
     recordEngine: (pid) => updateLock({ engine: pid ? processIdentity(pid) : undefined }),
     recordTable: (table) => updateLock({ table }),
-    read(name) {
-      try {
-        return readFileSync(join(folder, name), 'utf8');
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-        throw error;
-      }
+    read,
+    readJson(name) {
+      const text = read(name);
+      return text === undefined ? undefined : parseJson(join(folder, name), text, startOver(folder));
     },
     write: (name, content) => writeDurably(folder, name, content),
     close: () => rmSync(lockFile, { force: true }),
@@ -114,14 +126,14 @@ export const hasDatabase = (path: string): boolean => existsSync(join(path, DATA
 export function runningTable(path: string): TableLocation | undefined {
   const lockFile = join(path, LOCK_FILE);
   if (!existsSync(lockFile)) return undefined;
-  const { service, table } = parseLock(readFileSync(lockFile, 'utf8'));
+  const { service, table } = readLock(lockFile);
   if (!isAlive(service)) return undefined;
   if (!table) throw new Error(`${path} is in use by process ${pidOf(service)}, which has no table yet. Try again.`);
   return table;
 }
 
 async function releaseStaleLock(lockFile: string, folder: string): Promise<void> {
-  const { service, engine } = parseLock(readFileSync(lockFile, 'utf8'));
+  const { service, engine } = readLock(lockFile);
   if (isAlive(service)) {
     throw new Error(
       `${folder} is in use by a running Gatehouse (process ${pidOf(service)}). ` +
@@ -138,13 +150,60 @@ async function releaseStaleLock(lockFile: string, folder: string): Promise<void>
   rmSync(lockFile, { force: true });
 }
 
-/** A process that is killed while creating the lock leaves invalid JSON behind. */
-function parseLock(text: string): Partial<Lock> {
+/** What to do about a folder whose files do not fit together, as the end of a message. */
+export const startOver = (folder: string): string =>
+  `restore ${shownPath(folder)} from a backup, or delete it to start over without its data`;
+
+/** A path in a message: relative to the working directory, without a trailing slash. */
+const shownPath = (path: string): string => relative('.', path) || '.';
+
+/** Creates a folder and checks that files can be created in it. */
+function createFolder(folder: string): void {
   try {
-    return JSON.parse(text);
-  } catch {
-    return {};
+    makeFolders(folder);
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const reason = code === 'EEXIST' || code === 'ENOTDIR' ? 'a part of the path is a file' : code;
+    throw new Error(
+      `The folder ${folder} cannot be created or written to (${reason}). Set STATE_DIR to another folder.`,
+    );
   }
+}
+
+/** Not the recursive `mkdirSync`, which never returns for a folder below /proc. */
+function makeFolders(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  makeFolders(dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
+}
+
+/** Returns false if the file exists. Appears with its whole content, so that a kill cannot leave a partial lock. */
+function createLock(lockFile: string, lock: Lock): boolean {
+  const temporary = `${lockFile}.${process.pid}`;
+  writeFileSync(temporary, JSON.stringify(lock));
+  try {
+    linkSync(temporary, lockFile);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+const readLock = (lockFile: string): Partial<Lock> =>
+  parseJson(lockFile, readFileSync(lockFile, 'utf8'), 'delete it unless another Gatehouse uses the folder');
+
+function parseJson<T>(file: string, text: string, remedy: string): T {
+  try {
+    const value = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // The message of the parser would quote the content, which may be a key.
+  }
+  throw new Error(`${shownPath(file)} is not valid JSON: ${remedy}.`);
 }
 
 function writeDurably(folder: string, name: string, content: string): void {

@@ -1,0 +1,41 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+/** The place of a stack frame: the file of a bundle, its line and its column. */
+const BUNDLE_POSITION = /(?:file:\/\/)?(\/[^():\s]+\.mjs):(\d+):(\d+)/;
+/** A frame in the source of this project. */
+const OWN_FRAME = /\bat ((?:functions|lib)\/[^:\s]+):(\d+):(\d+)$/;
+
+/** An error of a function with the positions of its source, followed by the line that threw it. */
+export function readableError(error: string): string {
+  const lines = error.split('\n').filter(isOfInterest).map(withSourcePosition);
+  const [, file, line, column] = lines.map((each) => OWN_FRAME.exec(each)).find((found) => found !== null) ?? [];
+  return [...lines, ...(file ? excerpt(file, Number(line), Number(column)) : [])].join('\n');
+}
+
+/** Frames of Node.js and of the runtime are the same in every stack. */
+const isOfInterest = (line: string): boolean => !/^\s*at .*\(?(node:|local-lambda-runtime)/.test(line);
+
+/** Omits the name of the function, which is minified. The map is read each time: the bundle may have changed. */
+function withSourcePosition(frame: string): string {
+  const [, file, line, column] = BUNDLE_POSITION.exec(frame) ?? [];
+  if (!/^\s*at /.test(frame) || !file || !existsSync(`${file}.map`)) return frame;
+  const origin = new SourceMap(JSON.parse(readFileSync(`${file}.map`, 'utf8'))).findOrigin(
+    Number(line),
+    Number(column),
+  );
+  if (!('fileName' in origin)) return frame;
+  const rest = /[^)\d]*$/.exec(frame)?.[0] ?? '';
+  return `    at ${origin.fileName}:${origin.lineNumber}:${origin.columnNumber}${rest}`;
+}
+
+/** A line of the source with its number, and a mark below the column. */
+function excerpt(file: string, line: number, column: number): string[] {
+  if (!existsSync(join(ROOT, file))) return [];
+  const text = readFileSync(join(ROOT, file), 'utf8').split('\n')[line - 1];
+  if (text === undefined) return [];
+  return ['', `${file}:${line}`, text, `${' '.repeat(column - 1)}^`];
+}

@@ -1,0 +1,25 @@
+import { rosterKey } from '../../lib/table/keys.ts';
+import { findUser } from '../../lib/users/user-table.ts';
+import { externalEngine } from './aws/engine.ts';
+import type { Cloud } from './cloud.ts';
+import { operatorsTable } from './first-accounts.ts';
+import { type State, startOver } from './state/state.ts';
+
+/** Fails if the passwords in the table were hashed with another key than that of the state, so that no login works. */
+export async function requireMatchingKeys(cloud: Cloud, state: State): Promise<void> {
+  const table = operatorsTable(cloud);
+  const [, keyId] = cloud.pepperKey.split('/');
+  const { ids = new Set() } = ((await table.get(rosterKey)) ?? {}) as { ids?: ReadonlySet<number> };
+  for (const id of ids) {
+    const [, usedKeyId] = /keyid=([\w.-]+)/.exec((await findUser(table, id))?.passwordHash ?? '') ?? [];
+    if (usedKeyId && usedKeyId !== keyId) throw new Error(mismatch(cloud, state));
+  }
+}
+
+function mismatch({ tableName }: Cloud, { folder = 'memory' }: State): string {
+  const keys = `other keys than those in ${folder}/keys.json`;
+  return externalEngine()
+    ? `The table ${tableName} at ${externalEngine()} was created with ${keys}: ` +
+        'set STATE_DIR to the folder of its keys, or delete the table to start over without its data.'
+    : `The table in ${folder} was created with ${keys}: ${startOver(folder)}.`;
+}
