@@ -1,81 +1,20 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LONG } from '../support/long.ts';
+import { type Launched, launchStart, newFolder, stopAll, urlOf } from '../support/start-process.ts';
 
 /* Runs `npm start` as a developer does, in a process with its own state folder. Each start synthesizes the stack. */
 
 const ROOT = join(import.meta.dirname, '../..');
-const folders: string[] = [];
-const running = new Set<ChildProcess>();
-afterAll(async () => {
-  for (const child of running) {
-    child.kill('SIGTERM');
-    await once(child, 'exit');
-  }
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
+afterAll(stopAll);
 
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
-  folders.push(folder);
-  return folder;
-}
-
-interface Service {
-  readonly child: ChildProcess;
-  readonly lines: string[];
-  readonly url: string;
-  /** Resolves with the first line that contains the text, now or later. */
-  line(text: string): Promise<string>;
-}
-
-function launch(environment: Record<string, string>) {
-  const child = spawn(process.execPath, ['infra/local/start.ts'], {
-    // A process group of its own, as a shell creates for each command.
-    detached: true,
-    cwd: ROOT,
-    env: { ...process.env, ...environment },
-  });
-  running.add(child);
-  const ended = once(child, 'exit').then(([status]) => {
-    running.delete(child);
-    return status as number | null;
-  });
-  const lines: string[] = [];
-  const waiting = new Set<() => void>();
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface(stream).on('line', (text) => {
-      lines.push(text);
-      for (const look of waiting) look();
-    });
-  }
-  const line = (text: string) =>
-    new Promise<string>((resolve, reject) => {
-      const look = () => {
-        const found = lines.find((candidate) => candidate.includes(text));
-        if (found === undefined) return;
-        waiting.delete(look);
-        resolve(found);
-      };
-      waiting.add(look);
-      look();
-      ended.then((status) =>
-        reject(new Error(`It exited with ${status} before it printed ${text}:\n${lines.join('\n')}`)),
-      );
-    });
-  return { child, lines, ended, line };
-}
-
-async function start(folder: string): Promise<Service & { ended: Promise<number | null> }> {
-  const launched = launch({ STATE_DIR: folder, PORT: '0' });
-  const ready = await launched.line('Gatehouse is ready at ');
-  return { ...launched, url: ready.slice(ready.indexOf('http')) };
+async function start(folder: string): Promise<Launched & { url: string }> {
+  const launched = launchStart({ STATE_DIR: folder });
+  return { ...launched, url: await urlOf(launched) };
 }
 
 async function logIn(url: string, login: string): Promise<string> {
@@ -105,6 +44,8 @@ const isAlive = (pid: number): boolean => {
 };
 const engineOf = (folder: string): number =>
   Number(JSON.parse(readFileSync(join(folder, 'processes.json'), 'utf8')).engine.split(':')[0]);
+
+const engine = (url: string) => ({ STATE_DIR: ':memory:', AWS_ENDPOINT_URL_DYNAMODB: url });
 
 describe('npm start', { timeout: 60_000 }, () => {
   const folder = newFolder();
@@ -155,7 +96,7 @@ describe('npm start', { timeout: 60_000 }, () => {
   });
 
   it('exits with status 1 when another instance uses the same data', async () => {
-    const second = launch({ STATE_DIR: folder, PORT: '0' });
+    const second = launchStart({ STATE_DIR: folder });
 
     expect(await second.ended).toBe(1);
     expect(second.lines.join('\n')).toMatch(/in use by a running Gatehouse \(process \d+\).*STATE_DIR/);
@@ -198,9 +139,56 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(statSync(join(folder, 'keys.json')).mode & 0o777).toBe(0o600);
   });
 
+  it('exits with status 1 and a sentence when a file of its folder is invalid or does not belong to its data', async () => {
+    const keys = join(folder, 'keys.json');
+    const lock = join(folder, 'processes.json');
+
+    writeFileSync(keys, '{"Key":');
+    const invalid = launchStart({ STATE_DIR: folder });
+    const [invalidStatus] = [await invalid.ended, rmSync(keys)];
+    const lost = launchStart({ STATE_DIR: folder });
+    const [lostStatus] = [await lost.ended, writeFileSync(lock, '{"serv')];
+    const locked = launchStart({ STATE_DIR: folder });
+
+    expect([invalidStatus, lostStatus, await locked.ended]).toEqual([1, 1, 1]);
+    expect(invalid.lines.at(-1)).toMatch(
+      /keys\.json is not valid JSON: restore .+ from a backup, or delete it to start/,
+    );
+    expect(lost.lines.at(-1)).toMatch(
+      /^The table in .+ was created with other keys than those in .+keys\.json: restore/,
+    );
+    expect(locked.lines.at(-1)).toMatch(/processes\.json is not valid JSON: delete it unless another Gatehouse uses/);
+    rmSync(lock);
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['a folder below a file', { STATE_DIR: join(import.meta.filename, 'state') }, '(a part of the path is a file)'],
+    ['a folder that cannot be created', { STATE_DIR: '/proc/state' }, 'Set STATE_DIR to another folder.'],
+    ['an engine without http://', engine('localhost:8000'), 'must be a URL that starts with http://'],
+    [
+      'an engine that does not respond',
+      engine('http://127.0.0.1:9'),
+      'No DynamoDB engine responds at http://127.0.0.1:9',
+    ],
+  ])('exits with status 1 and one sentence for %s', async (_, environment, sentence) => {
+    const rejected = launchStart(environment);
+
+    expect(await rejected.ended).toBe(1);
+    expect(rejected.lines.filter((line) => line !== 'Synthesizing the stack')).toEqual([
+      expect.stringContaining(sentence),
+    ]);
+  });
+
+  it('prints its help, and exits with status 2 for wrong arguments', async () => {
+    const [help, wrong] = [['--help'], ['--port']].map((options) => launchStart({}, { options }));
+
+    expect([await help?.ended, help?.lines[0]]).toEqual([0, 'Usage: npm start [-- --inspect PORT]']);
+    expect([await wrong?.ended, wrong?.lines[0]]).toEqual([2, "Unknown option '--port'."]);
+  });
+
   if (LONG) {
     it('stops itself and its engine on a signal during the start', async () => {
-      const starting = launch({ STATE_DIR: folder, PORT: '0' });
+      const starting = launchStart({ STATE_DIR: folder });
       await starting.line('Synthesizing the stack');
       while (
         !existsSync(join(folder, 'processes.json')) ||
@@ -223,7 +211,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
 
-    const rejected = launch({ STATE_DIR: ':memory:', PORT: String(port) });
+    const rejected = launchStart({ STATE_DIR: ':memory:', PORT: String(port) });
 
     expect(await rejected.ended).toBe(1);
     expect(rejected.lines.join('\n')).toContain(`Port ${port} is taken`);

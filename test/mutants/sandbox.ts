@@ -1,20 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { copyRepository } from '../support/repository-copy.ts';
 import type { Mutant } from './mutant.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
 
 /** The outcome of a mutant. Only `killed` means that the tests detect it. */
 type Outcome = 'killed' | 'survived' | 'timed out' | 'does not apply';
@@ -36,13 +26,7 @@ const RUN_TIMEOUT_MS = 180_000;
 
 export function openSandbox(): Sandbox {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mutants-'));
-  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
-  for (const file of listed.toString().split('\0')) {
-    if (!file || !existsSync(join(ROOT, file))) continue;
-    mkdirSync(join(folder, dirname(file)), { recursive: true });
-    copyFileSync(join(ROOT, file), join(folder, file));
-  }
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  copyRepository(folder);
 
   return {
     async try({ file, from, to, killedBy }) {

@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyRepository } from '../support/repository-copy.ts';
+import { type Launched, launchStart, newFolder, stopAll, urlOf } from '../support/start-process.ts';
+
+/* `npm start` while its source changes. It runs in a copy of the repository, so that other tests see no change. */
+
+const INFO = 'lib/status/info.ts';
+const HANDLER = 'functions/get-info.ts';
+
+const root = newFolder();
+let service: Launched;
+let url: string;
+beforeAll(async () => {
+  copyRepository(root);
+  service = launchStart({ STATE_DIR: ':memory:' }, { root });
+  url = await urlOf(service);
+}, 60_000);
+afterAll(stopAll);
+
+const sourceOf = (file: string): string => readFileSync(join(root, file), 'utf8');
+const withProfile = (name: string): string =>
+  sourceOf(INFO).replace(/activeProfiles: \['\w+'\] \}/, `activeProfiles: ['${name}'] }`);
+
+/** Replaces a file as git and many editors do. */
+function replaceByRename(file: string, text: string): void {
+  writeFileSync(join(root, `${file}.new`), text);
+  renameSync(join(root, `${file}.new`), join(root, file));
+}
+
+/** Waits for the line about the end of the reload that this change causes. */
+async function afterReload(change: () => void): Promise<void> {
+  const from = service.lines.length;
+  change();
+  await service.line('reloaded in', from);
+}
+
+const profile = async (): Promise<string> =>
+  ((await (await fetch(`${url}/management/info`)).json()) as { activeProfiles: [string] }).activeProfiles[0];
+const git = (...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], { cwd: root });
+
+describe('a change of the source', { timeout: 60_000 }, () => {
+  it('takes effect each time a file is replaced by a rename', async () => {
+    const profiles: string[] = [];
+    for (const name of ['first', 'second', 'third']) {
+      await afterReload(() => replaceByRename(INFO, withProfile(name)));
+      profiles.push(await profile());
+    }
+
+    expect(profiles).toEqual(['first', 'second', 'third']);
+  });
+
+  it('takes effect when its folder is replaced', async () => {
+    await afterReload(() => {
+      mkdirSync(join(root, 'lib/new'));
+      writeFileSync(join(root, 'lib/new/info.ts'), withProfile('folder'));
+      writeFileSync(join(root, 'lib/new/health.ts'), sourceOf('lib/status/health.ts'));
+      renameSync(join(root, 'lib/status'), join(root, 'lib/old'));
+      renameSync(join(root, 'lib/new'), join(root, 'lib/status'));
+    });
+    const replaced = await profile();
+    await afterReload(() => replaceByRename(INFO, withProfile('again')));
+
+    expect([replaced, await profile()]).toEqual(['folder', 'again']);
+  });
+
+  it('takes effect with each switch to another branch', async () => {
+    git('init', '--quiet', '--initial-branch=one');
+    git('add', 'functions', 'lib', 'infra', 'routes.ts', 'cdk.json');
+    git('commit', '--quiet', '--message=One');
+    git('checkout', '--quiet', '-b', 'two');
+    await afterReload(() => replaceByRename(INFO, withProfile('two')));
+    git('commit', '--quiet', '--all', '--message=Two');
+
+    const profiles: string[] = [];
+    for (const branch of ['one', 'two', 'one']) {
+      await afterReload(() => git('checkout', '--quiet', branch));
+      profiles.push(await profile());
+    }
+
+    expect(profiles).toEqual(['again', 'two', 'again']);
+  });
+
+  it('is announced, and requests that arrive during the reload are answered by the new code', async () => {
+    const from = service.lines.length;
+    replaceByRename(INFO, withProfile('announced'));
+    await service.line(`Changed ${INFO}: reloading`, from);
+
+    const reloadedBefore = service.lines.slice(from).some((line) => line.includes('reloaded in'));
+    const answered = await profile();
+
+    expect([reloadedBefore, answered]).toEqual([false, 'announced']);
+  });
+
+  it('that is invalid leaves the previous version running until it is corrected', async () => {
+    const valid = withProfile('valid');
+    const from = service.lines.length;
+    replaceByRename(INFO, `${valid}const = ;`);
+    await service.line('Still running the previous version', from);
+    const during = await profile();
+    await afterReload(() => replaceByRename(INFO, valid));
+
+    expect([during, await profile()]).toEqual(['announced', 'valid']);
+  });
+});
+
+describe('an unexpected error', { timeout: 60_000 }, () => {
+  it('is printed with its message, stack and source line, while the response is bare', async () => {
+    const defect =
+      "export const handler = publicEndpoint(GetInfo, async () => {\n  throw new RangeError('Too far');\n});";
+    await afterReload(() => replaceByRename(HANDLER, sourceOf(HANDLER).replace(/export const handler.*/, defect)));
+    const from = service.lines.length;
+
+    const response = await fetch(`${url}/management/info`);
+    const text = await response.text();
+    await service.line('^', from);
+
+    const printed = service.lines.slice(from);
+    const start = printed.indexOf('GET /management/info failed: RangeError: Too far');
+    expect([response.status, text.includes('Too far')]).toEqual([500, false]);
+    expect(printed[start + 1]).toBe(`    at ${HANDLER}:7:9`);
+    expect(printed.slice(printed.indexOf('', start) + 1).slice(0, 3)).toEqual([
+      `${HANDLER}:7`,
+      "  throw new RangeError('Too far');",
+      `${' '.repeat(8)}^`,
+    ]);
+    expect(printed.slice(start).some((line) => line.includes('data:') || line.includes('index.mjs'))).toBe(false);
+  });
+
+  it('of a module is printed in the same way', async () => {
+    await afterReload(() => replaceByRename(HANDLER, `${sourceOf(HANDLER)}throw new Error('At import');\n`));
+    const from = service.lines.length;
+
+    const response = await fetch(`${url}/management/info`);
+    await service.line('^', from);
+
+    expect([response.status, await response.text()]).toEqual([500, '{"message":"Internal Server Error"}']);
+    expect(service.lines.slice(from)).toEqual(expect.arrayContaining(['Error: At import', `${HANDLER}:9`]));
+  });
+});

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/* Runs `npm start` as a developer does, in a process of its own. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const { AWS_ENDPOINT_URL_DYNAMODB: _, ...ENVIRONMENT } = process.env;
+const folders: string[] = [];
+const running = new Set<ChildProcess>();
+
+/** Stops the processes that are still running, and removes all folders. */
+export async function stopAll(): Promise<void> {
+  for (const child of running) {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+}
+
+/** Creates a folder that `stopAll` removes. */
+export function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
+  folders.push(folder);
+  return folder;
+}
+
+/** A started process. */
+export interface Launched {
+  readonly child: ChildProcess;
+  /** What it has printed. */
+  readonly lines: string[];
+  /** Resolves with its exit status. */
+  readonly ended: Promise<number | null>;
+  /** Resolves with the first line from this position on that contains the text, now or later. */
+  line(text: string, from?: number): Promise<string>;
+}
+
+/** Starts the process with these environment variables and options, in a copy of the repository if one is given. */
+export function launchStart(
+  environment: Record<string, string>,
+  { root = ROOT, options = [] }: { root?: string; options?: readonly string[] } = {},
+): Launched {
+  const child = spawn(process.execPath, ['infra/local/start.ts', ...options], {
+    // A process group of its own, as a shell creates for each command.
+    detached: true,
+    cwd: root,
+    env: { ...ENVIRONMENT, PORT: '0', ...environment },
+  });
+  running.add(child);
+  const ended = once(child, 'exit').then(([status]) => {
+    running.delete(child);
+    return status as number | null;
+  });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface(stream).on('line', (text) => {
+      lines.push(text);
+      for (const look of waiting) look();
+    });
+  }
+  const line = (text: string, from = 0) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        const found = lines.slice(from).find((candidate) => candidate.includes(text));
+        if (found === undefined) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      look();
+      ended.then((status) =>
+        reject(new Error(`It exited with ${status} before it printed ${text}:\n${lines.join('\n')}`)),
+      );
+    });
+  return { child, lines, ended, line };
+}
+
+/** Waits until the service is ready. Returns its URL. */
+export async function urlOf({ line }: Launched): Promise<string> {
+  const ready = await line('Gatehouse is ready at ');
+  return ready.slice(ready.indexOf('http'));
+}
