@@ -8,10 +8,15 @@ const LONG_TESTS = process.env.LONG === '1' ? [] : ['test/long/**'];
 // Workers and the processes that tests start share the cache; without it, a command spends half of its time compiling.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
 
+// The engine for the instances that tests launch. Removed from the environment, because the AWS clients in functions and
+// commands would call the engine directly.
+const { AWS_ENDPOINT_URL_DYNAMODB: TEST_ENGINE_URL = '' } = process.env;
+delete process.env.AWS_ENDPOINT_URL_DYNAMODB;
+
 export default defineConfig({
   test: {
     // Validation would take most of each synthesis; `npm run check` validates the production template.
-    env: { CDK_VALIDATION: 'false' },
+    env: { CDK_VALIDATION: 'false', TEST_ENGINE_URL },
     // The cold start of a worker can take seconds on a busy machine.
     testTimeout: 20_000,
     hookTimeout: 30_000,

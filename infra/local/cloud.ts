@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { CreateTableCommand, DeleteTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Pages } from './api-page/pages.ts';
 import { startAwsEndpoint } from './aws/aws-endpoint.ts';
-import { ENGINE_REGION, externalEngine, startEngine } from './aws/engine.ts';
+import { ENGINE_REGION, startEngine } from './aws/engine.ts';
 import { createKey, localKms, type StoredKey } from './aws/kms.ts';
 import { localMailbox, type Mail } from './aws/mailbox.ts';
 import type { Interceptor } from './calls/aws-call.ts';
@@ -18,6 +18,8 @@ export interface CloudOptions {
   /** The folder of the cloud assembly. */
   readonly assembly: string;
   readonly state: State;
+  /** The URL of a DynamoDB engine to use instead of the embedded one. */
+  readonly engineUrl?: string | undefined;
   /** The port of the HTTP API; 0 selects any free port. */
   readonly port: number;
   /** Receives each line that a function prints, and errors of the local cloud itself. */
@@ -91,7 +93,11 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   async function start(): Promise<Cloud> {
     const template = readTemplate(options.assembly);
     let deployed = deploy(template, state);
-    const engine = await startEngine(state.database, state.recordEngine, options.onEngineExit);
+    const engine = await startEngine(
+      { file: state.database, externalUrl: options.engineUrl },
+      state.recordEngine,
+      options.onEngineExit,
+    );
     stops.push(engine.stop);
 
     let changing: Promise<unknown> = Promise.resolve();
@@ -133,7 +139,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     }
     await createTable(awsEndpoint.url, template.region, deployed.table);
     // Its keys are lost when this process ends, so nobody could use the table.
-    if (!state.database && externalEngine()) stops.push(() => deleteTable(awsEndpoint.url, deployed.table));
+    if (!state.database && options.engineUrl) stops.push(() => deleteTable(awsEndpoint.url, deployed.table));
     state.recordTable({ endpoint: awsEndpoint.url, region: template.region, tableName: deployed.table.TableName });
 
     const withMailLinks = (functions: readonly FunctionConfig[]) =>

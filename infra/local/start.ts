@@ -91,6 +91,7 @@ starting = assembly.synthesize().then((folder) =>
   startCloud({
     assembly: folder,
     state,
+    engineUrl: externalEngine(),
     port,
     onLine: print,
     onError: (functionName, error) => print(`\n${functionName} failed: ${readableError(error)}\n`),

@@ -166,7 +166,7 @@ const region = 'eu-central-1';
 const clientOf = (endpoint: string) => new DynamoDBClient({ endpoint, region, credentials: OPERATOR, maxAttempts: 1 });
 
 const engine = await startEngine(
-  undefined,
+  { file: undefined, externalUrl: undefined },
   () => undefined,
   () => undefined,
 );

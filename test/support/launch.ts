@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
+import { externalEngine } from '../../infra/local/aws/engine.ts';
 import type { Mail } from '../../infra/local/aws/mailbox.ts';
 import { type Cloud, type CloudOptions, startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts, operatorsTable } from '../../infra/local/first-accounts.ts';
@@ -62,7 +63,10 @@ export interface Gatehouse {
 export interface LaunchOptions
   extends Pick<CloudOptions, 'assembly'>,
     Partial<
-      Pick<CloudOptions, 'intercept' | 'holdTransactions' | 'meterCapacity' | 'maxInstancesPerFunction' | 'pages'>
+      Pick<
+        CloudOptions,
+        'intercept' | 'holdTransactions' | 'mailLinkBase' | 'meterCapacity' | 'maxInstancesPerFunction' | 'pages'
+      >
     > {
   /** Whether the instance must stay within its permissions and leave the table intact; false for mutants. */
   readonly checksPermissions?: boolean;
@@ -87,6 +91,7 @@ export async function launch({
   const secrets = canaries();
   const cloud = await startCloud({
     port: 0,
+    engineUrl: process.env.TEST_ENGINE_URL || externalEngine(),
     onEngineExit: (reason) => lines.push(`The engine has exited. ${reason}`),
     ...options,
     async intercept(call, forward) {

@@ -8,7 +8,6 @@ import { createInterface } from 'node:readline';
 /* Runs `npm start` as a developer does, in a process of its own. */
 
 const ROOT = join(import.meta.dirname, '../..');
-const { AWS_ENDPOINT_URL_DYNAMODB: _, ...ENVIRONMENT } = process.env;
 const folders: string[] = [];
 const running = new Set<ChildProcess>();
 
@@ -48,7 +47,7 @@ export function launchStart(
     // A process group of its own, as a shell creates for each command.
     detached: true,
     cwd: root,
-    env: { ...ENVIRONMENT, PORT: '0', ...environment },
+    env: { ...process.env, PORT: '0', ...environment },
   });
   running.add(child);
   const ended = once(child, 'exit').then(([status]) => {

@@ -16,7 +16,7 @@ const START_TIMEOUT_MS = 10_000;
 /** The first call to a new DynamoDB Local takes several seconds. */
 const RESPONSE_TIMEOUT_MS = 10_000;
 
-/** The URL of the engine to use instead of the embedded one. */
+/** The URL of the engine that `npm start` and the commands use instead of the embedded one. */
 export const externalEngine = (): string | undefined => process.env.AWS_ENDPOINT_URL_DYNAMODB || undefined;
 
 /** The region of all calls to the engine. */
@@ -36,15 +36,14 @@ export const engineHeaders = (operation: string) => ({
 });
 
 /**
- * Starts the embedded engine on a file or in memory, unless `AWS_ENDPOINT_URL_DYNAMODB` names another engine.
+ * Starts the embedded engine on a file or in memory, or connects to the engine at `externalUrl`.
  * `onStart` receives the pid as soon as the process exists; `onEngineExit` is called if it exits unexpectedly.
  */
 export async function startEngine(
-  file: string | undefined,
+  { file, externalUrl }: { file: string | undefined; externalUrl: string | undefined },
   onStart: (pid: number | undefined) => void,
   onEngineExit: (reason: string) => void,
 ): Promise<Engine> {
-  const externalUrl = externalEngine();
   if (externalUrl) return connect(externalUrl);
 
   const binary = embeddedBinary();

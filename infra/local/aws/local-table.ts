@@ -37,7 +37,11 @@ export async function openLocalTable(stateDir: string): Promise<TableConnection>
 
 async function openTableWithOwnEngine(stateDir: string): Promise<TableConnection> {
   const state = await openState(stateDir);
-  const engine = await startEngine(state.database, state.recordEngine, () => undefined).catch((error) => {
+  const engine = await startEngine(
+    { file: state.database, externalUrl: externalEngine() },
+    state.recordEngine,
+    () => undefined,
+  ).catch((error) => {
     state.close();
     throw error;
   });

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startEngine } from '../../infra/local/aws/engine.ts';
+import { launchStart, newFolder, stopAll, urlOf } from '../support/start-process.ts';
+
+/* `npm start` on an engine that it did not start, which records how it is called. */
+
+const engine = await startEngine(
+  { file: undefined, externalUrl: undefined },
+  () => undefined,
+  () => undefined,
+);
+const authorizations = new Set<string | undefined>();
+const deletedTables: string[] = [];
+const proxy = createServer(async (req, res) => {
+  let body = '';
+  for await (const chunk of req.setEncoding('utf8')) body += chunk;
+  const { authorization = '', 'x-amz-target': target = '', 'x-amz-date': date = '' } = req.headers;
+  authorizations.add(authorization);
+  if (String(target).endsWith('.DeleteTable')) deletedTables.push(JSON.parse(body).TableName);
+  const headers = { authorization, 'x-amz-target': String(target), 'x-amz-date': String(date) };
+  const contentType = { 'content-type': 'application/x-amz-json-1.0' };
+  const response = await fetch(engine.url, { method: 'POST', headers: { ...headers, ...contentType }, body });
+  res.writeHead(response.status, contentType).end(await response.text());
+});
+let environment: Record<string, string>;
+beforeAll(async () => {
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  environment = { AWS_ENDPOINT_URL_DYNAMODB: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+});
+afterAll(async () => {
+  await stopAll();
+  proxy.closeAllConnections();
+  proxy.close();
+  await engine.stop();
+});
+
+async function logIn(url: string): Promise<number> {
+  const { status } = await fetch(`${url}/api/authenticate`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"username":"admin","password":"admin"}',
+  });
+  return status;
+}
+
+describe('npm start with another engine', { timeout: 60_000 }, () => {
+  it('makes all calls with one access key and region, and says where the data is', async () => {
+    const folder = newFolder();
+    const service = launchStart({ ...environment, STATE_DIR: folder });
+
+    const status = await logIn(await urlOf(service));
+
+    expect(status).toBe(200);
+    expect([...authorizations]).toEqual([expect.stringContaining('Credential=operator/20200101/us-east-1/dynamodb/')]);
+    expect(service.lines.join('\n')).toContain(
+      `The table is in the DynamoDB engine at ${environment.AWS_ENDPOINT_URL_DYNAMODB}`,
+    );
+    service.child.kill('SIGTERM');
+    await service.ended;
+    expect(deletedTables).toEqual([]);
+  });
+
+  it('exits with status 1 when the table was created with the keys of another folder', async () => {
+    const service = launchStart({ ...environment, STATE_DIR: newFolder() });
+
+    expect(await service.ended).toBe(1);
+    expect(service.lines.at(-1)).toMatch(
+      /^The table Gatehouse-dev-Table at http:\S+ was created with other keys than those in .+: set STATE_DIR to/,
+    );
+    expect(service.lines.join('\n')).not.toContain('First start');
+  });
+
+  it('has a table of its own with STATE_DIR=:memory:, and deletes it when it stops', async () => {
+    const service = launchStart({ ...environment, STATE_DIR: ':memory:' });
+    const status = await logIn(await urlOf(service));
+
+    service.child.kill('SIGTERM');
+
+    expect([status, await service.ended]).toEqual([200, 0]);
+    expect(deletedTables).toEqual([expect.stringMatching(/^Gatehouse-dev-Table-[\da-f]{8}$/)]);
+  });
+});

@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterAll, describe, expect, inject, it } from 'vitest';
+import { setPasswordPage } from '../../infra/local/aws/mailbox-pages.ts';
+import { startCloud } from '../../infra/local/cloud.ts';
+import { openState } from '../../infra/local/state/state.ts';
+import { startGatehouse } from '../support/gatehouse.ts';
+import { newFolder, stopAll } from '../support/start-process.ts';
+
+/* The local mailbox, as `npm start` runs it: mailed links lead to a page that sets the password. */
+
+const gatehouse = await startGatehouse({ mailLinkBase: setPasswordPage });
+afterAll(() => gatehouse.stop());
+afterAll(stopAll);
+
+/** Creates a user without a password. Returns the link in the invitation. */
+async function invite(login: string): Promise<string> {
+  const token = await gatehouse.logIn('admin');
+  await gatehouse.call('POST', '/api/users', { token, body: { login, email: `${login}@example.com` } });
+  return /http\S+/.exec(gatehouse.mailsTo(`${login}@example.com`).at(-1)?.text ?? '')?.[0] ?? 'no link';
+}
+
+/** Submits the form as a browser does. */
+async function submit(link: string, newPassword: string) {
+  const { origin, pathname, searchParams } = new URL(link);
+  const body = new URLSearchParams({ key: searchParams.get('key') ?? '', newPassword });
+  const response = await fetch(`${origin}${pathname}`, { method: 'POST', body });
+  return { status: response.status, page: await response.text() };
+}
+
+describe('a mailed link', () => {
+  it('leads to a form without scripts that may only be sent to the mailbox', async () => {
+    const link = await invite('invited');
+
+    const response = await fetch(link);
+    const page = await response.text();
+
+    expect(link.startsWith(`${gatehouse.cloud.endpoint}/mailbox/`)).toBe(true);
+    expect(page).toContain('<form method="post" action="/mailbox/set-password">');
+    expect(page).toContain(`value="${new URL(link).searchParams.get('key')}"`);
+    expect(page).not.toContain('<script');
+    expect(response.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action 'self';/,
+    );
+    expect(response.headers.get('referrer-policy')).toBe('no-referrer');
+  });
+
+  it('completes an invitation', async () => {
+    const link = await invite('completed');
+
+    const { status, page } = await submit(link, 'p+ä&word');
+
+    expect([status, page.includes('Your password is set')]).toEqual([200, true]);
+    expect(await gatehouse.logIn('completed', 'p+ä&word')).toBeTruthy();
+  });
+
+  it('completes a password reset', async () => {
+    await gatehouse.makeUser('forgetful');
+    await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'forgetful@example.com' } });
+    const [link = ''] = /http\S+/.exec(gatehouse.mailsTo('forgetful@example.com').at(-1)?.text ?? '') ?? [];
+
+    const { status } = await submit(link, 'remembered');
+
+    expect(status).toBe(200);
+    expect(await gatehouse.logIn('forgetful', 'remembered')).toBeTruthy();
+  });
+
+  it("shows the service's error, and the form again", async () => {
+    const link = await invite('careless');
+
+    const short = await submit(link, 'abc');
+    const unknown = await submit(`${link}<x>`, 'long enough');
+
+    expect([short.status, unknown.status]).toEqual([400, 400]);
+    expect(short.page).toContain('<p role="alert">Method argument not valid. newPassword: Size</p>');
+    expect(unknown.page).toMatch(/<p role="alert">Unknown key\. The key is unknown, has been used or is older than/);
+    expect(unknown.page).toContain('&lt;x&gt;">');
+    for (const { page } of [short, unknown]) expect(page).toContain('<form');
+  });
+});
+
+describe('the mailbox', () => {
+  it('has no other pages', async () => {
+    expect((await fetch(`${gatehouse.cloud.endpoint}/mailbox/other`)).status).toBe(404);
+  });
+
+  it('keeps its port across starts unless another process has taken it', async () => {
+    const folder = newFolder();
+    const lines: string[] = [];
+    const startAndStop = async () => {
+      const onLine = (line: string) => void lines.push(line);
+      const state = await openState(folder);
+      const cloud = await startCloud({ assembly: inject('assembly'), state, port: 0, onLine, onEngineExit: onLine });
+      await cloud.stop();
+      return cloud.endpoint;
+    };
+
+    const first = await startAndStop();
+    const second = await startAndStop();
+    const other = createServer().listen(Number(new URL(first).port), '127.0.0.1');
+    await once(other, 'listening');
+    const third = await startAndStop();
+    other.close();
+
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+    expect(lines).toEqual([
+      `Port ${new URL(first).port} is taken: the mailbox and the AWS APIs have moved to ${third}`,
+    ]);
+  });
+});
