@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const NAMES_MAX = 3;
 
 /** The cloud assembly that runs, and its successors. */
-export interface Assembly {
+interface Assembly {
   /** Synthesizes the stack. Returns the folder. */
   synthesize(): Promise<string>;
   /** Applies changed files to a running cloud. */

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyRepository } from '../support/repository-copy.ts';
 import { type Launched, launchStart, newFolder, stopAll, urlOf } from '../support/start-process.ts';
 
 /* `npm start` while its source changes. It runs in a copy of the repository, so that other tests see no change. */
 
+const ROOT = join(import.meta.dirname, '../..');
+const SOURCES = ['functions', 'lib', 'infra', 'routes.ts', 'cdk.json', 'package.json'];
 const INFO = 'lib/status/info.ts';
 const HANDLER = 'functions/get-info.ts';
 
@@ -14,7 +15,8 @@ const root = newFolder();
 let service: Launched;
 let url: string;
 beforeAll(async () => {
-  copyRepository(root);
+  for (const path of SOURCES) cpSync(join(ROOT, path), join(root, path), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
   service = launchStart({ STATE_DIR: ':memory:' }, { root });
   url = await urlOf(service);
 }, 60_000);
@@ -69,7 +71,7 @@ describe('a change of the source', { timeout: 60_000 }, () => {
 
   it('takes effect with each switch to another branch', async () => {
     git('init', '--quiet', '--initial-branch=one');
-    git('add', 'functions', 'lib', 'infra', 'routes.ts', 'cdk.json');
+    git('add', ...SOURCES);
     git('commit', '--quiet', '--message=One');
     git('checkout', '--quiet', '-b', 'two');
     await afterReload(() => replaceByRename(INFO, withProfile('two')));

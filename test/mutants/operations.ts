@@ -185,6 +185,21 @@ export const operations: readonly Mutant[] = [
     ['env: { region: settings.region }', "env: { region: 'eu-central-1' }"],
     ['terminationProtection: settings.keepData', "terminationProtection: environment !== 'dev'"],
   ]),
+  ...plant('infra/local/aws/aws-endpoint.ts', 'test/local/mailbox.test.ts', [
+    ["|| (error as NodeJS.ErrnoException).code !== 'EADDRINUSE'", '|| true'],
+  ]),
+  ...plant('infra/local/aws/engine.ts', 'test/local/external-engine.test.ts', [
+    ['Credential=${OPERATOR.accessKeyId}', 'Credential=${operation}'],
+    ['/20200101/${ENGINE_REGION}/', '/20200101/eu-central-1/'],
+  ]),
+  ...plant('infra/local/aws/engine.ts', 'test/local/start.test.ts', [["?.protocol !== 'http:'", ' === null']]),
+  ...plant('infra/local/aws/mailbox-pages.ts', 'test/local/mailbox.test.ts', [
+    ["form-action 'self'; ", ''],
+    ['value="${escapeHtml(key)}"', 'value="${key}"'],
+    ['[title, detail, ...fields]', '[title, ...fields]'],
+    ['[title, detail, ...fields]', '[title, detail]'],
+    ['response.status);', '200);'],
+  ]),
   ...plant('infra/local/calls/actions.ts', 'test/unit/authorization.test.ts', [
     ["ConditionCheck: 'dynamodb:ConditionCheckItem'", "ConditionCheck: 'dynamodb:GetItem'"],
     ["actionOn('dynamodb:BatchGetItem'", "actionOn('dynamodb:GetItem'"],
@@ -247,6 +262,39 @@ export const operations: readonly Mutant[] = [
     ["wildcards(action, '[^]', 'i')", "wildcards(action, '[^]')"],
     ['Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined', 'OPERATORS[name]'],
     [".replaceAll('?', any)", ''],
+  ]),
+  ...plant('infra/local/cloud.ts', 'test/local/external-engine.test.ts', [
+    ['if (!state.database && options.engineUrl)', 'if (options.engineUrl)'],
+    ['stops.push(() => deleteTable(awsEndpoint.url, deployed.table))', 'void 0'],
+    ['${tableId}${state.tableSuffix}', '${tableId}'],
+  ]),
+  ...plant('infra/local/cloud.ts', 'test/local/mailbox.test.ts', [
+    ['port: formerPort,', 'port: 0,'],
+    ['if (formerPort)', 'if (true)'],
+  ]),
+  ...plant('infra/local/cloud.ts', 'test/local/reload.test.ts', [['        await changing;\n', '']]),
+  ...plant('infra/local/lambda/functions.ts', 'test/local/reload.test.ts', [['instance.stale = true;', '']]),
+  ...plant('infra/local/lambda/readable-error.ts', 'test/local/reload.test.ts', [
+    ['.map(withSourcePosition)', ''],
+    ['.filter(isOfInterest)', ''],
+    ['[line - 1]', '[line]'],
+    ["' '.repeat(column - 1)", "' '.repeat(column)"],
+  ]),
+  ...plant('infra/local/reload.ts', 'test/local/reload.test.ts', [
+    ['cloud.holdRequestsDuring(() => assembly.reload(cloud, affected))', 'assembly.reload(cloud, affected)'],
+    ['new Set([...failed, ...applicable])', 'new Set(failed)'],
+    ['      cloud.recycle();\n', ''],
+  ]),
+  ...plant('infra/local/require-matching-keys.ts', 'test/local/external-engine.test.ts', [
+    ['usedKeyId !== keyId', 'usedKeyId === undefined'],
+  ]),
+  ...plant('infra/local/watch-files.ts', 'test/local/reload.test.ts', [
+    ['if (differences.length > 0 || changed.size === 0) return;', 'return;'],
+    ['before = now;', ''],
+  ]),
+  ...plant('infra/local/state/state.ts', 'test/local/start.test.ts', [
+    ['    makeFolders(folder);', '    mkdirSync(folder, { recursive: true });'],
+    ["if (typeof value === 'object' && value !== null) return value;", 'return value;'],
   ]),
   ...plant('infra/local/stack/template.ts', 'test/local/template.test.ts', [
     ['if (!SUPPORTED_TYPES.has(Type))', 'if (false)'],

@@ -1,10 +1,20 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { copyRepository } from '../support/repository-copy.ts';
+import { dirname, join } from 'node:path';
 import type { Mutant } from './mutant.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
 
 /** The outcome of a mutant. Only `killed` means that the tests detect it. */
 type Outcome = 'killed' | 'survived' | 'timed out' | 'does not apply';
@@ -26,7 +36,13 @@ const RUN_TIMEOUT_MS = 180_000;
 
 export function openSandbox(): Sandbox {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mutants-'));
-  copyRepository(folder);
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
+  for (const file of listed.toString().split('\0')) {
+    if (!file || !existsSync(join(ROOT, file))) continue;
+    mkdirSync(join(folder, dirname(file)), { recursive: true });
+    copyFileSync(join(ROOT, file), join(folder, file));
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
 
   return {
     async try({ file, from, to, killedBy }) {
