@@ -67,7 +67,7 @@ describe('npm start with another engine', { timeout: 60_000 }, () => {
   it('exits with status 1 when the table was created with the keys of another folder', async () => {
     const service = launchStart({ ...environment, STATE_DIR: newFolder() });
 
-    expect(await service.ended).toBe(1);
+    expect(await Promise.race([service.ended, urlOf(service).catch(() => service.ended)])).toBe(1);
     expect(service.lines.at(-1)).toMatch(
       /^The table Gatehouse-dev-Table at http:\S+ was created with other keys than those in .+: set STATE_DIR to/,
     );

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Launched, launchStart, newFolder, stopAll, urlOf } from '../support/start-process.ts';
 
@@ -8,6 +9,8 @@ import { type Launched, launchStart, newFolder, stopAll, urlOf } from '../suppor
 
 const ROOT = join(import.meta.dirname, '../..');
 const SOURCES = ['functions', 'lib', 'infra', 'routes.ts', 'cdk.json', 'package.json'];
+/** A reload takes one second; a busy machine needs longer. */
+const RELOAD_MAX_MS = 20_000;
 const INFO = 'lib/status/info.ts';
 const HANDLER = 'functions/get-info.ts';
 
@@ -36,7 +39,8 @@ function replaceByRename(file: string, text: string): void {
 async function afterReload(change: () => void): Promise<void> {
   const from = service.lines.length;
   change();
-  await service.line('reloaded in', from);
+  const reloaded = service.line('reloaded in', from).then(() => true);
+  expect(await Promise.race([reloaded, wait(RELOAD_MAX_MS, false, { ref: false })]), 'whether it reloads').toBe(true);
 }
 
 const profile = async (): Promise<string> =>
