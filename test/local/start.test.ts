@@ -147,7 +147,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     const invalid = launchStart({ STATE_DIR: folder });
     const [invalidStatus] = [await invalid.ended, rmSync(keys)];
     const lost = launchStart({ STATE_DIR: folder });
-    const [lostStatus] = [await lost.ended, writeFileSync(lock, '{"serv')];
+    const [lostStatus] = [await lost.ended, writeFileSync(lock, 'null')];
     const locked = launchStart({ STATE_DIR: folder });
 
     expect([invalidStatus, lostStatus, await locked.ended]).toEqual([1, 1, 1]);

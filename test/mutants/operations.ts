@@ -273,7 +273,6 @@ export const operations: readonly Mutant[] = [
     ['if (formerPort)', 'if (true)'],
   ]),
   ...plant('infra/local/cloud.ts', 'test/local/reload.test.ts', [['        await changing;\n', '']]),
-  ...plant('infra/local/lambda/functions.ts', 'test/local/reload.test.ts', [['instance.stale = true;', '']]),
   ...plant('infra/local/lambda/readable-error.ts', 'test/local/reload.test.ts', [
     ['.map(withSourcePosition)', ''],
     ['.filter(isOfInterest)', ''],
@@ -293,7 +292,6 @@ export const operations: readonly Mutant[] = [
     ['before = now;', ''],
   ]),
   ...plant('infra/local/state/state.ts', 'test/local/start.test.ts', [
-    ['    makeFolders(folder);', '    mkdirSync(folder, { recursive: true });'],
     ["if (typeof value === 'object' && value !== null) return value;", 'return value;'],
   ]),
   ...plant('infra/local/stack/template.ts', 'test/local/template.test.ts', [
