@@ -8,7 +8,8 @@ import { expect, it } from 'vitest';
  */
 
 const ROOT = join(import.meta.dirname, '../..');
-const FILES = globSync(['routes.ts', 'lib/**/*.ts', 'infra/**/*.ts', 'test/**/*.ts', 'functions/*.ts'], { cwd: ROOT });
+const FOLDERS = ['lib/**/*.ts', 'infra/**/*.ts', 'test/**/*.ts', 'functions/*.ts', 'examples/*.ts'];
+const FILES = globSync(['routes.ts', ...FOLDERS], { cwd: ROOT });
 const SOURCES = new Map(FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
 
 /** Run or loaded by their paths: handlers, scripts, workers, substitutes for modules, tests. */
@@ -18,7 +19,7 @@ const ENTRIES = new RegExp(
     String.raw`^infra/(app|adopt|export|first-admin|import|verify|local/start|openapi/write)\.ts$`,
     String.raw`^infra/(sdk/(environment-credentials|unused-modules)|transport/(client-\w+|lib-dynamodb))\.ts$`,
     String.raw`^test/(soak|mutants/run|bench/(run|floor|load|local-cloud|replay)|support/synthesize-once)\.ts$`,
-    String.raw`\.test\.ts$`,
+    String.raw`\.(test|d)\.ts$`,
   ].join('|'),
 );
 
