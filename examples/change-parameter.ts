@@ -1,0 +1,29 @@
+import type { Client } from './client/client/types.gen.ts';
+import { getParameter, updateParameter } from './client/sdk.gen.ts';
+import type { Parameter } from './client/types.gen.ts';
+import { connect } from './session.ts';
+
+/* Adds a host to the value of a parameter: `npx node examples/change-parameter.ts 1000001 fw2.example.com`. */
+
+const ATTEMPTS_MAX = 10;
+
+/** Changes the value of a parameter, based on its current value even if others change it at the same time. */
+export async function changeValue(client: Client, id: number, change: (value: string) => string): Promise<Parameter> {
+  for (let attempt = 1; ; attempt++) {
+    const read = await getParameter({ client, path: { id }, throwOnError: true });
+    const { data, error, response } = await updateParameter({
+      client,
+      body: { ...read.data, confValue: change(read.data.confValue) },
+      headers: { 'If-Match': read.response.headers.get('ETag') ?? '' },
+    });
+    if (data) return data;
+    // 412: another client has changed the parameter since it was read, so it is read again.
+    if (response?.status !== 412 || attempt === ATTEMPTS_MAX) throw error;
+  }
+}
+
+if (import.meta.main) {
+  const [id, host] = process.argv.slice(2);
+  const { confName, confValue } = await changeValue(await connect(), Number(id), (hosts) => `${hosts},${host}`);
+  console.log(`${confName} = ${confValue}`);
+}

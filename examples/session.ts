@@ -1,0 +1,22 @@
+import { createClient } from './client/client/client.gen.ts';
+import type { Client } from './client/client/types.gen.ts';
+import { authenticate } from './client/sdk.gen.ts';
+import { retryingFetch } from './retrying-fetch.ts';
+
+/** A client that is logged in. */
+export async function logIn(baseUrl: string, username: string, password: string): Promise<Client> {
+  const client = createClient({ baseUrl, fetch: retryingFetch() });
+  const { data: token } = await authenticate({ client, body: { username, password }, throwOnError: true });
+  client.setConfig({ headers: { Authorization: `Bearer ${token.id_token}` } });
+  return client;
+}
+
+/** A client that is logged in with the account in the environment, by default that of `npm start`. */
+export function connect(): Promise<Client> {
+  const {
+    GATEHOUSE_URL = 'http://127.0.0.1:3000',
+    GATEHOUSE_LOGIN = 'admin',
+    GATEHOUSE_PASSWORD = 'admin',
+  } = process.env;
+  return logIn(GATEHOUSE_URL, GATEHOUSE_LOGIN, GATEHOUSE_PASSWORD);
+}

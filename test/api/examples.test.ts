@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { changeValue } from '../../examples/change-parameter.ts';
+import type { Client } from '../../examples/client/client/types.gen.ts';
+import { getAccount, getParameter, listIntegrations, updateParameter } from '../../examples/client/sdk.gen.ts';
+import type { Parameter } from '../../examples/client/types.gen.ts';
+import { createWithParameters } from '../../examples/create-integration.ts';
+import { followList } from '../../examples/follow-list.ts';
+import { logIn } from '../../examples/session.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+
+/* The examples for developers of clients, with the generated client and against the service. */
+
+const gatehouse = await useGatehouse();
+let client: Client;
+beforeAll(async () => {
+  client = await logIn(gatehouse.cloud.url, 'admin', 'admin');
+});
+
+describe('the scripts', () => {
+  const run = async (name: string, ...args: string[]): Promise<string> => {
+    const env = { ...process.env, GATEHOUSE_URL: gatehouse.cloud.url };
+    const file = join(import.meta.dirname, '../../examples', `${name}.ts`);
+    return (await promisify(execFile)(process.execPath, [file, ...args], { env })).stdout;
+  };
+
+  it('create an integration, change its parameter and list the users', async () => {
+    const created = await run('create-integration');
+    const [, id = ''] = /^Integration \d+ has the parameter (\d+)\n$/.exec(created) ?? [];
+    const [changed, listed] = await Promise.all([run('change-parameter', id, 'fw2.example.com'), run('follow-list')]);
+
+    expect(changed).toBe('hosts = fw1.example.com,fw2.example.com\n');
+    expect(listed).toBe('1 admin\n2 user\n');
+  });
+});
+
+describe('a change of a parameter', () => {
+  const newParameter = async (confValue: string): Promise<Parameter> => {
+    const integration = { name: 'Firewalls', shortName: 'firewalls', integrationType: 'COLLECTOR' } as const;
+    const { parameters } = await createWithParameters(client, integration, { hosts: confValue });
+    return parameters[0] as Parameter;
+  };
+
+  it('that meets 412 is made again on the current value', async () => {
+    const parameter = await newParameter('a');
+    const statuses: number[] = [];
+    const slow = await logIn(gatehouse.cloud.url, 'admin', 'admin');
+    slow.interceptors.request.use(async (request) => {
+      if (request.method === 'PUT' && statuses.length === 0) {
+        await updateParameter({ client, body: { ...parameter, confValue: 'a,b' }, throwOnError: true });
+      }
+      return request;
+    });
+    slow.interceptors.response.use((response, { method }) => {
+      if (method === 'PUT') statuses.push(response.status);
+      return response;
+    });
+
+    await changeValue(slow, parameter.id, (value) => `${value},c`);
+
+    const { data } = await getParameter({ client, path: { id: parameter.id } });
+    expect(data?.confValue).toBe('a,b,c');
+    expect(statuses).toEqual([412, 200]);
+  });
+
+  it('fails with any other rejection', async () => {
+    const { id } = await newParameter('a');
+
+    await expect(changeValue(client, id, () => '')).rejects.toMatchObject({ message: 'error.validation' });
+  });
+});
+
+it('a list is followed over all pages, with its filter', async () => {
+  const names = ['a & b', 'a & b {id}', 'c & a & b', 'a & b, c', 'A & B > c'];
+  for (const name of [...names, 'other'])
+    await createWithParameters(client, { name, shortName: 'x', integrationType: 'API' }, {});
+  const query = { size: 2, 'name.contains': 'a & b', sort: ['id,asc'] };
+
+  const first = await listIntegrations({ client, query, throwOnError: true });
+  const found: string[] = [];
+  for await (const { name } of followList(client, first)) found.push(name);
+
+  expect(first.data.length).toBe(2);
+  expect(found).toEqual(names);
+});
+
+it('a login that is rejected with 429 succeeds after the time that the service asks for', async () => {
+  await gatehouse.makeUser('clumsy');
+  let lastFailure = 0;
+  for (let count = 0; count < 10; count++) {
+    lastFailure = performance.now();
+    await gatehouse.call('POST', '/api/authenticate', { body: { username: 'clumsy', password: 'wrong' } });
+  }
+
+  const account = await getAccount({ client: await logIn(gatehouse.cloud.url, 'clumsy', 'clumsy') });
+
+  expect(account.data?.login).toBe('clumsy');
+  expect(performance.now() - lastFailure).toBeGreaterThan(1_000);
+});
