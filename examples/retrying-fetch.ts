@@ -22,8 +22,8 @@ const isRepeatable = ({ method }: Request, { status }: Response): boolean =>
   status === 429 || (status === 503 && method === 'GET');
 
 function retryAfterMs({ headers }: Response): number | undefined {
-  const seconds = headers.get('Retry-After');
-  return seconds === null ? undefined : Number(seconds) * 1_000;
+  const seconds = Number(headers.get('Retry-After'));
+  return seconds > 0 ? seconds * 1_000 : undefined;
 }
 
 /** Doubles with each attempt, and is random so that clients that were rejected together do not return together. */

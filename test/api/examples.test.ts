@@ -43,22 +43,28 @@ describe('a change of a parameter', () => {
     return parameters[0] as Parameter;
   };
 
+  /** A client, and the statuses of its changes. */
+  async function observedClient(): Promise<{ observed: Client; statuses: number[] }> {
+    const observed = await logIn(gatehouse.cloud.url, 'admin', 'admin');
+    const statuses: number[] = [];
+    observed.interceptors.response.use((response, { method }) => {
+      if (method === 'PUT') statuses.push(response.status);
+      return response;
+    });
+    return { observed, statuses };
+  }
+
   it('that meets 412 is made again on the current value', async () => {
     const parameter = await newParameter('a');
-    const statuses: number[] = [];
-    const slow = await logIn(gatehouse.cloud.url, 'admin', 'admin');
-    slow.interceptors.request.use(async (request) => {
+    const { observed, statuses } = await observedClient();
+    observed.interceptors.request.use(async (request) => {
       if (request.method === 'PUT' && statuses.length === 0) {
         await updateParameter({ client, body: { ...parameter, confValue: 'a,b' }, throwOnError: true });
       }
       return request;
     });
-    slow.interceptors.response.use((response, { method }) => {
-      if (method === 'PUT') statuses.push(response.status);
-      return response;
-    });
 
-    await changeValue(slow, parameter.id, (value) => `${value},c`);
+    await changeValue(observed, parameter.id, (value) => `${value},c`);
 
     const { data } = await getParameter({ client, path: { id: parameter.id } });
     expect(data?.confValue).toBe('a,b,c');
@@ -67,8 +73,10 @@ describe('a change of a parameter', () => {
 
   it('fails with any other rejection', async () => {
     const { id } = await newParameter('a');
+    const { observed, statuses } = await observedClient();
 
-    await expect(changeValue(client, id, () => '')).rejects.toMatchObject({ message: 'error.validation' });
+    await expect(changeValue(observed, id, () => '')).rejects.toMatchObject({ message: 'error.validation' });
+    expect(statuses).toEqual([400]);
   });
 });
 

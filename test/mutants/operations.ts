@@ -8,6 +8,25 @@ export const operations: readonly Mutant[] = [
     ['"auditDays": 730', '"auditDays": 365'],
     ['"loginConcurrency": 100,', ''],
   ]),
+  ...plant('examples/change-parameter.ts', 'test/api/examples.test.ts', [
+    ["headers: { 'If-Match': read.response.headers.get('ETag') ?? '' },", ''],
+    ['response?.status !== 412 || ', ''],
+    ['attempt === ATTEMPTS_MAX', 'true'],
+  ]),
+  ...plant('examples/follow-list.ts', 'test/api/examples.test.ts', [
+    ['page = await nextPage(client, page)', 'page = undefined'],
+  ]),
+  ...plant('examples/retrying-fetch.ts', 'test/unit/retrying-fetch.test.ts', [
+    ['fetch(request.clone())', 'fetch(request)'],
+    ['retryAfterMs(response) ?? backoffMs', 'backoffMs'],
+    ['seconds * 1_000', 'seconds'],
+    [' * 2 ** (attempt - 1)', ''],
+    [" && method === 'GET'", ''],
+    [' || attempt >= attemptsMax', ''],
+    [' || waitMs > waitMaxMs', ''],
+    [', undefined, { signal: request.signal }', ''],
+  ]),
+  ...plant('examples/session.ts', 'test/api/examples.test.ts', [[', fetch: retryingFetch()', '']]),
   ...plant('functions/verify-table.ts', 'test/unit/daily-verification.test.ts', [
     ['undecided: undecided.length, ', ''],
     [', ...countByKind(findings)', ''],
