@@ -4,12 +4,14 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+export type AuditAction = 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
+
 export type AuditEntry = {
     id: string;
     time: string;
     actor: string;
     actorId: number;
-    action: 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
+    action: AuditAction;
     target: string;
     targetName: string;
     fields: Array<string>;
@@ -68,7 +70,7 @@ export type Integration = {
     name: string;
     shortName: string;
     description: string | null;
-    integrationType: 'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API';
+    integrationType: IntegrationType;
     active: boolean;
     module: {
         needsRestart: boolean;
@@ -81,9 +83,11 @@ export type IntegrationChange = {
     name: string;
     shortName: string;
     description?: string | null;
-    integrationType: 'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API';
+    integrationType: IntegrationType;
     active: boolean;
 };
+
+export type IntegrationType = 'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API';
 
 export type JwkSet = {
     keys: Array<{
@@ -102,7 +106,7 @@ export type NewIntegration = {
     name: string;
     shortName: string;
     description?: string | null;
-    integrationType: 'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API';
+    integrationType: IntegrationType;
     active?: boolean | null;
 };
 
@@ -128,7 +132,7 @@ export type NewUser = {
     imageUrl?: string | null;
     activated?: boolean | null;
     langKey?: string | null;
-    authorities?: Array<'ROLE_ADMIN' | 'ROLE_USER' | 'ROLE_ANALYST'> | null;
+    authorities?: Array<Role> | null;
     password?: string | '' | null;
 };
 
@@ -208,6 +212,8 @@ export type Problem = {
     fieldErrors?: Array<FieldError>;
 };
 
+export type Role = 'ROLE_ADMIN' | 'ROLE_USER' | 'ROLE_ANALYST';
+
 export type Token = {
     id_token: string;
 };
@@ -221,7 +227,7 @@ export type User = {
     imageUrl: string | null;
     activated: boolean;
     langKey: string;
-    authorities: Array<'ROLE_ADMIN' | 'ROLE_USER' | 'ROLE_ANALYST'>;
+    authorities: Array<Role>;
     createdBy: string;
     createdDate: string;
     lastModifiedBy: string;
@@ -237,7 +243,7 @@ export type UserChange = {
     imageUrl?: string | null;
     activated?: boolean;
     langKey?: string;
-    authorities?: Array<'ROLE_ADMIN' | 'ROLE_USER' | 'ROLE_ANALYST'>;
+    authorities?: Array<Role>;
 };
 
 export type AuthenticateData = {
@@ -252,36 +258,36 @@ export type AuthenticateErrors = {
      * Bad Request; Method argument not valid; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation';
+        status: 400;
+        message: 'error.http.400' | 'error.validation';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * Too Many Requests; API Gateway: Too Many Requests
      */
     429: Problem & {
-        status?: 429;
-        message?: 'error.http.429';
+        status: 429;
+        message: 'error.http.429';
     };
     /**
      * API Gateway: Request Header Fields Too Large
@@ -291,15 +297,15 @@ export type AuthenticateErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -342,15 +348,15 @@ export type PublishKeysErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -393,15 +399,15 @@ export type GetHealthErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -446,15 +452,15 @@ export type GetInfoErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -499,15 +505,15 @@ export type GetOpenapiErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -540,8 +546,8 @@ export type GetAccountErrors = {
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -559,15 +565,15 @@ export type GetAccountErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -594,36 +600,36 @@ export type UpdateAccountErrors = {
      * Bad Request; Method argument not valid; Email is already in use!; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation' | 'error.emailexists';
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.emailexists';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * API Gateway: Too Many Requests
@@ -637,15 +643,15 @@ export type UpdateAccountErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -670,43 +676,43 @@ export type ChangePasswordErrors = {
      * Bad Request; Method argument not valid; Incorrect password; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation';
+        status: 400;
+        message: 'error.http.400' | 'error.validation';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * Too Many Requests; API Gateway: Too Many Requests
      */
     429: Problem & {
-        status?: 429;
-        message?: 'error.http.429';
+        status: 429;
+        message: 'error.http.429';
     };
     /**
      * API Gateway: Request Header Fields Too Large
@@ -716,15 +722,15 @@ export type ChangePasswordErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -751,29 +757,29 @@ export type RequestResetErrors = {
      * Bad Request; Method argument not valid; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation';
+        status: 400;
+        message: 'error.http.400' | 'error.validation';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * Too Many Requests; API Gateway: Too Many Requests
      */
     429: Problem & {
-        status?: 429;
-        message?: 'error.http.429';
+        status: 429;
+        message: 'error.http.429';
     };
     /**
      * API Gateway: Request Header Fields Too Large
@@ -783,15 +789,15 @@ export type RequestResetErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -816,29 +822,29 @@ export type FinishResetErrors = {
      * Bad Request; Method argument not valid; Unknown key; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation';
+        status: 400;
+        message: 'error.http.400' | 'error.validation';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * Too Many Requests; API Gateway: Too Many Requests
      */
     429: Problem & {
-        status?: 429;
-        message?: 'error.http.429';
+        status: 429;
+        message: 'error.http.429';
     };
     /**
      * API Gateway: Request Header Fields Too Large
@@ -848,15 +854,15 @@ export type FinishResetErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -975,15 +981,15 @@ export type ListUsersErrors = {
      * Method argument not valid; The list is too long for this; The page is too large; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.validation' | 'error.http.400';
+        status: 400;
+        message: 'error.validation' | 'error.http.400';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -993,8 +999,8 @@ export type ListUsersErrors = {
      * Too Many Requests; API Gateway: Too Many Requests
      */
     429: Problem & {
-        status?: 429;
-        message?: 'error.http.429';
+        status: 429;
+        message: 'error.http.429';
     };
     /**
      * API Gateway: Request Header Fields Too Large
@@ -1004,15 +1010,15 @@ export type ListUsersErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1039,36 +1045,36 @@ export type CreateUserErrors = {
      * Bad Request; Method argument not valid; A new entity cannot already have an ID; Login name already used!; Email is already in use!; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation' | 'error.idexists' | 'error.userexists' | 'error.emailexists';
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.idexists' | 'error.userexists' | 'error.emailexists';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * API Gateway: Too Many Requests
@@ -1082,15 +1088,15 @@ export type CreateUserErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1123,50 +1129,50 @@ export type UpdateUserErrors = {
      * Bad Request; Method argument not valid; Invalid id; Login name already used!; Email is already in use!; The last administrator must stay; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation' | 'error.idnull' | 'error.userexists' | 'error.emailexists' | 'error.lastadmin';
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.idnull' | 'error.userexists' | 'error.emailexists' | 'error.lastadmin';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Entity not found
      */
     404: Problem & {
-        status?: 404;
-        message?: 'error.idnotfound';
+        status: 404;
+        message: 'error.idnotfound';
     };
     /**
      * Precondition Failed
      */
     412: Problem & {
-        status?: 412;
-        message?: 'error.http.412';
+        status: 412;
+        message: 'error.http.412';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * API Gateway: Too Many Requests
@@ -1180,15 +1186,15 @@ export type UpdateUserErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1219,15 +1225,15 @@ export type ListAuthoritiesErrors = {
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -1245,15 +1251,15 @@ export type ListAuthoritiesErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1263,7 +1269,7 @@ export type ListAuthoritiesResponses = {
     /**
      * Success
      */
-    200: Array<'ROLE_ADMIN' | 'ROLE_USER' | 'ROLE_ANALYST'>;
+    200: Array<Role>;
 };
 
 export type ListAuthoritiesResponse = ListAuthoritiesResponses[keyof ListAuthoritiesResponses];
@@ -1288,36 +1294,36 @@ export type DeleteUserErrors = {
      * The last administrator must stay; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.lastadmin';
+        status: 400;
+        message: 'error.lastadmin';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Not Found
      */
     404: Problem & {
-        status?: 404;
-        message?: 'error.http.404';
+        status: 404;
+        message: 'error.http.404';
     };
     /**
      * Precondition Failed
      */
     412: Problem & {
-        status?: 412;
-        message?: 'error.http.412';
+        status: 412;
+        message: 'error.http.412';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -1335,15 +1341,15 @@ export type DeleteUserErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1374,15 +1380,15 @@ export type GetUserErrors = {
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Not Found
      */
     404: Problem & {
-        status?: 404;
-        message?: 'error.http.404';
+        status: 404;
+        message: 'error.http.404';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -1400,15 +1406,15 @@ export type GetUserErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1469,10 +1475,10 @@ export type ListIntegrationsData = {
         'description.specified'?: boolean;
         'description.contains'?: string;
         'description.doesNotContain'?: string;
-        'integrationType.equals'?: 'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API';
-        'integrationType.notEquals'?: 'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API';
-        'integrationType.in'?: Array<'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API'>;
-        'integrationType.notIn'?: Array<'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API'>;
+        'integrationType.equals'?: IntegrationType;
+        'integrationType.notEquals'?: IntegrationType;
+        'integrationType.in'?: Array<IntegrationType>;
+        'integrationType.notIn'?: Array<IntegrationType>;
         'integrationType.specified'?: boolean;
         'active.equals'?: boolean;
         'active.notEquals'?: boolean;
@@ -1488,15 +1494,15 @@ export type ListIntegrationsErrors = {
      * Method argument not valid; The list is too long for this; The page is too large; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.validation' | 'error.http.400';
+        status: 400;
+        message: 'error.validation' | 'error.http.400';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -1506,8 +1512,8 @@ export type ListIntegrationsErrors = {
      * Too Many Requests; API Gateway: Too Many Requests
      */
     429: Problem & {
-        status?: 429;
-        message?: 'error.http.429';
+        status: 429;
+        message: 'error.http.429';
     };
     /**
      * API Gateway: Request Header Fields Too Large
@@ -1517,15 +1523,15 @@ export type ListIntegrationsErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1552,36 +1558,36 @@ export type CreateIntegrationErrors = {
      * Bad Request; Method argument not valid; A new entity cannot already have an ID; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation' | 'error.idexists';
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.idexists';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * API Gateway: Too Many Requests
@@ -1595,15 +1601,15 @@ export type CreateIntegrationErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1636,50 +1642,50 @@ export type UpdateIntegrationErrors = {
      * Bad Request; Method argument not valid; Invalid id; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation' | 'error.idnull';
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.idnull';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Entity not found
      */
     404: Problem & {
-        status?: 404;
-        message?: 'error.idnotfound';
+        status: 404;
+        message: 'error.idnotfound';
     };
     /**
      * Precondition Failed
      */
     412: Problem & {
-        status?: 412;
-        message?: 'error.http.412';
+        status: 412;
+        message: 'error.http.412';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * API Gateway: Too Many Requests
@@ -1693,15 +1699,15 @@ export type UpdateIntegrationErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1750,10 +1756,10 @@ export type CountIntegrationsData = {
         'description.specified'?: boolean;
         'description.contains'?: string;
         'description.doesNotContain'?: string;
-        'integrationType.equals'?: 'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API';
-        'integrationType.notEquals'?: 'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API';
-        'integrationType.in'?: Array<'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API'>;
-        'integrationType.notIn'?: Array<'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API'>;
+        'integrationType.equals'?: IntegrationType;
+        'integrationType.notEquals'?: IntegrationType;
+        'integrationType.in'?: Array<IntegrationType>;
+        'integrationType.notIn'?: Array<IntegrationType>;
         'integrationType.specified'?: boolean;
         'active.equals'?: boolean;
         'active.notEquals'?: boolean;
@@ -1769,15 +1775,15 @@ export type CountIntegrationsErrors = {
      * Method argument not valid; The list is too long for this; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.validation' | 'error.http.400';
+        status: 400;
+        message: 'error.validation' | 'error.http.400';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -1787,8 +1793,8 @@ export type CountIntegrationsErrors = {
      * Too Many Requests; API Gateway: Too Many Requests
      */
     429: Problem & {
-        status?: 429;
-        message?: 'error.http.429';
+        status: 429;
+        message: 'error.http.429';
     };
     /**
      * API Gateway: Request Header Fields Too Large
@@ -1798,15 +1804,15 @@ export type CountIntegrationsErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1845,29 +1851,29 @@ export type DeleteIntegrationErrors = {
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Not Found
      */
     404: Problem & {
-        status?: 404;
-        message?: 'error.http.404';
+        status: 404;
+        message: 'error.http.404';
     };
     /**
      * Precondition Failed
      */
     412: Problem & {
-        status?: 412;
-        message?: 'error.http.412';
+        status: 412;
+        message: 'error.http.412';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -1885,15 +1891,15 @@ export type DeleteIntegrationErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1924,15 +1930,15 @@ export type GetIntegrationErrors = {
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Not Found
      */
     404: Problem & {
-        status?: 404;
-        message?: 'error.http.404';
+        status: 404;
+        message: 'error.http.404';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -1950,15 +1956,15 @@ export type GetIntegrationErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -1989,43 +1995,43 @@ export type ReportRestartErrors = {
      * Bad Request; Method argument not valid; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation';
+        status: 400;
+        message: 'error.http.400' | 'error.validation';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Not Found
      */
     404: Problem & {
-        status?: 404;
-        message?: 'error.http.404';
+        status: 404;
+        message: 'error.http.404';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * API Gateway: Too Many Requests
@@ -2039,15 +2045,15 @@ export type ReportRestartErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -2119,22 +2125,22 @@ export type ListParametersErrors = {
      * Method argument not valid; The list is too long for this; The page is too large; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.validation' | 'error.http.400';
+        status: 400;
+        message: 'error.validation' | 'error.http.400';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -2144,8 +2150,8 @@ export type ListParametersErrors = {
      * Too Many Requests; API Gateway: Too Many Requests
      */
     429: Problem & {
-        status?: 429;
-        message?: 'error.http.429';
+        status: 429;
+        message: 'error.http.429';
     };
     /**
      * API Gateway: Request Header Fields Too Large
@@ -2155,15 +2161,15 @@ export type ListParametersErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -2190,43 +2196,43 @@ export type CreateParameterErrors = {
      * Bad Request; Method argument not valid; A new entity cannot already have an ID; Too many parameters; The parameters of the integration are too large; No parameter ids left; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation' | 'error.idexists' | 'error.toomanyparameters' | 'error.parameterstoolarge' | 'error.parameteridsusedup';
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.idexists' | 'error.toomanyparameters' | 'error.parameterstoolarge' | 'error.parameteridsusedup';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Entity not found
      */
     404: Problem & {
-        status?: 404;
-        message?: 'error.idnotfound';
+        status: 404;
+        message: 'error.idnotfound';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * API Gateway: Too Many Requests
@@ -2240,15 +2246,15 @@ export type CreateParameterErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -2281,50 +2287,50 @@ export type UpdateParameterErrors = {
      * Bad Request; Method argument not valid; Invalid id; The parameters of the integration are too large; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.http.400' | 'error.validation' | 'error.idnull' | 'error.parameterstoolarge';
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.idnull' | 'error.parameterstoolarge';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Entity not found
      */
     404: Problem & {
-        status?: 404;
-        message?: 'error.idnotfound';
+        status: 404;
+        message: 'error.idnotfound';
     };
     /**
      * Precondition Failed
      */
     412: Problem & {
-        status?: 412;
-        message?: 'error.http.412';
+        status: 412;
+        message: 'error.http.412';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
-        status?: 413;
-        message?: 'error.http.413';
+        status: 413;
+        message: 'error.http.413';
     };
     /**
      * Unsupported Media Type
      */
     415: Problem & {
-        status?: 415;
-        message?: 'error.http.415';
+        status: 415;
+        message: 'error.http.415';
     };
     /**
      * API Gateway: Too Many Requests
@@ -2338,15 +2344,15 @@ export type UpdateParameterErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -2406,22 +2412,22 @@ export type CountParametersErrors = {
      * Method argument not valid; The list is too long for this; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.validation' | 'error.http.400';
+        status: 400;
+        message: 'error.validation' | 'error.http.400';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -2431,8 +2437,8 @@ export type CountParametersErrors = {
      * Too Many Requests; API Gateway: Too Many Requests
      */
     429: Problem & {
-        status?: 429;
-        message?: 'error.http.429';
+        status: 429;
+        message: 'error.http.429';
     };
     /**
      * API Gateway: Request Header Fields Too Large
@@ -2442,15 +2448,15 @@ export type CountParametersErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -2489,29 +2495,29 @@ export type DeleteParameterErrors = {
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Not Found
      */
     404: Problem & {
-        status?: 404;
-        message?: 'error.http.404';
+        status: 404;
+        message: 'error.http.404';
     };
     /**
      * Precondition Failed
      */
     412: Problem & {
-        status?: 412;
-        message?: 'error.http.412';
+        status: 412;
+        message: 'error.http.412';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -2529,15 +2535,15 @@ export type DeleteParameterErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -2568,22 +2574,22 @@ export type GetParameterErrors = {
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Not Found
      */
     404: Problem & {
-        status?: 404;
-        message?: 'error.http.404';
+        status: 404;
+        message: 'error.http.404';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -2601,15 +2607,15 @@ export type GetParameterErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 
@@ -2665,10 +2671,10 @@ export type ListAuditsData = {
         'actorId.greaterThanOrEqual'?: number;
         'actorId.lessThan'?: number;
         'actorId.lessThanOrEqual'?: number;
-        'action.equals'?: 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
-        'action.notEquals'?: 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
-        'action.in'?: Array<'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted'>;
-        'action.notIn'?: Array<'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted'>;
+        'action.equals'?: AuditAction;
+        'action.notEquals'?: AuditAction;
+        'action.in'?: Array<AuditAction>;
+        'action.notIn'?: Array<AuditAction>;
         'action.specified'?: boolean;
         'target.equals'?: string;
         'target.notEquals'?: string;
@@ -2693,22 +2699,22 @@ export type ListAuditsErrors = {
      * Method argument not valid; The list is too long for this; The page is too large; API Gateway: Bad Request
      */
     400: Problem & {
-        status?: 400;
-        message?: 'error.validation' | 'error.http.400';
+        status: 400;
+        message: 'error.validation' | 'error.http.400';
     };
     /**
      * Unauthorized
      */
     401: Problem & {
-        status?: 401;
-        message?: 'error.http.401';
+        status: 401;
+        message: 'error.http.401';
     };
     /**
      * Forbidden
      */
     403: Problem & {
-        status?: 403;
-        message?: 'error.http.403';
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -2718,8 +2724,8 @@ export type ListAuditsErrors = {
      * Too Many Requests; API Gateway: Too Many Requests
      */
     429: Problem & {
-        status?: 429;
-        message?: 'error.http.429';
+        status: 429;
+        message: 'error.http.429';
     };
     /**
      * API Gateway: Request Header Fields Too Large
@@ -2729,15 +2735,15 @@ export type ListAuditsErrors = {
      * Internal Server Error; API Gateway: Internal Server Error
      */
     500: Problem & {
-        status?: 500;
-        message?: 'error.http.500';
+        status: 500;
+        message: 'error.http.500';
     };
     /**
      * Service Unavailable; API Gateway: Service Unavailable
      */
     503: Problem & {
-        status?: 503;
-        message?: 'error.http.503';
+        status: 503;
+        message: 'error.http.503';
     };
 };
 

@@ -3,7 +3,7 @@ import type { Route } from '../../routes.ts';
 import { EXAMPLES } from './examples.ts';
 import { parametersOf } from './parameters.ts';
 import { HEADERS, responsesOf, sharedResponses } from './responses.ts';
-import { jsonSchemaOf, namedSchemas } from './schemas.ts';
+import { jsonSchemaOf, namedSchemas, withNamedValues } from './schemas.ts';
 
 const DESCRIPTION = `The administration service of a security-monitoring platform: users, roles and passwords; integrations (data sources
 and sinks) and their parameters.
@@ -57,7 +57,7 @@ function openApiDocument(routes: readonly Route[]): object {
     },
     servers: [{ url: '/', description: 'The service that serves this document' }],
     tags: TAGS,
-    paths,
+    paths: withNamedValues(paths),
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
       headers: Object.fromEntries(headers),

@@ -177,6 +177,7 @@ function someHeaders(names: readonly (readonly string[])[], isOptional: boolean)
 function problemSchema(status: number, messages: readonly string[]): JsonSchema {
   return {
     allOf: [{ $ref: '#/components/schemas/Problem' }],
+    required: ['status', 'message'],
     properties: { status: { const: status }, message: { enum: [...new Set(messages)] } },
   };
 }

@@ -1,6 +1,9 @@
 import * as Accounts from '../../lib/accounts/account-contracts.ts';
 import { ListAudits } from '../../lib/audit/audit-contracts.ts';
+import { AUDITED_ACTIONS } from '../../lib/audit/audit-entry.ts';
+import { ROLES } from '../../lib/contract/contract.ts';
 import { FIELD_CODES } from '../../lib/contract/failure.ts';
+import { INTEGRATION_TYPES } from '../../lib/integrations/integration.ts';
 import * as Integrations from '../../lib/integrations/integration-contracts.ts';
 import * as Parameters from '../../lib/integrations/parameter-contracts.ts';
 import { PublishKeys } from '../../lib/tokens/token-contracts.ts';
@@ -27,6 +30,13 @@ const NAMED: Readonly<Record<string, Schema>> = {
   Token: Accounts.Authenticate.response,
   User: Users.GetUser.response,
   UserChange: Users.UpdateUser.body,
+};
+
+/** Lists of values that have a name, wherever they occur. */
+const NAMED_VALUES: Readonly<Record<string, readonly string[]>> = {
+  AuditAction: AUDITED_ACTIONS,
+  IntegrationType: INTEGRATION_TYPES,
+  Role: ROLES,
 };
 
 /** The body of a problem (RFC 9457), with the fields that JHipster clients read. */
@@ -74,14 +84,23 @@ const GATEWAY_ERROR = {
 
 /** The schemas for `components` of the document. */
 export function namedSchemas(): Record<string, JsonSchema> {
-  const named = Object.entries(NAMED).map(([name, schema]) => [name, convert(schema, name)] as const);
+  const named = Object.entries(NAMED).map(([name, schema]) => [name, withNamedValues(convert(schema, name))] as const);
+  const values = Object.entries(NAMED_VALUES).map(([name, list]) => [name, { type: 'string', enum: list }] as const);
   const schemas = {
-    ...Object.fromEntries(named),
+    ...Object.fromEntries([...named, ...values]),
     Problem: PROBLEM,
     FieldError: FIELD_ERROR,
     GatewayError: GATEWAY_ERROR,
   };
   return Object.fromEntries(Object.entries(schemas).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** A part of the document with references to the named lists of values. */
+export function withNamedValues<T>(part: T): T {
+  const references = new Map(
+    Object.entries(NAMED_VALUES).map(([name, values]) => [values.join(), { $ref: `#/components/schemas/${name}` }]),
+  );
+  return JSON.parse(JSON.stringify(part), (_, value) => references.get((value?.enum as string[])?.join?.()) ?? value);
 }
 
 /** The JSON Schema of what a schema accepts; a reference for a schema with a name. */

@@ -32,15 +32,11 @@ interface Match {
 const MESSAGES = {
   400: 'Bad Request',
   404: 'Not Found',
-  405: 'Method Not Allowed',
   413: 'Request Entity Too Large',
   431: 'Request Header Fields Too Large',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 } as const;
-
-/** The methods that a route can have. */
-const ROUTABLE = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 // The quotas of HTTP APIs in the API Gateway Developer Guide.
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -74,14 +70,12 @@ export async function startGateway(
         res,
         {
           statusCode: status,
-          headers: { 'Content-Type': 'application/json', ...(status === 405 && { Allow: ROUTABLE.join(', ') }) },
+          headers: { 'Content-Type': 'application/json' },
           body: JSON.stringify({ message: MESSAGES[status] }),
         },
         { ...corsHeaders, 'apigw-requestid': requestId },
       );
 
-    // Routes cannot name other methods, and what API Gateway responds to them is not documented.
-    if (!ROUTABLE.includes(req.method ?? '')) return respond(405);
     if (cors && req.method === 'OPTIONS')
       return send(req, res, { statusCode: 204 }, { ...corsHeaders, 'apigw-requestid': requestId });
     const head = req.rawHeaders.reduce((size, part) => size + part.length, (req.url ?? '').length);
