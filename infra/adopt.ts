@@ -5,6 +5,7 @@ import { NotGatehouseTable, openTableScanner } from '../lib/table/table-scanner.
 import {
   exitOnSignal,
   fail,
+  finish,
   print,
   readArguments,
   rejectArguments,
@@ -60,7 +61,7 @@ try {
   fail(sentenceOf(error), NOT_ADOPTED);
 }
 await connection.close();
-process.exit(0);
+await finish(0);
 
 function sentenceOf(error: unknown): string {
   if (error instanceof NotGatehouseTable)

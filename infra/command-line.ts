@@ -67,6 +67,12 @@ export function exitOnSignal(status: number): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(status));
 }
 
+/** Ends the process with this status after its output: on a pipe, output can still be on its way. */
+export async function finish(status: number): Promise<never> {
+  await new Promise((resolve) => process.stdout.write('', resolve));
+  process.exit(status);
+}
+
 const PROGRESS_EVERY = 10_000;
 
 /** Prints the number of items read so far, every 10,000 items. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { exportRecords } from '../lib/transfer/export-records.ts';
-import { fail, print, readArguments } from './command-line.ts';
+import { fail, finish, print, readArguments } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { openStackTable } from './stack-table.ts';
 
@@ -39,7 +39,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const counts = await run().catch((error) => fail(explainError(error, values.table), NOT_COMPLETED));
 print(`${counts.user} users and ${counts.integration} integrations exported. The file contains secrets: protect it`);
-process.exit(0);
+await finish(0);
 
 async function run() {
   const { name, table, valuesKey, kms } = await openStackTable(values.table);

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { importRecords, type Tally } from '../lib/transfer/import-records.ts';
 import type { RecordError } from '../lib/transfer/record.ts';
-import { exitOnSignal, fail, print, printError, readArguments } from './command-line.ts';
+import { exitOnSignal, fail, finish, print, printError, readArguments } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { openStackTable } from './stack-table.ts';
 
@@ -46,7 +46,7 @@ print(
   `${imported} ${apply ? 'imported' : 'would be imported'}, ${present} already there, ${rejected} rejected` +
     (apply ? '' : '. Nothing was written: add --apply to import'),
 );
-process.exit(rejected > 0 ? REJECTIONS : 0);
+await finish(rejected > 0 ? REJECTIONS : 0);
 
 async function run(): Promise<Tally> {
   const target = await openStackTable(values.table);

@@ -4,7 +4,7 @@ import { repairTable } from '../lib/integrity/repair-table.ts';
 import { type Verification, verifyTable } from '../lib/integrity/verify-table.ts';
 import { openTable } from '../lib/table/table.ts';
 import { NotGatehouseTable, openTableScanner } from '../lib/table/table-scanner.ts';
-import { exitOnSignal, fail, print, printError, readArguments, reportProgress } from './command-line.ts';
+import { exitOnSignal, fail, finish, print, printError, readArguments, reportProgress } from './command-line.ts';
 import { openCommandTable } from './command-table.ts';
 import { explainError } from './explain-error.ts';
 
@@ -40,7 +40,7 @@ const status = await run().catch((error) => {
   return NOT_VERIFIED;
 });
 await connection.close();
-process.exit(status);
+await finish(status);
 
 async function run(): Promise<number> {
   const scanner = openTableScanner(VERIFIED_ATTRIBUTES, connection.tableName, connection.client);

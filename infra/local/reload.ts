@@ -48,14 +48,14 @@ export function openAssembly(folder: string, forDebugger: boolean): Assembly {
       }
       // A handler file is part of its own bundle only; it may also have been deleted.
       const handlers = files.filter((file) => file.startsWith('functions/') && existsSync(join(ROOT, file)));
-      const isShared = files.some((file) => file.startsWith('lib/'));
+      const isShared = files.some((file) => !file.startsWith('functions/'));
       await bundleInto(current, isShared ? undefined : handlers.map((file) => basename(file, '.ts')));
       cloud.recycle();
     },
   };
 }
 
-const isFunctionSource = (file: string): boolean => /^(functions|lib)\//.test(file);
+const isFunctionSource = (file: string): boolean => /^(functions\/|lib\/|openapi\.json$)/.test(file);
 const isLocalCloud = (file: string): boolean => file.startsWith('infra/local/');
 const isStackSource = (file: string): boolean => !isFunctionSource(file) && !isLocalCloud(file);
 
@@ -88,8 +88,8 @@ export function reloadOnChange(starting: Promise<Cloud>, assembly: Assembly, pri
   }
 
   watchFiles(ROOT, {
-    paths: ['functions', 'lib', 'infra', 'routes.ts', 'cdk.json'],
-    isWatched: (file) => /\.m?ts$/.test(file) || file === 'cdk.json',
+    paths: ['functions', 'lib', 'infra', 'routes.ts', 'openapi.json', 'cdk.json'],
+    isWatched: (file) => /\.m?ts$/.test(file) || file === 'openapi.json' || file === 'cdk.json',
     onChange(files) {
       pendingWork = pendingWork.then(() => reload(files)).catch(() => undefined);
     },

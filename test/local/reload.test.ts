@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { type Launched, launchStart, newFolder, stopAll, urlOf } from '../suppor
 /* `npm start` while its source changes. It runs in a copy of the repository, so that other tests see no change. */
 
 const ROOT = join(import.meta.dirname, '../..');
-const SOURCES = ['functions', 'lib', 'infra', 'routes.ts', 'cdk.json', 'package.json'];
+const SOURCES = ['openapi.json', 'functions', 'lib', 'infra', 'routes.ts', 'cdk.json', 'package.json'];
 /** A reload takes one second; a busy machine needs longer. */
 const PRINTED_WITHIN_MS = 20_000;
 const INFO = 'lib/status/info.ts';
@@ -67,9 +67,8 @@ describe('a change of the source', { timeout: 60_000 }, () => {
 
   it('takes effect when its folder is replaced', async () => {
     await afterReload(() => {
-      mkdirSync(join(root, 'lib/new'));
+      cpSync(join(root, 'lib/status'), join(root, 'lib/new'), { recursive: true });
       writeFileSync(join(root, 'lib/new/info.ts'), withProfile('folder'));
-      writeFileSync(join(root, 'lib/new/health.ts'), sourceOf('lib/status/health.ts'));
       renameSync(join(root, 'lib/status'), join(root, 'lib/old'));
       renameSync(join(root, 'lib/new'), join(root, 'lib/status'));
     });
