@@ -15,7 +15,7 @@ it('is served without a token', async () => {
   expect(body).toEqual(document);
 });
 
-it('every example has the response that it shows', async () => {
+it('every example has the response that it shows', { timeout: 60_000 }, async () => {
   const gatehouse = await startGatehouse();
   const token = await gatehouse.logIn('admin');
 
