@@ -82,6 +82,8 @@ export async function bundle(
     write: false,
     entryPoints: files.map((file) => ({ in: `functions/${file}.ts`, out: `${file}/index` })),
     absWorkingDir: ROOT,
+    // A link to node_modules elsewhere would otherwise put that path into the source maps, and so into the asset hashes.
+    preserveSymlinks: true,
     outdir: folder,
     plugins: [...plugins, builtins],
     outExtension: { '.js': '.mjs' },
