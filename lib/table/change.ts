@@ -13,12 +13,12 @@ export interface Decision<R> {
 }
 
 /** How long a change is retried, and how much of the request's time it leaves for the response. */
-const MAX_DURATION_MS = 5000;
+export const MAX_DURATION_MS = 5000;
 const RESPONSE_RESERVE_MS = 2000;
 
 /** First and last bound of the wait before a retry; the bound doubles, and the wait below it has full jitter. */
-const FIRST_WAIT_MS = 25;
-const MAX_WAIT_MS = 400;
+export const FIRST_WAIT_MS = 25;
+export const MAX_WAIT_MS = 400;
 
 /**
  * Loads what a rule needs, decides and commits. If the data has changed in between, it starts again from the load, so

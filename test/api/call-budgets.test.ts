@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { mapConcurrently } from '../../lib/runtime/settle-all.ts';
 import { routes } from '../../routes.ts';
+import { BUDGETS } from '../support/call-budgets.ts';
 import { CHANGES, type Change, CREATION_WITH_PASSWORD, openSetup, type Prepared } from '../support/changes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { readsOf } from '../support/reads.ts';
@@ -109,42 +110,6 @@ const LOGIN: Change = {
     const { method, path, body } = request;
     return { item: '', request, send: () => gatehouse.call(method, path, { body }), countChanges: async () => 0 };
   },
-};
-
-/** By route: sequential round trips | read units + write units | calls. */
-// biome-ignore format: a table is read by its columns
-const BUDGETS: Record<string, string> = {
-  'DELETE /api/users/{login}': '3 | 4 + 14 | 4 GetItem, TransactWriteItems',
-  'DELETE /api/utm-integration-confs/{id}': '2 | 4 + 10 | 4 GetItem, TransactWriteItems',
-  'DELETE /api/utm-integrations/{id}': '2 | 4 + 14 | 3 GetItem, Query, TransactWriteItems',
-  'GET /.well-known/jwks.json': '1 | 1 + 0 | Query',
-  'GET /api/account': '1 | 1 + 0 | GetItem',
-  'GET /api/audits': '3 | 3 + 1 | 2 Query, GetItem, UpdateItem',
-  'GET /api/health': '1 | 1 + 0 | GetItem',
-  'GET /api/users': '1 | 2 + 0 | GetItem, Query',
-  'GET /api/users/authorities': '0 | 0 + 0 | ',
-  'GET /api/users/{login}': '2 | 2 + 0 | 2 GetItem',
-  'GET /api/utm-integration-confs': '5 | 4 + 1 | 2 GetItem, BatchGetItem, Decrypt, Query, UpdateItem',
-  'GET /api/utm-integration-confs/count': '1 | 2 + 0 | 2 GetItem',
-  'GET /api/utm-integration-confs/{id}': '2 | 3 + 0 | 3 GetItem, Decrypt',
-  'GET /api/utm-integrations': '3 | 2 + 1 | GetItem, Query, UpdateItem',
-  'GET /api/utm-integrations/count': '1 | 1 + 0 | GetItem',
-  'GET /api/utm-integrations/{id}': '1 | 1 + 0 | GetItem',
-  'GET /management/info': '0 | 0 + 0 | ',
-  'GET /api/openapi.json': '0 | 0 + 0 | ',
-  'POST /api/account': '3 | 3 + 10 | 3 GetItem, SendEmail, TransactWriteItems',
-  'POST /api/account/change-password': '5 | 6 + 14 | 2 GenerateMac, 2 TransactWriteItems, 2 UpdateItem, 3 GetItem, BatchGetItem, SendEmail',
-  'POST /api/account/reset-password/finish': '7 | 4 + 13 | 3 GetItem, BatchGetItem, GenerateMac, SendEmail, TransactWriteItems, UpdateItem',
-  'POST /api/account/reset-password/init': '7 | 4 + 5 | 3 GetItem, BatchGetItem, SendEmail, TransactWriteItems, UpdateItem',
-  'POST /api/authenticate': '4 | 5 + 6 | 2 TransactWriteItems, 2 UpdateItem, BatchGetItem, GenerateMac, GetItem, Sign',
-  'POST /api/users': '4 | 2 + 17 | 2 GetItem, SendEmail, TransactWriteItems, UpdateItem',
-  'POST /api/users with a password': '3 | 2 + 15 | 2 GetItem, GenerateMac, TransactWriteItems, UpdateItem',
-  'POST /api/utm-integration-confs': '2 | 3 + 10 | 3 GetItem, TransactWriteItems',
-  'POST /api/utm-integrations': '3 | 2 + 9 | 2 GetItem, TransactWriteItems, UpdateItem',
-  'POST /api/utm-integrations/{id}/module/restarted': '2 | 3 + 6 | 3 GetItem, TransactWriteItems',
-  'PUT /api/users': '2 | 4 + 6 | 2 GetItem, BatchGetItem, TransactWriteItems',
-  'PUT /api/utm-integration-confs': '2 | 4 + 8 | 4 GetItem, TransactWriteItems',
-  'PUT /api/utm-integrations': '2 | 3 + 6 | 3 GetItem, TransactWriteItems',
 };
 
 it('every route makes exactly its calls', { timeout: 60_000 }, async () => {

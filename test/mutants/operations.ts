@@ -48,6 +48,10 @@ export const operations: readonly Mutant[] = [
     ["mainFields: ['module', 'main'],", ''],
     ["mainFields: ['module', 'main']", "mainFields: ['main', 'module']"],
   ]),
+  ...plant('infra/bundle.ts', 'test/stack/reproducible.test.ts', [
+    ['preserveSymlinks: true,', ''],
+    [': relative(ROOT, join(dirname(path), source))', ': join(dirname(path), source)'],
+  ]),
   ...plant('infra/export.ts', 'test/local/transfer.test.ts', [
     ['const OWNER_ONLY = 0o600', 'const OWNER_ONLY = 0o644'],
     ['  if (existsSync(file)) throw new Error(`${file} already exists.`);\n', ''],

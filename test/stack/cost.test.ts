@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { BUDGETS, budgetOf } from '../support/call-budgets.ts';
+import { contentionTable } from '../support/contention.ts';
+import {
+  commonTable,
+  demandTable,
+  fixedCostTable,
+  monthlyTable,
+  priceTable,
+  requestCosts,
+  requestTable,
+  trafficTable,
+} from '../support/cost-tables.ts';
+import { withGenerated } from '../support/generated-tables.ts';
+import { PRICES } from '../support/prices.ts';
+import { cpuTimes, TRAFFIC } from '../support/request-costs.ts';
+import { templateOf } from '../support/stack.ts';
+
+const read = (file: string): string => readFileSync(join(import.meta.dirname, '../../docs', file), 'utf8');
+const performance = read('performance.md');
+const prod = templateOf('prod');
+const costs = requestCosts(prod, performance);
+
+it('docs/cost.md has the current budgets, prices and resources; -u updates it', () => {
+  const document = withGenerated(read('cost.md'), {
+    prices: priceTable(),
+    fixed: fixedCostTable(prod),
+    common: commonTable(),
+    requests: requestTable(costs),
+    traffic: trafficTable(),
+    monthly: monthlyTable(costs),
+  });
+
+  return expect(document).toMatchFileSnapshot('../../docs/cost.md');
+});
+
+it('docs/scale.md has the current demand of each request, and the results of the simulation; -u updates it', () => {
+  const item = { holdMs: 10, loadMs: 10, seconds: 60, seed: 1 };
+  const document = withGenerated(read('scale.md'), {
+    demand: demandTable(costs),
+    unversioned: contentionTable({ ...item, versioned: false }),
+    versioned: contentionTable({ ...item, versioned: true }),
+  });
+
+  return expect(document).toMatchFileSnapshot('../../docs/scale.md');
+});
+
+describe('the cost of a request', () => {
+  it('consists of the units and calls of its budget', () => {
+    expect(budgetOf('POST /api/account/change-password')).toEqual({
+      roundTrips: 5,
+      reads: 6,
+      writes: 14,
+      calls: { GenerateMac: 2, TransactWriteItems: 2, UpdateItem: 2, GetItem: 3, BatchGetItem: 1, SendEmail: 1 },
+    });
+    const { dollars, symmetricCalls, mails } = costs.get('POST /api/account/change-password') as never as {
+      dollars: Record<string, number>;
+      symmetricCalls: number;
+      mails: number;
+    };
+
+    expect([symmetricCalls, mails]).toEqual([2, 1]);
+    expect(dollars.table).toBeCloseTo(6 * PRICES.read.dollars + 14 * PRICES.write.dollars, 6);
+    expect(dollars.keys).toBeCloseTo(6, 6);
+    expect(dollars.mail).toBe(100);
+  });
+
+  it('contains the CPU time of docs/performance.md, scaled to the memory of its function', () => {
+    const cpu = cpuTimes(performance).get('PUT /api/users') as number;
+
+    expect(cpu).toBeGreaterThan(1);
+    expect(cpu).toBeLessThan(20);
+    expect(costs.get('PUT /api/users')?.milliseconds).toBe(Math.ceil((cpu * 1769) / 512 + 2 * 8));
+    expect(costs.get('POST /api/account/reset-password/init')?.milliseconds).toBe(2000);
+  });
+
+  it('is known for every route', () => {
+    expect([...costs.keys()]).toEqual(Object.keys(BUDGETS));
+    expect([...costs.values()].filter(({ total }) => !(total > 2 && total < 200))).toEqual([]);
+  });
+});
+
+it('the shares of the example of traffic add up to all requests', () => {
+  const shares = Object.values(TRAFFIC).reduce((sum, share) => sum + share, 0);
+
+  expect(shares).toBeCloseTo(1, 9);
+});

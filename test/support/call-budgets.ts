@@ -1,0 +1,59 @@
+/**
+ * What a request costs in a warm function, by route: sequential round trips | read units + write units | calls.
+ * test/api/call-budgets.test.ts measures it, and docs/cost.md is calculated from it.
+ */
+// biome-ignore format: a table is read by its columns
+export const BUDGETS: Readonly<Record<string, string>> = {
+  'DELETE /api/users/{login}': '3 | 4 + 14 | 4 GetItem, TransactWriteItems',
+  'DELETE /api/utm-integration-confs/{id}': '2 | 4 + 10 | 4 GetItem, TransactWriteItems',
+  'DELETE /api/utm-integrations/{id}': '2 | 4 + 14 | 3 GetItem, Query, TransactWriteItems',
+  'GET /.well-known/jwks.json': '1 | 1 + 0 | Query',
+  'GET /api/account': '1 | 1 + 0 | GetItem',
+  'GET /api/audits': '3 | 3 + 1 | 2 Query, GetItem, UpdateItem',
+  'GET /api/health': '1 | 1 + 0 | GetItem',
+  'GET /api/users': '1 | 2 + 0 | GetItem, Query',
+  'GET /api/users/authorities': '0 | 0 + 0 | ',
+  'GET /api/users/{login}': '2 | 2 + 0 | 2 GetItem',
+  'GET /api/utm-integration-confs': '5 | 4 + 1 | 2 GetItem, BatchGetItem, Decrypt, Query, UpdateItem',
+  'GET /api/utm-integration-confs/count': '1 | 2 + 0 | 2 GetItem',
+  'GET /api/utm-integration-confs/{id}': '2 | 3 + 0 | 3 GetItem, Decrypt',
+  'GET /api/utm-integrations': '3 | 2 + 1 | GetItem, Query, UpdateItem',
+  'GET /api/utm-integrations/count': '1 | 1 + 0 | GetItem',
+  'GET /api/utm-integrations/{id}': '1 | 1 + 0 | GetItem',
+  'GET /management/info': '0 | 0 + 0 | ',
+  'GET /api/openapi.json': '0 | 0 + 0 | ',
+  'POST /api/account': '3 | 3 + 10 | 3 GetItem, SendEmail, TransactWriteItems',
+  'POST /api/account/change-password': '5 | 6 + 14 | 2 GenerateMac, 2 TransactWriteItems, 2 UpdateItem, 3 GetItem, BatchGetItem, SendEmail',
+  'POST /api/account/reset-password/finish': '7 | 4 + 13 | 3 GetItem, BatchGetItem, GenerateMac, SendEmail, TransactWriteItems, UpdateItem',
+  'POST /api/account/reset-password/init': '7 | 4 + 5 | 3 GetItem, BatchGetItem, SendEmail, TransactWriteItems, UpdateItem',
+  'POST /api/authenticate': '4 | 5 + 6 | 2 TransactWriteItems, 2 UpdateItem, BatchGetItem, GenerateMac, GetItem, Sign',
+  'POST /api/users': '4 | 2 + 17 | 2 GetItem, SendEmail, TransactWriteItems, UpdateItem',
+  'POST /api/users with a password': '3 | 2 + 15 | 2 GetItem, GenerateMac, TransactWriteItems, UpdateItem',
+  'POST /api/utm-integration-confs': '2 | 3 + 10 | 3 GetItem, TransactWriteItems',
+  'POST /api/utm-integrations': '3 | 2 + 9 | 2 GetItem, TransactWriteItems, UpdateItem',
+  'POST /api/utm-integrations/{id}/module/restarted': '2 | 3 + 6 | 3 GetItem, TransactWriteItems',
+  'PUT /api/users': '2 | 4 + 6 | 2 GetItem, BatchGetItem, TransactWriteItems',
+  'PUT /api/utm-integration-confs': '2 | 4 + 8 | 4 GetItem, TransactWriteItems',
+  'PUT /api/utm-integrations': '2 | 3 + 6 | 3 GetItem, TransactWriteItems',
+};
+
+interface Budget {
+  readonly roundTrips: number;
+  readonly reads: number;
+  readonly writes: number;
+  /** The number of calls by operation. */
+  readonly calls: Readonly<Record<string, number>>;
+}
+
+/** The parts of a route's budget. */
+export function budgetOf(route: string): Budget {
+  const [roundTrips = '', units = '', calls = ''] = BUDGETS[route]?.split('|') ?? [];
+  const [reads = '', writes = ''] = units.split('+');
+  const counted = [...calls.matchAll(/(\d+ )?(\w+)/g)].map(([, count = '1', operation]) => [operation, Number(count)]);
+  return {
+    roundTrips: Number(roundTrips),
+    reads: Number(reads),
+    writes: Number(writes),
+    calls: Object.fromEntries(counted),
+  };
+}

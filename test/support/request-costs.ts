@@ -1,0 +1,86 @@
+import { budgetOf } from './call-budgets.ts';
+import { PRICES } from './prices.ts';
+
+/*
+ * What a million requests of a route cost, from its budget, its CPU time in docs/performance.md and the prices. A deployed
+ * function was not available: the assumptions stand in for what only AWS can measure.
+ */
+
+/** Milliseconds of a call to DynamoDB, KMS or SES from Lambda in the same region: AWS promises single-digit ones. */
+const ROUND_TRIP_MS = 8;
+/** The memory at which Lambda allocates one vCPU; a function with less memory takes proportionally longer. */
+const MB_PER_CPU = 1769;
+/** Lambda's three lines per request (about 380 bytes), one of the function (180), one of the gateway (310), overhead. */
+const LOG_BYTES = 1000;
+/** A response with its headers: most are a single entity. */
+const RESPONSE_BYTES = 2000;
+/** `POST /api/account/reset-password/init` always responds after this time. */
+const MIN_MS: Readonly<Record<string, number>> = { 'POST /api/account/reset-password/init': 2000 };
+/** The row whose CPU time stands in for one that docs/performance.md does not have. */
+const MEASURED_AS: Readonly<Record<string, string>> = {
+  'GET /api/openapi.json': 'GET /management/info',
+  'POST /api/users with a password': 'POST /api/authenticate',
+};
+
+/** Dollars per million requests, by what they are for, and the quantities behind them. */
+export interface RequestCost {
+  readonly reads: number;
+  readonly writes: number;
+  readonly milliseconds: number;
+  readonly megabytes: number;
+  readonly symmetricCalls: number;
+  readonly signatures: number;
+  readonly mails: number;
+  readonly dollars: Readonly<Record<'common' | 'duration' | 'table' | 'keys' | 'mail', number>>;
+  readonly total: number;
+}
+
+/** What every request costs, whatever its route; dollars per million. */
+export const COMMON_DOLLARS = {
+  gateway: PRICES.gatewayRequest.dollars,
+  invocation: PRICES.functionRequest.dollars,
+  logs: (LOG_BYTES / 1000) * PRICES.logIngestion.dollars,
+  transfer: (RESPONSE_BYTES / 1000) * PRICES.transfer.dollars,
+};
+
+/** CPU milliseconds by route: the column `gatehouse` of the table in docs/performance.md. */
+export function cpuTimes(performance: string): Map<string, number> {
+  const [, section = ''] = performance.split('## Repeated calls')[1]?.split('### CPU time in µs per call') ?? [];
+  const rows = section.split('\n###')[0]?.matchAll(/^\| ([A-Z]+ \S+) \| [\d.,]+ \| ([\d.,]+) /gm) ?? [];
+  return new Map([...rows].map(([, route = '', text = '']) => [route, Number(text.replaceAll(',', '')) / 1000]));
+}
+
+/** The cost of a route whose function has this memory. */
+export function requestCost(route: string, megabytes: number, cpu: ReadonlyMap<string, number>): RequestCost {
+  const { roundTrips, reads, writes, calls } = budgetOf(route);
+  const cpuMs = cpu.get(MEASURED_AS[route] ?? route);
+  if (cpuMs === undefined) throw new Error(`docs/performance.md has no CPU time of ${route}`);
+  const busyMs = Math.ceil((cpuMs * MB_PER_CPU) / megabytes + roundTrips * ROUND_TRIP_MS);
+  const milliseconds = Math.max(busyMs, MIN_MS[route] ?? 1);
+  const symmetricCalls = (calls.GenerateMac ?? 0) + (calls.Decrypt ?? 0) + (calls.GenerateDataKey ?? 0);
+  const [signatures, mails] = [calls.Sign ?? 0, calls.SendEmail ?? 0];
+  const dollars = {
+    common: sum(Object.values(COMMON_DOLLARS)),
+    duration: milliseconds * 1000 * (megabytes / 1024) * PRICES.functionDuration.dollars,
+    table: reads * PRICES.read.dollars + writes * PRICES.write.dollars,
+    keys: symmetricCalls * PRICES.symmetricCall.dollars + signatures * PRICES.signature.dollars,
+    mail: mails * PRICES.mail.dollars,
+  };
+  const total = sum(Object.values(dollars));
+  return { reads, writes, milliseconds, megabytes, symmetricCalls, signatures, mails, dollars, total };
+}
+
+/** An example of traffic, as shares of all requests: 90 % reads, 5 % changes and 5 % logins. */
+export const TRAFFIC: Readonly<Record<string, number>> = {
+  'GET /api/account': 0.2,
+  'GET /api/users': 0.15,
+  'GET /api/users/{login}': 0.15,
+  'GET /api/utm-integrations': 0.15,
+  'GET /api/utm-integrations/{id}': 0.15,
+  'GET /api/utm-integration-confs': 0.1,
+  'PUT /api/users': 0.02,
+  'PUT /api/utm-integration-confs': 0.03,
+  'POST /api/authenticate': 0.05,
+};
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
