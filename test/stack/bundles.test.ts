@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { bundleOf, localTransport } from '../../infra/bundle.ts';
+import { bundle, bundleOf, localTransport } from '../../infra/bundle.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const bundles = join(inject('assembly'), 'bundles');
@@ -125,6 +125,17 @@ describe('a bundle', () => {
   ])('of %s does not contain what it does not use', (file, unused) => {
     expect(sourcesOf(file).filter((source) => unused.some((path) => source.startsWith(path)))).toEqual([]);
   });
+});
+
+it('a bundle with the AWS SDK consists of its ES modules, whichever transport is configured', async () => {
+  const folder = join(inject('assembly'), '../bundles-with-sdk');
+  await bundle(folder, { transport: 'sdk', files: ['get-health'] });
+
+  const { sources } = JSON.parse(readFileSync(join(folder, 'get-health/index.mjs.map'), 'utf8')) as {
+    sources: string[];
+  };
+  expect(sources.filter((source) => source.includes('/@smithy/')).length).toBeGreaterThan(10);
+  expect(sources.filter((source) => source.includes('/dist-cjs/'))).toEqual([]);
 });
 
 it('the transport has fewer than 400 lines', () => {
