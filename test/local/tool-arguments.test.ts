@@ -22,6 +22,15 @@ const COMMANDS = {
       [['--only', 'cold,warmer'], 'There is no section "warmer".'],
     ],
   },
+  'test/contention.ts': {
+    usage: 'Usage: npx node test/contention.ts [--hold MS] [--load MS] [--versioned] [--seconds SECONDS] [--seed SEED]',
+    rejected: [
+      [['--hold', '0'], '--hold, --load and --seconds must be whole numbers above 0.'],
+      [['--seconds', 'x'], '--hold, --load and --seconds must be whole numbers above 0.'],
+      [['--seed', '1.5'], '--seed must be a whole number.'],
+      [['--rate', '1'], "Unknown option '--rate'."],
+    ],
+  },
   'test/soak.ts': {
     usage: 'Usage: npx node test/soak.ts [--minutes MINUTES] [--seed SEED]',
     rejected: [

@@ -39,4 +39,4 @@ it('two syntheses of one source in different folders have the same template, bun
   expect(files.filter((file) => read(copy, 'bundles', file) !== read(bundles, file))).toEqual([]);
   expect(hashesOf(copy)).toEqual(hashesOf(original));
   expect(read(copy, 'Gatehouse-prod.template.json')).toBe(read(original, 'Gatehouse-prod.template.json'));
-});
+}, 60_000);
