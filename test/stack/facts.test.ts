@@ -617,7 +617,7 @@ describe('the daily verification', () => {
   });
 });
 
-// After an intended change, update the file with `npx vitest run -u test/stack` and review the difference.
+// After an intended change, update the file with `npx vitest run test/stack -u` and review the difference.
 it('the production template matches the reviewed snapshot', async () => {
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
 

@@ -11,7 +11,7 @@ const schema = {
   ...toJsonSchema(importRecord),
 };
 
-// After an intended change, update the file with `npx vitest run -u test/unit/import-schema.test.ts`.
+// After an intended change, update the file with `npx vitest run test/unit/import-schema.test.ts -u`.
 it('docs/import.schema.json describes the records', async () => {
   await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot('../../docs/import.schema.json');
 });
