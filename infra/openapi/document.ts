@@ -1,6 +1,7 @@
 import type { Access, Contract } from '../../lib/contract/contract.ts';
 import type { Route } from '../../routes.ts';
 import { EXAMPLES } from './examples.ts';
+import { linksOf, operationIdOf } from './links.ts';
 import { parametersOf } from './parameters.ts';
 import { HEADERS, responsesOf, sharedResponses } from './responses.ts';
 import { jsonSchemaOf, namedSchemas, withNamedValues } from './schemas.ts';
@@ -42,7 +43,7 @@ function openApiDocument(routes: readonly Route[]): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const row of routes) {
     const [method = '', path = ''] = row.route.split(' ');
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(row, path) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(row, path, linksOf(row, routes)) };
   }
   const responses = sharedResponses();
   const used = JSON.stringify({ paths, responses });
@@ -71,20 +72,20 @@ function openApiDocument(routes: readonly Route[]): object {
 export const openApiText = (routes: readonly Route[]): string =>
   `${JSON.stringify(openApiDocument(routes), null, 1)}\n`;
 
-function operationOf(row: Route, path: string): object {
-  const { contract, handler, route } = row;
+function operationOf(row: Route, path: string, links: object): object {
+  const { contract, route } = row;
   const example = EXAMPLES[route] ?? {};
   const isList = contract.headers?.includes('Link') ?? false;
   const parameters = parametersOf(contract, isList, example.path ?? {});
   return {
-    operationId: handler.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    operationId: operationIdOf(row),
     summary: contract.summary,
     description: accessSentence(contract.access),
     tags: [TAG_OF_PATH.find(([start]) => path.startsWith(start))?.[1]],
     security: contract.access === 'public' ? [] : [{ token: [] }],
     ...(parameters.length > 0 && { parameters }),
     ...(contract.body && { requestBody: requestBodyOf(contract, example.body) }),
-    responses: responsesOf(row, example.response),
+    responses: responsesOf(row, example.response, links),
   };
 }
 

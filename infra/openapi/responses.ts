@@ -17,6 +17,7 @@ interface Response {
   readonly description: string;
   readonly headers?: Readonly<Record<string, Header | JsonSchema>>;
   readonly content?: Readonly<Record<string, object>>;
+  readonly links?: object;
 }
 
 /** As API Gateway writes it. */
@@ -82,13 +83,17 @@ export function sharedResponses(): Record<string, Response> {
 }
 
 /** The responses of a route by status. */
-export function responsesOf({ route, contract }: Route, example: unknown): Record<string, Response | JsonSchema> {
+export function responsesOf(
+  { route, contract }: Route,
+  example: unknown,
+  links: object,
+): Record<string, Response | JsonSchema> {
   const codes = failuresOf(route, contract);
   const path = route.slice(route.indexOf(' ') + 1);
   const failures = Map.groupBy(codes, (code) => String(problem(new Failure(code), contract.entityName, path).status));
   const statuses = [...new Set([...failures.keys(), ...Object.keys(FROM_API_GATEWAY)])].toSorted();
   return {
-    [contract.status ?? 200]: successOf(contract, example),
+    [contract.status ?? 200]: successOf(contract, example, links),
     ...Object.fromEntries(
       statuses.map((status) => {
         const codes = failures.get(status) ?? [];
@@ -121,11 +126,12 @@ function failuresOf(route: string, { access, path, query, body, failures = [] }:
   return [...new Set(codes)];
 }
 
-function successOf({ headers = [], response }: Contract, example: unknown): Response {
+function successOf({ headers = [], response }: Contract, example: unknown, links: object): Response {
   return {
     description: response ? 'Success' : 'Success; the response has no body',
     ...(headers.length > 0 && { headers: headersOf(headers) }),
     ...(response && { content: { 'application/json': { schema: jsonSchemaOf(response), example } } }),
+    ...(Object.keys(links).length > 0 && { links }),
   };
 }
 

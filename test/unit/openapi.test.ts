@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openApiText } from '../../infra/openapi/document.ts';
 import { EXAMPLES } from '../../infra/openapi/examples.ts';
+import document from '../../openapi.json' with { type: 'json' };
 import { routes } from '../../routes.ts';
 
 it('openapi.json is current: otherwise run npm run openapi', () => {
@@ -11,4 +12,20 @@ it('openapi.json is current: otherwise run npm run openapi', () => {
 
 it('every route has an example', () => {
   expect(Object.keys(EXAMPLES).toSorted()).toEqual(routes.map(({ route }) => route).toSorted());
+});
+
+it('a created entity has links to its paths and its update', () => {
+  const links = Object.values(document.paths).flatMap((operations) =>
+    'post' in operations && '201' in operations.post.responses ? [operations.post.responses['201'].links] : [],
+  );
+
+  expect(links.map((each) => Object.keys(each).toSorted())).toEqual([
+    ['deleteUser', 'getUser', 'updateUser'],
+    ['deleteIntegration', 'getIntegration', 'reportRestart', 'updateIntegration'],
+    ['deleteParameter', 'getParameter', 'updateParameter'],
+  ]);
+  expect(links[0]).toMatchObject({
+    getUser: { operationId: 'getUser', parameters: { login: '$response.body#/login' } },
+    updateUser: { operationId: 'updateUser', requestBody: '$response.body' },
+  });
 });
