@@ -59,7 +59,6 @@ function listParameters({ fields, sortable, pageSizeMax }: ListRules, isList: bo
 
 function pageParameters(sortable: readonly string[], pageSizeMax: number): Parameter[] {
   const lenient = (schema: JsonSchema) => ({ anyOf: [schema, { type: 'string' }] });
-  const field = `(?:${sortable.join('|')})`;
   return [
     query('page', lenient({ type: 'integer', minimum: 0, default: 0 }), 'The page, from 0. Any other value means 0.'),
     query(
@@ -70,7 +69,7 @@ function pageParameters(sortable: readonly string[], pageSizeMax: number): Param
     {
       ...query(
         'sort',
-        { type: 'array', items: { type: 'string', pattern: `^(?:${field}(?:,${field})*(?:,(?:asc|desc))?)?$` } },
+        { type: 'array', items: { type: 'string', pattern: sortPattern(sortable) } },
         'One field or several, then `asc` (the default) or `desc`; for example `id,desc`. Can be repeated.',
       ),
       style: 'form',
@@ -93,10 +92,23 @@ function valueSchema(kind: FieldKind): JsonSchema {
   return kind === 'date' ? { type: 'string', pattern: DATE, examples: ['2026-11-22T09:30:00Z'] } : { type: 'string' };
 }
 
-const DAY = '(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)';
-const TIME = '(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?';
-/** A day, or a day and a time, in UTC unless it has another zone. (February 29 is accepted, too, where it exists.) */
-const DATE = `^[0-9]{4}-${DAY}(?:T${TIME}(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])?)?$`;
+const LEAP_YEAR = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)';
+const DAY_OF_ANY_YEAR =
+  '(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)';
+const HOUR = '(?:[01][0-9]|2[0-3])';
+const MIDNIGHT = '24:00(?::00(?:[.]0{1,9})?)?';
+const TIME = `(?:${HOUR}:[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?|${MIDNIGHT})`;
+/** A day, or a day and a time, in UTC unless it has another zone. (The UTC year must also be from 0 to 9999.) */
+const DATE = `^(?:[0-9]{4}-${DAY_OF_ANY_YEAR}|${LEAP_YEAR}-02-29)(?:T${TIME}(?:Z|[+-]${HOUR}:[0-5][0-9])?)?$`;
+
+/** Fields and then a direction; spaces, empty words, `ignorecase` and the case of the direction do not matter. */
+function sortPattern(sortable: readonly string[]): string {
+  const optional = (...words: string[]) => ` *(?:(?:${words.join('|')}) *)?`;
+  const ignored = '[iI][gG][nN][oO][rR][eE][cC][aA][sS][eE]';
+  const directions = ['[aA][sS][cC]', '[dD][eE][sS][cC]'];
+  const last = optional(...sortable, ignored, ...directions);
+  return `^(?:${optional(...sortable, ignored)},)*${last}(?:,${optional(ignored)})*$`;
+}
 
 const query = (name: string, schema: JsonSchema, description?: string): Parameter => ({
   name,
