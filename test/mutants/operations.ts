@@ -64,6 +64,16 @@ export const operations: readonly Mutant[] = [
     ['const NOT_COMPLETED = 3', 'const NOT_COMPLETED = 1'],
     ['  yield rest;\n', '  yield `${rest}{`;\n'],
   ]),
+  ...plant('infra/openapi/links.ts', 'test/unit/openapi.test.ts', [
+    ["method === 'PUT' && path === collection", "method === 'PUT'"],
+  ]),
+  ...plant('infra/openapi/parameters.ts', 'test/unit/openapi-parameters.test.ts', [
+    ['|${LEAP_YEAR}-02-29', ''],
+    ["'24:00(?::00(?:[.]0{1,9})?)?'", "'24:00'"],
+    ['(?:${optional(...sortable, ignored)},)*', '(?:${optional(...sortable)},)*'],
+    ['...sortable, ignored, ...directions', '...sortable, ...directions'],
+    ['(?:,${optional(ignored)})*', ''],
+  ]),
   ...plant('infra/stack-table.ts', 'test/local/transfer.test.ts', [
     ["valuesKey: keyIn('gatehouse:values-key')", "valuesKey: keyIn('gatehouse:pepper-key')"],
     ["pepperKey: keyIn('gatehouse:pepper-key')", "pepperKey: keyIn('gatehouse:values-key')"],

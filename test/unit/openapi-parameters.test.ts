@@ -16,7 +16,20 @@ function patternOf(parameter: string): RegExp {
 const isAccepted = (parameter: string, value: string): boolean => v.safeParse(query, { [parameter]: [value] }).success;
 
 describe('the pattern of sort', () => {
-  const accepted = ['', ',', 'id', 'id,', ',id', 'desc', 'id,DESC', 'id, desc', ' name ,id,asc', 'id,Desc,ignoreCase,'];
+  const accepted = [
+    '',
+    ',',
+    'ignorecase',
+    'ignoreCase,id',
+    'id',
+    'id,',
+    ',id',
+    'desc',
+    'id,DESC',
+    'id, desc',
+    ' name ,id,asc',
+    'id,Desc,ignoreCase,',
+  ];
   const rejected = ['ID', 'desc,id', 'asc,desc', 'id desc', 'id;desc', 'id,descending', 'identity', 'made,,password'];
 
   it.each(accepted)('accepts "%s"', (value) => {
