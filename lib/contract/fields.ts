@@ -64,7 +64,7 @@ export function idFromText(value: string): number | undefined {
 const ID = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
 // Texts of 16 digits can be too large.
 const ID_TEXT = { type: 'string', pattern: '^[1-9][0-9]{0,14}$' } as const;
-const NO_ID = [{ const: '' }, { type: 'null' }] as const;
+const NO_ID = [{ type: 'string', const: '' }, { type: 'null' }] as const;
 
 /** An id in a body: a safe integer from 1, or its canonical decimal string. "" and null mean no id. */
 export const bodyId = v.optional(

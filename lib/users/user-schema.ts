@@ -74,7 +74,7 @@ export const newUser = v.object({
   password: v.optional(
     v.pipe(
       v.unknown(),
-      v.metadata({ anyOf: [PASSWORD_JSON, { const: '' }, { type: 'null' }] }),
+      v.metadata({ anyOf: [PASSWORD_JSON, { type: 'string', const: '' }, { type: 'null' }] }),
       v.transform((value) => (value === '' || value === null ? undefined : value)),
       v.optional(password),
     ),

@@ -29,3 +29,14 @@ it('a created entity has links to its paths and its update', () => {
     updateUser: { operationId: 'updateUser', requestBody: '$response.body' },
   });
 });
+
+it('every alternative has a type, because generators of Java clients fail without one', () => {
+  const alternatives: Record<string, unknown>[] = [];
+  JSON.parse(openApiText(routes), (key, value) => {
+    if (key === 'anyOf') alternatives.push(...value);
+    return value;
+  });
+
+  expect(alternatives.length).toBeGreaterThan(0);
+  expect(alternatives.filter((schema) => !schema.type && !schema.$ref)).toEqual([]);
+});
