@@ -106,6 +106,16 @@ describe('a change of the source', { timeout: 60_000 }, () => {
     expect([reloadedBefore, answered]).toEqual([false, 'announced']);
   });
 
+  it('that leaves cdk.json without valid JSON is rejected with its name', async () => {
+    const from = service.lines.length;
+    const valid = sourceOf('cdk.json');
+    replaceByRename('cdk.json', '{');
+    await printed('Still running the previous version: cdk.json: ', from);
+    await afterReload(() => replaceByRename('cdk.json', valid));
+
+    expect(await profile()).toBeTruthy();
+  });
+
   it('that is invalid leaves the previous version running until it is corrected', async () => {
     const valid = withProfile('valid');
     const from = service.lines.length;

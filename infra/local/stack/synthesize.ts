@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '../../..');
  * `changes` override the context; by default they skip cdk-nag. Throws with the error output of the app.
  */
 export async function synthesize(assembly: string, changes: object = { checked: false }): Promise<void> {
-  const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
+  const { context } = readCdkJson();
   rmSync(assembly, { recursive: true, force: true });
   mkdirSync(assembly, { recursive: true });
   await promisify(execFile)(process.execPath, ['infra/app.ts'], {
@@ -32,4 +32,13 @@ export async function synthesize(assembly: string, changes: object = { checked: 
   }).catch((error: Error & { stderr?: string }) => {
     throw new Error(`The stack could not be synthesized.\n${error.stderr || error.message}`);
   });
+}
+
+/** Throws an error that names the file, as the CDK CLI does. */
+function readCdkJson(): { context: object } {
+  try {
+    return JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
+  } catch (error) {
+    throw new Error(`cdk.json: ${(error as Error).message}`);
+  }
 }
