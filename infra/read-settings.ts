@@ -24,9 +24,29 @@ export function readSettings(node: Node): Selection {
   if (!isObject(own)) throw new Error(`The environment ${name} in cdk.json must be an object.`);
   // All environments share the mail templates unless an environment overrides them.
   const mail = { templates: node.tryGetContext('mailTemplates'), ...(own.mail as object) };
-  const { success, output, issues } = v.safeParse(settings, { ...own, mail }, { abortPipeEarly: true });
+  const { success, output, issues } = parse({ ...own, mail });
   if (success) return { name, settings: output };
-  throw new Error(`The settings of ${name} in cdk.json are invalid. ${issues.map(violationOf).join('; ')}.`);
+  const known = issues.filter((issue) => !isUnknown(issue)).map(violationOf);
+  const violations = [...known, ...unknownSettings({ ...own, mail })];
+  throw new Error(`The settings of ${name} in cdk.json are invalid. ${violations.join('; ')}.`);
+}
+
+const parse = (environment: object) => v.safeParse(settings, environment, { abortPipeEarly: true });
+const isUnknown = ({ expected }: v.BaseIssue<unknown>): boolean => expected === 'never';
+
+/** Valibot reports one unknown key of each object, so these are removed until it reports none that is new. */
+function unknownSettings(environment: object): string[] {
+  const rest = structuredClone(environment);
+  const found = new Set<string>();
+  for (;;) {
+    const before = found.size;
+    for (const issue of parse(rest).issues?.filter(isUnknown) ?? []) {
+      found.add(violationOf(issue));
+      const last = issue.path?.at(-1);
+      if (last) delete (last.input as Record<string, unknown>)[String(last.key)];
+    }
+    if (found.size === before) return [...found];
+  }
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -42,7 +62,7 @@ function rejectUnknownKeys(keys: readonly string[]): void {
 
 function violationOf(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
-  if (issue.expected === 'never') return `${path}: unknown setting`;
+  if (isUnknown(issue)) return `${path}: unknown setting`;
   if (issue.received === 'undefined') return `${path}: missing`;
   const isText = typeof issue.input === 'string' && issue.message.startsWith('must ');
   return `${path}: ${issue.message}${isText ? `, but is ${issue.received}` : ''}`;

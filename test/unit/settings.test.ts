@@ -126,11 +126,11 @@ describe('an environment', () => {
   });
 
   it('is rejected with all its errors in one message', () => {
-    const wrong = { ...withValue('auditDays', 0), region: 7, moon: true };
+    const wrong = { ...withValue('auditDays', 0), region: 7, moon: true, sun: true };
 
     expect(reading(wrong)).toThrow(
       'The settings of moon in cdk.json are invalid. region: Invalid type: Expected string but received 7; ' +
-        'auditDays: Invalid value: Expected >=1 but received 0; moon: unknown setting.',
+        'auditDays: Invalid value: Expected >=1 but received 0; moon: unknown setting; sun: unknown setting.',
     );
   });
 
