@@ -1,6 +1,6 @@
 import type { Client } from './client/client/types.gen.ts';
 import { createIntegration, createParameter } from './client/sdk.gen.ts';
-import type { Integration, NewIntegration, Parameter } from './client/types.gen.ts';
+import type { Integration, IntegrationCreation, Parameter } from './client/types.gen.ts';
 import { connect } from './session.ts';
 
 /* Creates an integration with a parameter: `npx node examples/create-integration.ts`. */
@@ -8,7 +8,7 @@ import { connect } from './session.ts';
 /** Creates an integration, then its parameters from their names and values. */
 export async function createWithParameters(
   client: Client,
-  integration: NewIntegration,
+  integration: IntegrationCreation,
   values: Readonly<Record<string, string>>,
 ): Promise<{ integration: Integration; parameters: Parameter[] }> {
   const { data: created } = await createIntegration({ client, body: integration, throwOnError: true });

@@ -87,6 +87,15 @@ export type IntegrationChange = {
     active: boolean;
 };
 
+export type IntegrationCreation = {
+    id?: '' | null;
+    name: string;
+    shortName: string;
+    description?: string | null;
+    integrationType: IntegrationType;
+    active?: boolean | null;
+};
+
 export type IntegrationType = 'COLLECTOR' | 'FORWARDER' | 'SCANNER' | 'CLOUD' | 'WEBHOOK' | 'API';
 
 export type JwkSet = {
@@ -99,41 +108,6 @@ export type JwkSet = {
         alg: 'ES256';
         use: 'sig';
     }>;
-};
-
-export type NewIntegration = {
-    id?: '' | null;
-    name: string;
-    shortName: string;
-    description?: string | null;
-    integrationType: IntegrationType;
-    active?: boolean | null;
-};
-
-export type NewParameter = {
-    id?: '' | null;
-    integration: {
-        id: number | string;
-    };
-    confName: string;
-    /**
-     * At most 16,384 bytes of UTF-8.
-     */
-    confValue: string;
-    confDescription?: string | null;
-};
-
-export type NewUser = {
-    id?: '' | null;
-    login: string;
-    email: string;
-    firstName?: string | null;
-    lastName?: string | null;
-    imageUrl?: string | null;
-    activated?: boolean | null;
-    langKey?: string | null;
-    authorities?: Array<Role> | null;
-    password?: string | '' | null;
 };
 
 export type OwnAccountChange = {
@@ -161,6 +135,19 @@ export type Parameter = {
 
 export type ParameterChange = {
     id: number | string;
+    integration: {
+        id: number | string;
+    };
+    confName: string;
+    /**
+     * At most 16,384 bytes of UTF-8.
+     */
+    confValue: string;
+    confDescription?: string | null;
+};
+
+export type ParameterCreation = {
+    id?: '' | null;
     integration: {
         id: number | string;
     };
@@ -244,6 +231,19 @@ export type UserChange = {
     activated?: boolean;
     langKey?: string;
     authorities?: Array<Role>;
+};
+
+export type UserCreation = {
+    id?: '' | null;
+    login: string;
+    email: string;
+    firstName?: string | null;
+    lastName?: string | null;
+    imageUrl?: string | null;
+    activated?: boolean | null;
+    langKey?: string | null;
+    authorities?: Array<Role> | null;
+    password?: string | '' | null;
 };
 
 export type AuthenticateData = {
@@ -1034,7 +1034,7 @@ export type ListUsersResponses = {
 export type ListUsersResponse = ListUsersResponses[keyof ListUsersResponses];
 
 export type CreateUserData = {
-    body: NewUser;
+    body: UserCreation;
     path?: never;
     query?: never;
     url: '/api/users';
@@ -1547,7 +1547,7 @@ export type ListIntegrationsResponses = {
 export type ListIntegrationsResponse = ListIntegrationsResponses[keyof ListIntegrationsResponses];
 
 export type CreateIntegrationData = {
-    body: NewIntegration;
+    body: IntegrationCreation;
     path?: never;
     query?: never;
     url: '/api/utm-integrations';
@@ -2185,7 +2185,7 @@ export type ListParametersResponses = {
 export type ListParametersResponse = ListParametersResponses[keyof ListParametersResponses];
 
 export type CreateParameterData = {
-    body: NewParameter;
+    body: ParameterCreation;
     path?: never;
     query?: never;
     url: '/api/utm-integration-confs';

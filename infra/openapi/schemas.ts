@@ -18,18 +18,18 @@ const NAMED: Readonly<Record<string, Schema>> = {
   Credentials: Accounts.Authenticate.body,
   Integration: Integrations.GetIntegration.response,
   IntegrationChange: Integrations.UpdateIntegration.body,
+  IntegrationCreation: Integrations.CreateIntegration.body,
   JwkSet: PublishKeys.response,
-  NewIntegration: Integrations.CreateIntegration.body,
-  NewParameter: Parameters.CreateParameter.body,
-  NewUser: Users.CreateUser.body,
   OwnAccountChange: Accounts.UpdateAccount.body,
   Parameter: Parameters.GetParameter.response,
   ParameterChange: Parameters.UpdateParameter.body,
+  ParameterCreation: Parameters.CreateParameter.body,
   PasswordChange: Accounts.ChangePassword.body,
   PasswordReset: Accounts.FinishReset.body,
   Token: Accounts.Authenticate.response,
   User: Users.GetUser.response,
   UserChange: Users.UpdateUser.body,
+  UserCreation: Users.CreateUser.body,
 };
 
 /** Lists of values that have a name, wherever they occur. */
