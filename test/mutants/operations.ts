@@ -347,7 +347,7 @@ export const operations: readonly Mutant[] = [
       "{ templates: node.tryGetContext('mailTemplates'), ...(own.mail as object) }",
       "{ ...(own.mail as object), templates: node.tryGetContext('mailTemplates') }",
     ],
-    ["if (isUnknown(issue)) return `${path}: unknown setting`;", ''],
+    ['if (isUnknown(issue)) return `${path}: unknown setting`;', ''],
     ["if (issue.received === 'undefined') return `${path}: missing`;", ''],
     ["typeof issue.input === 'string' && ", ''],
   ]),
