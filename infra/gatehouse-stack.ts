@@ -44,7 +44,7 @@ export class GatehouseStack extends Stack {
     }
 
     const daily = settings.dailyVerification;
-    if (daily) new DailyVerification(this, 'DailyVerification', { table, bundles, settings, daily });
+    if (daily) new DailyVerification(this, 'DailyVerification', { table, bundles, environment, settings, daily });
 
     new CfnOutput(this, 'Url', { value: httpApi.url });
     new CfnOutput(this, 'TableName', { value: table.name });

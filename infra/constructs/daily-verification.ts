@@ -13,17 +13,19 @@ interface Props {
   readonly table: AdministrationTable;
   /** The folder of all bundles. */
   readonly bundles: string;
+  readonly environment: string;
   readonly settings: Settings;
   readonly daily: NonNullable<Settings['dailyVerification']>;
 }
 
 /** Verifies the whole table once a day; an alarm reports findings and failed verifications. */
 export class DailyVerification extends Construct {
-  constructor(scope: Construct, id: string, { table, bundles, settings, daily }: Props) {
+  constructor(scope: Construct, id: string, { table, bundles, environment, settings, daily }: Props) {
     super(scope, id);
     const verification = new GatehouseFunction(this, 'Function', {
       file: 'verify-table',
       bundles,
+      environmentName: environment,
       settings,
       description: 'verifies the table once a day',
       // A verification keeps about 3 KB per user in memory and takes minutes for a million items.

@@ -24,6 +24,7 @@ export class EndpointFunction extends GatehouseFunction {
     super(scope, id, {
       file: route.handler,
       bundles,
+      environmentName: environment,
       settings,
       description: route.route,
       memorySize: route.permissions.keys?.includes('pepper') ? MEMORY_MB.hashing : MEMORY_MB.default,

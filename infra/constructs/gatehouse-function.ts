@@ -15,12 +15,20 @@ interface Props
   readonly file: string;
   /** The folder of all bundles. */
   readonly bundles: string;
+  readonly environmentName: string;
   readonly settings: Settings;
 }
 
+/** The CloudWatch namespace of the metrics that the functions log. */
+const metricsNamespace = (environmentName: string): string => `Gatehouse/${environmentName}`;
+
 /** A Lambda function with its own role and log group, so that every permission is granted to a single function. */
 export class GatehouseFunction extends LambdaFunction {
-  constructor(scope: Construct, id: string, { file, bundles, settings, ...props }: Props) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { file, bundles, environmentName, settings, environment, ...props }: Props,
+  ) {
     const role = new Role(scope, `${id}-role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     const logGroup = new LogGroup(scope, `${id}-log`, {
       retention: settings.logRetentionDays,
@@ -29,6 +37,7 @@ export class GatehouseFunction extends LambdaFunction {
     logGroup.grantWrite(role);
     super(scope, id, {
       ...props,
+      environment: { ...environment, METRICS_NAMESPACE: metricsNamespace(environmentName) },
       role,
       logGroup,
       runtime: Runtime.NODEJS_24_X,

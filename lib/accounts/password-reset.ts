@@ -1,12 +1,12 @@
 import { auditDays, auditEntry } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
+import { logMailNotSent } from '../mail/log-mail-not-sent.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { countMail, findMailCount } from '../mail/mail-limit.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { CALL_RESERVE_MS } from '../runtime/aws.ts';
 import { setDeadline } from '../runtime/deadline.ts';
-import { logError } from '../runtime/log.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { sleep } from '../runtime/sleep.ts';
 import { change, type Decision } from '../table/change.ts';
@@ -54,7 +54,7 @@ export async function requestReset(
     });
     if (mail) await mailer.sendLink('reset', mail.user, mail.key);
   } catch (error) {
-    logError('resetNotSent', error);
+    logMailNotSent('resetNotSent', error);
   }
   await durationElapsed;
 }

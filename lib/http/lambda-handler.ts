@@ -7,6 +7,7 @@ import type { Source } from '../contract/source.ts';
 import { finishColdStart } from '../runtime/cold-start.ts';
 import { setDeadline } from '../runtime/deadline.ts';
 import { isOutage } from '../runtime/outage.ts';
+import { resetRetries } from '../runtime/retries.ts';
 import type { Precondition } from '../table/version.ts';
 import { parseBody } from './body.ts';
 import { logDefect, logRequest } from './log-request.ts';
@@ -66,6 +67,7 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
     async before({ context }) {
       started = Date.now();
       setDeadline(context.getRemainingTimeInMillis());
+      resetRetries();
       await finishColdStart();
     },
     after({ event, response }) {

@@ -1,13 +1,45 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Caller } from '../contract/caller.ts';
-import { log, logError } from '../runtime/log.ts';
+import { log, logError, type Metric } from '../runtime/log.ts';
+import { retryCount } from '../runtime/retries.ts';
 
 type Event = APIGatewayProxyEventV2 & { caller?: Caller };
 
-/** Logs a request as one line, with its duration in milliseconds and its failure code. */
+const RETRIES: Metric = { field: 'retries', unit: 'Count', dimensions: [[]] };
+
+/**
+ * Logs a request as one line, with its duration in milliseconds and its failure code. The metric of the duration is at
+ * the same time the count: of requests by kind, and of rejections by failure code.
+ */
 export function logRequest(event: Event, status: number | undefined, milliseconds: number, failure?: string): void {
   const { routeKey: route, requestContext, caller } = event;
-  log({ requestId: requestContext.requestId, route, status, milliseconds, callerId: caller?.id, failure });
+  const duration: Metric = {
+    field: 'milliseconds',
+    unit: 'Milliseconds',
+    dimensions: failure ? [['kind'], ['failure']] : [['kind']],
+  };
+  const retries = retryCount() || undefined;
+  log(
+    {
+      requestId: requestContext.requestId,
+      route,
+      kind: kindOf(route),
+      status,
+      milliseconds,
+      callerId: caller?.id,
+      failure,
+      retries,
+    },
+    duration,
+    ...(retries ? [RETRIES] : []),
+  );
+}
+
+/** Groups routes by their expected duration: a login hashes, a reset waits on purpose, a change is a transaction. */
+function kindOf(route: string): 'login' | 'reset' | 'change' | 'read' {
+  if (route === 'POST /api/authenticate') return 'login';
+  if (route.includes('/reset-password/')) return 'reset';
+  return route.startsWith('GET ') ? 'read' : 'change';
 }
 
 /** Logs an unexpected error under the request id, which the response carries too. */

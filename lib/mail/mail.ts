@@ -1,7 +1,7 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2';
 import { abortBeforeDeadline, clientSettings, openConnection } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
-import { logError } from '../runtime/log.ts';
+import { logMailNotSent } from './log-mail-not-sent.ts';
 import type { LinkOccasion, NoticeOccasion, Occasion } from './occasion.ts';
 
 /** Subject and text of the mails by language; English is the fallback. `{login}` and `{link}` are placeholders. */
@@ -71,7 +71,7 @@ export function openMailer(ses = new SESv2Client(sesSettings)): Mailer {
     sendLink: (occasion, user, key) => send(occasion, user, `${linkBase}${key}`),
     notify: (occasion, user) =>
       send(occasion, user, '', NOTICE_TIMEOUT_MS).catch((error) =>
-        logError('noticeNotSent', error, { userId: user.id }),
+        logMailNotSent('noticeNotSent', error, { userId: user.id }),
       ),
   };
 }
@@ -80,5 +80,5 @@ export function openMailer(ses = new SESv2Client(sesSettings)): Mailer {
 export async function invite(mailer: Mailer, user: Recipient, key: string): Promise<void> {
   await mailer
     .sendLink('invitation', user, key)
-    .catch((error) => logError('invitationNotSent', error, { userId: user.id }));
+    .catch((error) => logMailNotSent('invitationNotSent', error, { userId: user.id }));
 }

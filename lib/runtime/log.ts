@@ -7,9 +7,34 @@ import { SourceMap } from 'node:module';
  * addresses and items are never logged.
  */
 
+type Entry = Readonly<Record<string, string | number | undefined>>;
+
+/** A field of a log line that CloudWatch records as a metric, once for each of the lists of fields by which it counts. */
+export interface Metric {
+  readonly field: string;
+  readonly unit: 'Count' | 'Milliseconds';
+  /** Every combination of their values is billed as a metric; the empty list counts without dimensions. */
+  readonly dimensions: readonly (readonly string[])[];
+}
+
 /** Writes one line of JSON to stdout; omits undefined values. */
-export function log(entry: Readonly<Record<string, string | number | undefined>>): void {
-  process.stdout.write(`${JSON.stringify(entry)}\n`);
+export function log(entry: Entry, ...metrics: readonly Metric[]): void {
+  process.stdout.write(`${JSON.stringify({ ...entry, ...embedded(metrics) })}\n`);
+}
+
+/**
+ * The member of a line that makes CloudWatch Logs extract metrics from it (embedded metric format). Absent without a
+ * namespace, which only the stack sets.
+ */
+function embedded(metrics: readonly Metric[]) {
+  const { METRICS_NAMESPACE: Namespace } = process.env;
+  if (!Namespace || metrics.length === 0) return undefined;
+  const CloudWatchMetrics = metrics.map(({ field: Name, unit: Unit, dimensions: Dimensions }) => ({
+    Namespace,
+    Dimensions,
+    Metrics: [{ Name, Unit }],
+  }));
+  return { _aws: { Timestamp: Date.now(), CloudWatchMetrics } };
 }
 
 /** Receives each logged error complete with its message. Only the local cloud subscribes, to print it. */
@@ -19,20 +44,23 @@ const loggedErrors = channel('gatehouse:error');
  * Logs the name, code and stack frames of an error, and the status and request id of an AWS error. The message is never
  * logged, because it can quote parts of an item or a body. `what` becomes the field that holds the name of the error.
  */
-export function logError(what: string, error: unknown, context: Readonly<Record<string, string | number>> = {}): void {
+export function logError(what: string, error: unknown, context: Entry = {}, ...metrics: readonly Metric[]): void {
   loggedErrors.publish(error);
   const { name, code, stack, $metadata } = (error instanceof Error ? error : new Error()) as Error & {
     code?: unknown;
     $metadata?: { httpStatusCode?: number; requestId?: string };
   };
-  log({
-    ...context,
-    [what]: name,
-    code: typeof code === 'string' ? code : undefined,
-    awsStatus: $metadata?.httpStatusCode,
-    awsRequestId: $metadata?.requestId,
-    at: stackFrames(stack),
-  });
+  log(
+    {
+      ...context,
+      [what]: name,
+      code: typeof code === 'string' ? code : undefined,
+      awsStatus: $metadata?.httpStatusCode,
+      awsRequestId: $metadata?.requestId,
+      at: stackFrames(stack),
+    },
+    ...metrics,
+  );
 }
 
 /** The stack frames that name a line of a file. Other lines can belong to the message and are dropped. */

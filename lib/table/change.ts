@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Failure } from '../contract/failure.ts';
 import { remainingMs } from '../runtime/deadline.ts';
 import { isOutage } from '../runtime/outage.ts';
+import { countRetry } from '../runtime/retries.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
 import type { Table } from './table.ts';
 import type { Write } from './write.ts';
@@ -43,6 +44,7 @@ export async function change<L, R>(
     const outcome = await commit(table, writes, until);
     if (outcome === 'committed') return result;
     if (outcome === 'changed') timesChanged++;
+    countRetry();
     await onContention();
     if (outcome === 'busy' || timesChanged > 1) await pause();
     if (Date.now() >= until) throw new Failure('unavailable');

@@ -83,7 +83,7 @@ it('the log has one line per request, with the allowed fields only', () => {
   const entries = gatehouse.lines.map((line) => JSON.parse(line));
 
   const logged = requests.map((request) => entries.filter(({ requestId }) => request.startsWith(requestId)));
-  const allowed = ['requestId', 'route', 'status', 'milliseconds', 'callerId', 'failure'];
+  const allowed = ['requestId', 'route', 'kind', 'status', 'milliseconds', 'callerId', 'failure', '_aws'];
   expect(logged.map(([entry]) => `${entry.requestId} ${entry.status}`)).toEqual(requests);
   expect(logged.map((lines) => lines.length)).toEqual(requests.map(() => 1));
   expect(entries.flatMap((entry) => Object.keys(entry).filter((key) => !allowed.includes(key)))).toEqual([]);
@@ -100,7 +100,7 @@ it('a log line has the route, status, caller, failure and duration of its reques
     return JSON.parse(gatehouse.lines.find((line) => line.includes(`"requestId":"${id}"`)) as string);
   });
 
-  expect(lines.map(({ requestId: _id, milliseconds: _time, ...line }) => line)).toEqual([
+  expect(lines.map(({ requestId: _id, milliseconds: _time, kind: _kind, _aws: _metrics, ...line }) => line)).toEqual([
     { ...authenticate, status: 200 },
     { route: 'POST /api/utm-integrations', status: 201, ...byKeeper },
     { ...authenticate, status: 401, failure: 'bad-credentials' },
@@ -122,4 +122,32 @@ it('a log line has the route, status, caller, failure and duration of its reques
   }
   // The first request hashes a password, which takes longer than this.
   expect(lines[0].milliseconds).toBeGreaterThan(5);
+});
+
+it('a log line has the metrics of its request: its duration by kind of request and by failure', () => {
+  const line = (route: string, failure?: string) =>
+    gatehouse.lines.map((text) => JSON.parse(text)).find((entry) => entry.route === route && entry.failure === failure);
+  const metricsOf = (route: string, failure?: string) => {
+    const { kind, _aws } = line(route, failure);
+    return { kind, ..._aws };
+  };
+  const directive = (...dimensions: string[][]) => ({
+    Timestamp: expect.any(Number),
+    CloudWatchMetrics: [
+      {
+        Namespace: 'Gatehouse/dev',
+        Dimensions: dimensions,
+        Metrics: [{ Name: 'milliseconds', Unit: 'Milliseconds' }],
+      },
+    ],
+  });
+
+  expect(metricsOf('POST /api/authenticate')).toEqual({ kind: 'login', ...directive(['kind']) });
+  expect(metricsOf('POST /api/authenticate', 'bad-credentials')).toEqual({
+    kind: 'login',
+    ...directive(['kind'], ['failure']),
+  });
+  expect(metricsOf('PUT /api/utm-integration-confs')).toEqual({ kind: 'change', ...directive(['kind']) });
+  expect(metricsOf('GET /api/utm-integration-confs/{id}')).toEqual({ kind: 'read', ...directive(['kind']) });
+  expect(Math.abs(line('POST /api/authenticate')._aws.Timestamp - Date.now())).toBeLessThan(60_000);
 });

@@ -252,9 +252,13 @@ export const edges: readonly Mutant[] = [
     ],
   ]),
   ...plant('lib/http/log-request.ts', 'test/unit/log.test.ts', [
-    ['callerId: caller?.id, ', ''],
-    [', failure });', ' });'],
-    ['milliseconds, callerId', 'callerId'],
+    ['callerId: caller?.id,', ''],
+    ['      failure,\n', ''],
+    ['      milliseconds,\n', ''],
+    ['      retries,\n', ''],
+    ["failure ? [['kind'], ['failure']] : [['kind']]", "[['kind'], ['failure']]"],
+    ['...(retries ? [RETRIES] : [])', 'RETRIES'],
+    ["route.includes('/reset-password/')", "route.includes('/reset-password/init')"],
     ["logError('defect', error, { requestId: event.requestContext.requestId })", "logError('defect', error)"],
   ]),
   ...plant('lib/http/problem.ts', 'test/unit/problem.test.ts', [

@@ -19,7 +19,7 @@ const BUDGETS = isMinimal
       status: 40,
       withoutToken: 60,
       passwordsWithoutToken: 80,
-      usual: 79,
+      usual: 80,
       withMail: 80,
       withPasswords: 101,
       document: 165,

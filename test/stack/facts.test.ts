@@ -339,6 +339,7 @@ describe('a function', () => {
     const hashes = has('pepper');
 
     expect(Properties.Environment.Variables).toEqual({
+      METRICS_NAMESPACE: name === 'dev' ? 'Gatehouse/dev' : 'Gatehouse/prod',
       TOKEN_ISSUER: issuer,
       TOKEN_SECONDS: token,
       REMEMBERED_TOKEN_SECONDS: remembered,
@@ -520,7 +521,7 @@ describe('the daily verification', () => {
   const [functionId, verification] = functionOf(other, 'verifies the table once a day');
   const quiet = templateOf('dev', { dailyVerification: {} });
 
-  it('has enough memory and time for a large table, and only TABLE_NAME in its environment', () => {
+  it('has enough memory and time for a large table, and only TABLE_NAME and the namespace of its metrics in its environment', () => {
     expect(verification.Properties).toMatchObject({
       Description: 'verifies the table once a day',
       Handler: 'index.handler',
@@ -528,9 +529,11 @@ describe('the daily verification', () => {
       Architectures: ['arm64'],
       MemorySize: 2048,
       Timeout: 900,
-      Environment: { Variables: { TABLE_NAME: { Ref: 'Table' } } },
     });
-    expect(verification.Properties.Environment.Variables).toEqual({ TABLE_NAME: { Ref: 'Table' } });
+    expect(verification.Properties.Environment.Variables).toEqual({
+      TABLE_NAME: { Ref: 'Table' },
+      METRICS_NAMESPACE: 'Gatehouse/prod',
+    });
     expect(verification.Properties).not.toHaveProperty('ReservedConcurrentExecutions');
   });
 

@@ -57,7 +57,7 @@ export function canaries(): Canaries {
     },
     check(lines) {
       // Most lines differ only in these fields; deduplication shortens the search.
-      const varying = /"(requestId":"[\da-f-]{36}|(milliseconds|callerId)":\d+)"?/g;
+      const varying = /"(requestId":"[\da-f-]{36}|(milliseconds|callerId|Timestamp)":\d+)"?/g;
       const text = [...new Set(lines.map((line) => line.replace(varying, ''))), ...seen].join('\n');
       const hidden = [...secrets].filter((secret) => ![...open].some((known) => known.includes(secret)));
       const found = hidden.filter((secret) => encodingsOf(secret).some((encoded) => text.includes(encoded)));

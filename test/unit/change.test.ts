@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Failure } from '../../lib/contract/failure.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { resetRetries, retryCount } from '../../lib/runtime/retries.ts';
 import { change, commit, ignoreUnavailable } from '../../lib/table/change.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { OnConditionFailed, Write } from '../../lib/table/write.ts';
@@ -88,8 +89,10 @@ describe('a change', () => {
       undefined,
     );
 
+    resetRetries();
     expect(await run(table, 'login-taken', 'retry')).toEqual({ loads: 2, outcome: 'decided on load 2' });
     expect(new Set(tokens).size).toBe(2);
+    expect(retryCount()).toBe(1);
   });
 
   it('decides again immediately the first time the data it read has changed', async () => {

@@ -13,6 +13,7 @@ import { ok, okEmpty } from '../../lib/http/response.ts';
 import { CALL_RESERVE_MS } from '../../lib/runtime/aws.ts';
 import { startInColdStart } from '../../lib/runtime/cold-start.ts';
 import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
+import { countRetry } from '../../lib/runtime/retries.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { makeSigningKeyPair } from '../support/mint.ts';
 import { NOW, signedBy, useVerifierEnvironment } from '../support/tokens.ts';
@@ -391,12 +392,24 @@ describe('a failed request', () => {
       {
         requestId: REQUEST_ID,
         route: 'POST /api/gates',
+        kind: 'change',
         status,
         milliseconds: expect.any(Number),
         ...(failure && { failure }),
       },
     ]);
     expect(lines[0]?.milliseconds).toBeLessThan(1000);
+  });
+
+  it('logs only its own retries', async () => {
+    const retried = publicEndpoint(PUBLIC, async () => {
+      countRetry();
+      return okEmpty();
+    });
+    await call(retried);
+    await call(retried);
+
+    expect(lines.map(({ retries }) => retries)).toEqual([1, 1]);
   });
 });
 

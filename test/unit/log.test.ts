@@ -3,10 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { transformSync } from 'esbuild';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { logDefect, logRequest } from '../../lib/http/log-request.ts';
+import { logMailNotSent } from '../../lib/mail/log-mail-not-sent.ts';
 import { log, logError } from '../../lib/runtime/log.ts';
+import { countRetry, resetRetries } from '../../lib/runtime/retries.ts';
 import { printedBy } from '../support/printed-by.ts';
+
+beforeEach(resetRetries);
 
 /** The logged lines, each checked to be a single line. */
 async function logged(work: () => void): Promise<Record<string, unknown>[]> {
@@ -40,14 +44,118 @@ describe('the log line of a request', () => {
 
   it('has its id, route, status, duration and caller', async () => {
     expect(await logged(() => logRequest(event({ caller }), 200, 12))).toEqual([
-      { requestId: 'r-1', route: 'PUT /api/users', status: 200, milliseconds: 12, callerId: 7 },
+      { requestId: 'r-1', route: 'PUT /api/users', kind: 'change', status: 200, milliseconds: 12, callerId: 7 },
     ]);
   });
 
   it('has the failure code of a rejected request, and no caller when it is unauthenticated', async () => {
     expect(await logged(() => logRequest(event(), 401, 0, 'unauthorized'))).toEqual([
-      { requestId: 'r-1', route: 'PUT /api/users', status: 401, milliseconds: 0, failure: 'unauthorized' },
+      {
+        requestId: 'r-1',
+        route: 'PUT /api/users',
+        kind: 'change',
+        status: 401,
+        milliseconds: 0,
+        failure: 'unauthorized',
+      },
     ]);
+  });
+
+  it.each([
+    ['POST /api/authenticate', 'login'],
+    ['POST /api/account/reset-password/init', 'reset'],
+    ['POST /api/account/reset-password/finish', 'reset'],
+    ['POST /api/account', 'change'],
+    ['DELETE /api/users/{login}', 'change'],
+    ['GET /api/account', 'read'],
+  ])('has the kind of its route: %s is a %s', async (routeKey, kind) => {
+    expect(await logged(() => logRequest(event({ routeKey }), 200, 0))).toMatchObject([{ kind }]);
+  });
+
+  it('has the number of retries of its change', async () => {
+    countRetry();
+    countRetry();
+
+    expect(await logged(() => logRequest(event(), 200, 0))).toMatchObject([{ retries: 2 }]);
+  });
+});
+
+describe('the metrics of a log line', () => {
+  const NAMESPACE = 'Gatehouse/moon';
+  const duration = { Name: 'milliseconds', Unit: 'Milliseconds' };
+  beforeEach(() => {
+    vi.useFakeTimers({ now: 1_900_000_000_000 });
+    vi.stubEnv('METRICS_NAMESPACE', NAMESPACE);
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.unstubAllEnvs();
+  });
+  const metricsOf = async (work: () => void) => (await logged(work)).map(({ _aws }) => _aws);
+
+  it('are in the embedded metric format', async () => {
+    expect(await metricsOf(() => logRequest(event(), 200, 12))).toEqual([
+      {
+        Timestamp: 1_900_000_000_000,
+        CloudWatchMetrics: [{ Namespace: NAMESPACE, Dimensions: [['kind']], Metrics: [duration] }],
+      },
+    ]);
+  });
+
+  it('count a rejection by its failure code, and retries without dimensions', async () => {
+    countRetry();
+
+    expect(await metricsOf(() => logRequest(event(), 503, 12, 'unavailable'))).toMatchObject([
+      {
+        CloudWatchMetrics: [
+          { Dimensions: [['kind'], ['failure']], Metrics: [duration] },
+          { Dimensions: [[]], Metrics: [{ Name: 'retries', Unit: 'Count' }] },
+        ],
+      },
+    ]);
+  });
+
+  it('refer only to fields of the line: metrics to numbers, dimensions to strings', async () => {
+    countRetry();
+
+    const lines = await logged(() => {
+      logRequest(event(), 200, 0);
+      logRequest(event(), 429, 0, 'too-many-attempts');
+      logMailNotSent('noticeNotSent', new Error('secret'), { userId: 7 });
+    });
+
+    expect(lines).toHaveLength(3);
+    for (const line of lines) {
+      const { CloudWatchMetrics } = line._aws as {
+        CloudWatchMetrics: { Dimensions: string[][]; Metrics: { Name: string }[] }[];
+      };
+      for (const { Dimensions, Metrics } of CloudWatchMetrics) {
+        for (const { Name } of Metrics) expect(line[Name]).toEqual(expect.any(Number));
+        for (const name of Dimensions.flat()) expect(line[name]).toEqual(expect.any(String));
+      }
+    }
+  });
+
+  it('count a mail that was not sent', async () => {
+    expect(await logged(() => logMailNotSent('resetNotSent', new Error('secret')))).toMatchObject([
+      {
+        resetNotSent: 'Error',
+        mailsNotSent: 1,
+        _aws: { CloudWatchMetrics: [{ Dimensions: [[]], Metrics: [{ Name: 'mailsNotSent', Unit: 'Count' }] }] },
+      },
+    ]);
+  });
+
+  it('are absent without a namespace, and from a line without metrics', async () => {
+    const [, defect] = await logged(() => {
+      logRequest(event(), 500, 0);
+      logDefect(event(), new Error('secret'));
+    });
+    vi.stubEnv('METRICS_NAMESPACE', '');
+    const [request] = await logged(() => logRequest(event(), 200, 0));
+
+    expect(defect).not.toHaveProperty('_aws');
+    expect(request).not.toHaveProperty('_aws');
   });
 });
 

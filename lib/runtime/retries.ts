@@ -1,0 +1,18 @@
+/*
+ * A Lambda environment processes one request at a time, so the retries of the current request are module state and need
+ * not be passed as an argument.
+ */
+let retries = 0;
+
+/** Counts a retry of a change that met another one. */
+export function countRetry(): void {
+  retries++;
+}
+
+/** The number of retries of the current request. */
+export const retryCount = (): number => retries;
+
+/** Starts the count of the next request. */
+export function resetRetries(): void {
+  retries = 0;
+}
