@@ -2,11 +2,15 @@ import { CfnOutput, Stack, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { routes } from '../routes.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
+import { Alarms } from './constructs/alarms.ts';
 import { DailyVerification } from './constructs/daily-verification.ts';
+import { EnvironmentDashboard } from './constructs/dashboard.ts';
 import { EndpointFunction } from './constructs/endpoint-function.ts';
 import { GatehouseHttpApi } from './constructs/http-api.ts';
 import { Keys } from './constructs/keys.ts';
 import { Mail } from './constructs/mail.ts';
+import { metricsOf } from './constructs/metrics.ts';
+import { Queries } from './constructs/queries.ts';
 import type { Settings } from './settings.ts';
 
 /** Gatehouse in one environment: a table, its keys, and one HTTP API with a function for each row of `routes.ts`. */
@@ -33,7 +37,8 @@ export class GatehouseStack extends Stack {
     Tags.of(table).add('gatehouse:values-key', keys.values.keyArn);
     const mail = new Mail(this, 'Mail', settings);
     // A different id would replace the API, which would change its URL.
-    const httpApi = new GatehouseHttpApi(this, 'Entrance', settings);
+    const httpApi = new GatehouseHttpApi(this, 'Entrance', { ...settings, environment });
+    const functions: EndpointFunction[] = [];
 
     for (const route of routes) {
       const fn = new EndpointFunction(this, route.handler, { route, bundles, environment, settings });
@@ -41,10 +46,25 @@ export class GatehouseStack extends Stack {
       keys.grantTo(fn, route);
       mail.grantTo(fn, route);
       httpApi.addRoute(route, fn);
+      functions.push(fn);
     }
 
-    const daily = settings.dailyVerification;
-    if (daily) new DailyVerification(this, 'DailyVerification', { table, bundles, environment, settings, daily });
+    const verification = settings.dailyVerification
+      ? new DailyVerification(this, 'DailyVerification', { table, bundles, environment, settings })
+      : undefined;
+
+    const metrics = metricsOf({ environment, apiId: httpApi.id, tableName: table.name });
+    const { ids: keyIds, arns: keyArns } = keys.list();
+    const { alarms: recipient } = settings;
+    const alarms = recipient
+      ? new Alarms(this, 'Alarms', { recipient, metrics, keyArns, verifiesDaily: verification !== undefined })
+      : undefined;
+    new EnvironmentDashboard(this, 'Dashboard', { metrics, alarms: alarms?.all ?? [], keyIds, settings });
+    new Queries(this, 'Queries', {
+      access: httpApi.accessLogName,
+      functions: functions.map(({ logGroup }) => logGroup.logGroupName),
+      verification: verification?.logGroupName,
+    });
 
     new CfnOutput(this, 'Url', { value: httpApi.url });
     new CfnOutput(this, 'TableName', { value: table.name });

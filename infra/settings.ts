@@ -62,6 +62,9 @@ const templates = v.pipe(
   v.description('The texts of all mails by language; English is the fallback for all other languages.'),
 );
 
+const isTopicOrAddress = (recipient: string): boolean =>
+  /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/.test(recipient) || v.is(v.pipe(v.string(), v.email()), recipient);
+
 /** The schema of the settings of one environment; docs/settings.md is made from it. */
 export const settings = v.pipe(
   v.strictObject({
@@ -189,28 +192,38 @@ export const settings = v.pipe(
     ),
     dailyVerification: v.optional(
       v.pipe(
-        v.strictObject({
-          alarmTopic: v.optional(
-            v.pipe(
-              v.string(),
-              v.regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]+$/, 'must be the ARN of an SNS topic'),
-              v.description('The SNS topic that the alarm notifies, in the same region.'),
-              v.metadata({ example: 'arn:aws:sns:eu-central-1:123456789012:operators' }),
-            ),
-          ),
-        }),
+        v.boolean(),
         v.description(
-          'Deploys a function that [verifies the table](operating.md#daily-verification) once a day; `{}` is sufficient. If it is not set, no function may scan the table.',
+          'Deploys a function that [verifies the table](operating.md#daily-verification) once a day. Without it, no function may scan the table.',
         ),
+        v.metadata({ example: true }),
+      ),
+      false,
+    ),
+    alarms: v.optional(
+      v.pipe(
+        v.string(),
+        v.check(isTopicOrAddress, 'must be the ARN of an SNS topic or an e-mail address'),
+        v.description(
+          'Who learns of the [alarms](runbook.md): the ARN of an SNS topic in the region of the environment, or an e-mail address, whose owner must confirm the subscription. Required with `keepData`; without it, there are no alarms.',
+        ),
+        v.metadata({ example: 'arn:aws:sns:eu-central-1:123456789012:operators' }),
       ),
     ),
   }),
   v.forward(
     v.check(
-      ({ region, dailyVerification: { alarmTopic } = {} }) => !alarmTopic || alarmTopic.split(':')[3] === region,
+      ({ keepData, alarms }) => !keepData || alarms !== undefined,
+      'An environment that keeps its data needs somebody who learns of its alarms: the ARN of an SNS topic or an e-mail address',
+    ),
+    ['alarms'],
+  ),
+  v.forward(
+    v.check(
+      ({ region, alarms = '' }) => !alarms.startsWith('arn:') || alarms.split(':')[3] === region,
       'An alarm can only notify a topic in its own region, which is that of the environment',
     ),
-    ['dailyVerification', 'alarmTopic'],
+    ['alarms'],
   ),
 );
 

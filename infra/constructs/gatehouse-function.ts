@@ -1,10 +1,11 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { bundleOf } from '../bundle.ts';
 import type { Settings } from '../settings.ts';
+import { metricsNamespace } from './metrics.ts';
 
 interface Props
   extends Pick<
@@ -19,9 +20,6 @@ interface Props
   readonly settings: Settings;
 }
 
-/** The CloudWatch namespace of the metrics that the functions log. */
-const metricsNamespace = (environmentName: string): string => `Gatehouse/${environmentName}`;
-
 /** A Lambda function with its own role and log group, so that every permission is granted to a single function. */
 export class GatehouseFunction extends LambdaFunction {
   constructor(
@@ -31,6 +29,7 @@ export class GatehouseFunction extends LambdaFunction {
   ) {
     const role = new Role(scope, `${id}-role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     const logGroup = new LogGroup(scope, `${id}-log`, {
+      logGroupName: `/aws/lambda/${Stack.of(scope).stackName}/${file}`,
       retention: settings.logRetentionDays,
       removalPolicy: settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });

@@ -1,4 +1,4 @@
-import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogField, AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   type CfnStage,
@@ -12,10 +12,11 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
+import { GATEWAY_THROTTLES, metricsNamespace } from './metrics.ts';
 
 const EXPOSED_HEADERS = [
   'Authorization',
@@ -32,12 +33,15 @@ const EXPOSED_HEADERS = [
 /** The HTTP API: a route for each row, throttling that bounds the cost, and an access log. */
 export class GatehouseHttpApi extends Construct {
   readonly url: string;
+  readonly id: string;
+  readonly accessLogName: string;
   private readonly api: HttpApi;
   private readonly stage: HttpStage;
   private readonly strictLimits: Settings['throttle']['login'];
   private readonly routeSettings: Record<string, object> = {};
 
-  constructor(scope: Construct, id: string, { throttle, corsOrigins, logRetentionDays, keepData }: Settings) {
+  constructor(scope: Construct, id: string, { environment, ...settings }: Settings & { environment: string }) {
+    const { throttle, corsOrigins, logRetentionDays, keepData } = settings;
     super(scope, id);
     this.strictLimits = throttle.login;
     this.api = new HttpApi(this, 'Api', {
@@ -52,6 +56,8 @@ export class GatehouseHttpApi extends Construct {
       }),
     });
     const accessLog = new LogGroup(this, 'AccessLog', {
+      // Below this prefix, AWS needs no statement per log group in the resource policy, whose size is limited.
+      logGroupName: `/aws/vendedlogs/${Stack.of(this).stackName}/access`,
       retention: logRetentionDays,
       removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
@@ -70,12 +76,23 @@ export class GatehouseHttpApi extends Construct {
             route: '$context.routeKey',
             status: AccessLogField.contextStatus(),
             milliseconds: '$context.responseLatency',
+            integrationStatus: '$context.integrationStatus',
             integrationError: '$context.integrationErrorMessage',
+            functionRequestId: '$context.awsEndpointRequestId',
           }),
         ),
       },
     });
+    accessLog.addMetricFilter('Throttled', {
+      metricNamespace: metricsNamespace(environment),
+      metricName: GATEWAY_THROTTLES,
+      // A request that API Gateway throttles reaches no function; other 429 are those of the functions.
+      filterPattern: FilterPattern.literal('{ $.status = "429" && $.integrationStatus = "-" }'),
+      metricValue: '1',
+    });
     this.url = this.api.apiEndpoint;
+    this.id = this.api.apiId;
+    this.accessLogName = accessLog.logGroupName;
   }
 
   addRoute({ route, handler, contract, strictThrottle }: Route, fn: LambdaFunction): void {

@@ -39,6 +39,12 @@ export class Keys extends Construct {
     this.signing = signingKeys.map((key) => addKey(key, 'signs tokens', ECC_NIST_P256, SIGN_VERIFY, false));
   }
 
+  /** The ids and ARNs of all keys. */
+  list(): { readonly ids: string[]; readonly arns: string[] } {
+    const all = [this.table, this.values, this.pepper, ...this.signing];
+    return { ids: all.map(({ keyId }) => keyId), arns: all.map(({ keyArn }) => keyArn) };
+  }
+
   grantTo(fn: LambdaFunction, { permissions }: Route): void {
     const uses = {
       sign: { variable: 'SIGNING_KEYS', keys: this.signing, actions: ['kms:Sign', 'kms:GetPublicKey'] },

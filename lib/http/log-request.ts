@@ -5,6 +5,9 @@ import { retryCount } from '../runtime/retries.ts';
 
 type Event = APIGatewayProxyEventV2 & { caller?: Caller };
 
+/** Groups requests by their expected duration: a login hashes, a reset waits on purpose, a change is a transaction. */
+export type RequestKind = 'login' | 'reset' | 'change' | 'read';
+
 const RETRIES: Metric = { field: 'retries', unit: 'Count', dimensions: [[]] };
 
 /**
@@ -35,8 +38,7 @@ export function logRequest(event: Event, status: number | undefined, millisecond
   );
 }
 
-/** Groups routes by their expected duration: a login hashes, a reset waits on purpose, a change is a transaction. */
-function kindOf(route: string): 'login' | 'reset' | 'change' | 'read' {
+function kindOf(route: string): RequestKind {
   if (route === 'POST /api/authenticate') return 'login';
   if (route.includes('/reset-password/')) return 'reset';
   return route.startsWith('GET ') ? 'read' : 'change';

@@ -49,9 +49,9 @@ describe('a template', () => {
   });
 
   it('is rejected with the name of a resource type that the local cloud does not support', () => {
-    const folder = synthesized({ Bell: { Type: 'AWS::SNS::Topic', Properties: {} } });
+    const folder = synthesized({ Bell: { Type: 'AWS::SQS::Queue', Properties: {} } });
 
-    expect(() => readTemplate(folder)).toThrow('The local cloud does not support AWS::SNS::Topic, the type of Bell');
+    expect(() => readTemplate(folder)).toThrow('The local cloud does not support AWS::SQS::Queue, the type of Bell');
   });
 
   it.each([

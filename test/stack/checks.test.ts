@@ -13,7 +13,7 @@ interface Suppressed {
 }
 
 it('the production stack with all options passes AWS Solutions, with a reason for each suppression', () => {
-  const changes = { dailyVerification: {}, signingKeys: ['SigningKey2', 'SigningKey'] };
+  const changes = { dailyVerification: true, signingKeys: ['SigningKey2', 'SigningKey'] };
   const folder = assemblyOf('prod', changes);
   synthesizeInProcess('prod', changes, (app) => Validations.of(app).addPlugins(new AwsSolutionsChecks(app)));
 

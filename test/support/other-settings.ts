@@ -30,5 +30,6 @@ export const OTHER_SETTINGS = {
       },
     },
   },
-  dailyVerification: { alarmTopic: 'arn:aws:sns:eu-north-1:123456789012:operators' },
+  dailyVerification: true,
+  alarms: 'arn:aws:sns:eu-north-1:123456789012:operators',
 } satisfies Required<Settings>;

@@ -19,7 +19,7 @@ const VALID = {
   keepData: true,
   region: 'cn-north-1',
   corsOrigins: ['https://one.example', 'http://127.0.0.1:9000'],
-  dailyVerification: { alarmTopic: 'arn:aws-cn:sns:cn-north-1:123456789012:operators.of_gate-1' },
+  alarms: 'arn:aws-cn:sns:cn-north-1:123456789012:operators_of-gate-1',
 };
 const ABSENT = Symbol('absent');
 
@@ -47,7 +47,10 @@ describe('the environments of cdk.json', () => {
     signingKeys: ['SigningKey'],
     tokenLife: { minutes: 60, rememberedMinutes: 1440 },
     corsOrigins: [],
+    dailyVerification: true,
+    alarms: 'operators@example.com',
   };
+  const { alarms: _, ...withoutAlarms } = usual;
   const mail = (linkBase: string) => ({
     sender: 'gatehouse@example.com',
     linkBase: `${linkBase}/account/reset/finish?key=`,
@@ -58,8 +61,9 @@ describe('the environments of cdk.json', () => {
     [
       'dev',
       {
-        ...usual,
+        ...withoutAlarms,
         keepData: false,
+        dailyVerification: false,
         logRetentionDays: 7,
         auditDays: 30,
         throttle: { all: { rate: 100, burst: 200 }, login: { rate: 100, burst: 200 } },
@@ -237,12 +241,13 @@ const WRONG: Record<string, readonly unknown[]> = {
   ...notice('passwordChanged'),
   ...notice('emailChanged'),
   corsOrigins: [ABSENT, 'https://one.example', null, ['one.example'], [7], ['*'], ['null']],
-  dailyVerification: [true, null, 7],
-  'dailyVerification.hour': [7],
-  'dailyVerification.alarmTopic': [
+  dailyVerification: [{}, null, 7],
+  alarms: [
+    ABSENT,
     7,
     '',
     'operators',
+    'operators@',
     'arn:aws:sqs:cn-north-1:123456789012:operators',
     'arn:aws:sns:cn-north-1:12345678901:operators',
     'arn:aws:sns:cn-north-1:1234567890123:operators',
@@ -290,10 +295,12 @@ describe('a setting', () => {
     ['region', 'Frankfurt', 'region: must be the name of an AWS region, such as eu-central-1, but is "Frankfurt".'],
     ['auditDays', ABSENT, 'invalid. auditDays: missing.'],
     ['auditdays', 7, 'invalid. auditdays: unknown setting.'],
+    ['alarms', ABSENT, 'alarms: An environment that keeps its data needs somebody who learns of its alarms'],
+    ['alarms', 'operators', 'alarms: must be the ARN of an SNS topic or an e-mail address, but is "operators".'],
     [
-      'dailyVerification.alarmTopic',
+      'alarms',
       'arn:aws:sns:eu-central-1:123456789012:operators',
-      'dailyVerification.alarmTopic: An alarm can only notify a topic in its own region, which is that of the environment.',
+      'alarms: An alarm can only notify a topic in its own region, which is that of the environment.',
     ],
     [
       'mail.templates.en.reset.text',
@@ -325,22 +332,30 @@ describe('a setting', () => {
     ['mail.templates', { en: VALID.mail.templates.en, 'pt-BR': VALID.mail.templates.en }],
     ['corsOrigins', []],
     ['corsOrigins', ['https://one.example:8443']],
-    ['dailyVerification', {}],
-    ['dailyVerification.alarmTopic', 'arn:aws:sns:cn-north-1:123456789012:operators'],
+    ['dailyVerification', false],
+    ['alarms', 'arn:aws:sns:cn-north-1:123456789012:operators'],
+    ['alarms', 'operators@example.org'],
   ])('%s can be %j', (path, value) => {
     const environment = withValue(path, value);
 
     expect(readValid(environment)).toEqual(environment);
   });
 
-  it.each(['loginConcurrency', 'dailyVerification', 'mail.configurationSet', 'dailyVerification.alarmTopic'])(
-    '%s is optional and has no default',
-    (path) => {
-      const environment = withValue(path, ABSENT);
+  it.each(['loginConcurrency', 'mail.configurationSet'])('%s is optional and has no default', (path) => {
+    const environment = withValue(path, ABSENT);
 
-      expect(readValid(environment)).toStrictEqual(environment);
-    },
-  );
+    expect(readValid(environment)).toStrictEqual(environment);
+  });
+
+  it('alarms is optional where the data is not kept, and has no default', () => {
+    const environment = { ...withValue('alarms', ABSENT), keepData: false };
+
+    expect(readValid(environment)).toStrictEqual(environment);
+  });
+
+  it('dailyVerification defaults to false', () => {
+    expect(readValid(withValue('dailyVerification', ABSENT))).toStrictEqual({ ...VALID, dailyVerification: false });
+  });
 
   it('signingKeys defaults to a single key', () => {
     expect(readValid(withValue('signingKeys', ABSENT))).toStrictEqual({ ...VALID, signingKeys: ['SigningKey'] });
@@ -348,7 +363,7 @@ describe('a setting', () => {
 });
 
 it.each(['us-gov-west-1', 'eusc-de-east-1', 'ap-southeast-7', 'mx-central-1'])('region can be %s', (region) => {
-  const { dailyVerification: _, ...environment } = VALID;
+  const environment = { ...VALID, alarms: 'operators@example.com' };
 
   expect(readValid({ ...environment, region }).region).toBe(region);
 });

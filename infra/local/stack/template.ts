@@ -33,6 +33,7 @@ const SUPPORTED_TYPES = new Set([
   'AWS::ApiGatewayV2::Route',
   'AWS::ApiGatewayV2::Stage',
   'AWS::CloudWatch::Alarm',
+  'AWS::CloudWatch::Dashboard',
   'AWS::DynamoDB::Table',
   'AWS::Events::Rule',
   'AWS::IAM::Policy',
@@ -42,6 +43,11 @@ const SUPPORTED_TYPES = new Set([
   'AWS::Lambda::Function',
   'AWS::Lambda::Permission',
   'AWS::Logs::LogGroup',
+  'AWS::Logs::MetricFilter',
+  'AWS::Logs::QueryDefinition',
+  'AWS::SNS::Subscription',
+  'AWS::SNS::Topic',
+  'AWS::SNS::TopicPolicy',
 ]);
 
 interface Artifact {

@@ -1,0 +1,95 @@
+import { Stack } from 'aws-cdk-lib';
+import { CfnQueryDefinition } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+
+interface Logs {
+  readonly access: string;
+  readonly functions: readonly string[];
+  /** Of the daily verification. */
+  readonly verification: string | undefined;
+}
+
+/** Saves the Logs Insights query of each section of docs/runbook.md under the name of its alarm. */
+export class Queries extends Construct {
+  constructor(scope: Construct, id: string, { access, functions, verification }: Logs) {
+    super(scope, id);
+    const save = (name: string, logGroupNames: readonly string[], ...commands: string[]) =>
+      new CfnQueryDefinition(this, name, {
+        // Slashes make folders in the console.
+        name: `${Stack.of(this).stackName}/${name}`,
+        logGroupNames: [...logGroupNames],
+        queryString: commands.join('\n| '),
+      });
+
+    save(
+      'server-errors',
+      [access],
+      'fields @timestamp, route, status, integrationError, requestId, functionRequestId',
+      'filter status like /^5/',
+      'sort @timestamp desc',
+    );
+    save(
+      'defects',
+      functions,
+      'filter ispresent(defect)',
+      'stats count(*) as times, latest(requestId) as lastRequest by defect, code, at',
+      'sort times desc',
+    );
+    save(
+      'unavailable',
+      functions,
+      'filter failure = "unavailable"',
+      'stats count(*) as times, max(retries) as mostRetries, max(milliseconds) as longest by route, bin(5m)',
+    );
+    save(
+      'throttled',
+      [access],
+      'filter (status = "429" and integrationStatus = "-") or status = "503"',
+      'stats count(*) as times by route, status, sourceIp',
+      'sort times desc',
+    );
+    save(
+      'slow-logins',
+      functions,
+      'filter kind = "login"',
+      'stats count(*) as times, pct(milliseconds, 50) as p50, pct(milliseconds, 99) as p99 by bin(5m)',
+    );
+    save(
+      'slow-changes',
+      functions,
+      'filter kind = "change"',
+      'stats count(*) as times, pct(milliseconds, 99) as p99, max(retries) as mostRetries by route',
+      'sort p99 desc',
+    );
+    save(
+      'mail-not-sent',
+      functions,
+      'filter ispresent(mailsNotSent)',
+      'fields @timestamp, resetNotSent, invitationNotSent, noticeNotSent, code, awsStatus, awsRequestId, userId',
+      'sort @timestamp desc',
+    );
+    save(
+      'too-many-attempts',
+      [access],
+      'filter status = "429" and integrationStatus != "-"',
+      'stats count(*) as times by sourceIp, route',
+      'sort times desc',
+    );
+    save(
+      'key-states',
+      functions,
+      'filter ispresent(defect) and defect like /^(Disabled|KMSInvalidState|KeyUnavailable|NotFound|AccessDenied)/',
+      'stats count(*) as times, latest(@timestamp) as last by defect, at',
+    );
+    save('request', [access, ...functions], 'filter requestId = "ID"', 'sort @timestamp asc');
+    if (!verification) return;
+    save(
+      'table-not-intact',
+      [verification],
+      'filter ispresent(findings)',
+      'fields @timestamp, @message',
+      'sort @timestamp desc',
+    );
+    save('verification-missing', [verification], 'fields @timestamp, @message', 'sort @timestamp desc');
+  }
+}

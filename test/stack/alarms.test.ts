@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Resource, resourcesOf, templateOf } from '../support/stack.ts';
+
+const prod = templateOf('prod');
+const RUNBOOK = readFileSync(join(import.meta.dirname, '../../docs/runbook.md'), 'utf8');
+/** Sections about the alarms as a whole. */
+const OTHER_SECTIONS = ['What it costs'];
+const PARTS = ['Meaning', 'Where to look', 'What to do', 'When it is over'];
+
+const sections = new Map(
+  RUNBOOK.split(/^## /m)
+    .slice(1)
+    .map((text) => {
+      const [title = '', ...lines] = text.split('\n');
+      return [title, lines.join('\n')] as const;
+    }),
+);
+const propertiesOf = (template: typeof prod, type: string) =>
+  Object.values(resourcesOf(template, type)).map(({ Properties }: Resource) => Properties);
+/** Everything that notifies, by the name of its section. */
+const notifiers = new Map<string, string>([
+  ...propertiesOf(prod, 'AWS::CloudWatch::Alarm').map(
+    ({ AlarmName, AlarmDescription }) => [AlarmName.replace(/^Gatehouse-prod-/, ''), AlarmDescription] as const,
+  ),
+  ...propertiesOf(prod, 'AWS::Events::Rule').flatMap(({ EventPattern, Description }) =>
+    EventPattern ? [['key-states', Description] as const] : [],
+  ),
+]);
+
+describe('the runbook', () => {
+  it('has a section for every alarm, and an alarm for every section', () => {
+    expect([...sections.keys()].filter((title) => !OTHER_SECTIONS.includes(title)).sort()).toEqual(
+      [...notifiers.keys()].sort(),
+    );
+  });
+
+  it.each([...notifiers])('is linked by the alarm %s', (name, description) => {
+    expect(description).toMatch(new RegExp(`What to do: docs/runbook\\.md#${name}$`));
+  });
+
+  it.each([...notifiers.keys()])('explains %s: meaning, where to look, what to do, when it is over', (name) => {
+    const found = [...(sections.get(name) ?? '').matchAll(/^\*\*([^*]+)\.\*\*/gm)].map(([, part]) => part);
+
+    expect(found).toEqual(PARTS);
+  });
+
+  it('names the saved query of every section', () => {
+    const names = propertiesOf(prod, 'AWS::Logs::QueryDefinition').map(({ Name }) =>
+      Name.replace('Gatehouse-prod/', ''),
+    );
+
+    expect(names.sort()).toEqual([...notifiers.keys(), 'request'].sort());
+    for (const name of names) expect(RUNBOOK).toContain(`query \`${name}\``);
+  });
+
+  it('lists every alarm in its table, with those that roll back a deployment', () => {
+    const rows = [...RUNBOOK.matchAll(/^\| \[([\w-]+)\]\(#\1\) \|.*\| (yes )?\|$/gm)];
+
+    expect(rows.map(([, name]) => name).sort()).toEqual([...notifiers.keys()].sort());
+    expect(rows.filter(([, , rollsBack]) => rollsBack).map(([, name]) => name)).toEqual(['server-errors', 'defects']);
+  });
+});
+
+describe('every alarm', () => {
+  const TOPIC = 'arn:aws:sns:eu-central-1:123456789012:operators_1';
+
+  it('notifies the topic of the settings when it begins and when it is over', () => {
+    const template = templateOf('prod', { alarms: TOPIC });
+
+    expect(propertiesOf(template, 'AWS::SNS::Topic')).toEqual([]);
+    for (const { AlarmActions, OKActions } of propertiesOf(template, 'AWS::CloudWatch::Alarm')) {
+      expect([AlarmActions, OKActions]).toEqual([[TOPIC], [TOPIC]]);
+    }
+    const [keyStates] = propertiesOf(template, 'AWS::Events::Rule').filter(({ EventPattern }) => EventPattern);
+    expect(keyStates?.Targets).toMatchObject([{ Arn: TOPIC }]);
+  });
+
+  it('notifies the address of the settings, through a topic of the stack', () => {
+    const [[topic] = []] = Object.entries(resourcesOf(prod, 'AWS::SNS::Topic'));
+
+    expect(propertiesOf(prod, 'AWS::SNS::Subscription')).toEqual([
+      { Endpoint: 'operators@example.com', Protocol: 'email', TopicArn: { Ref: topic } },
+    ]);
+    for (const { AlarmActions } of propertiesOf(prod, 'AWS::CloudWatch::Alarm'))
+      expect(AlarmActions).toEqual([{ Ref: topic }]);
+  });
+
+  it('does not exist without a recipient', () => {
+    const silent = templateOf('dev', { dailyVerification: true });
+
+    expect(propertiesOf(silent, 'AWS::CloudWatch::Alarm')).toEqual([]);
+    expect(propertiesOf(silent, 'AWS::SNS::Topic')).toEqual([]);
+    expect(propertiesOf(silent, 'AWS::Events::Rule')).toHaveLength(1);
+  });
+
+  it('treats missing data as good, except for the verification that must run daily', () => {
+    const breaching = propertiesOf(prod, 'AWS::CloudWatch::Alarm').filter(
+      ({ TreatMissingData }) => TreatMissingData !== 'notBreaching',
+    );
+
+    expect(breaching).toMatchObject([
+      { AlarmName: 'Gatehouse-prod-verification-missing', TreatMissingData: 'breaching', Period: 3600 },
+    ]);
+    expect(breaching[0]?.EvaluationPeriods).toBe(26);
+  });
+
+  it('about the verification exists only with the verification', () => {
+    const names = propertiesOf(templateOf('prod', { dailyVerification: false }), 'AWS::CloudWatch::Alarm').map(
+      ({ AlarmName }) => AlarmName,
+    );
+
+    expect(names).toHaveLength(8);
+    expect(names.join()).not.toMatch(/verification|intact/);
+  });
+});
+
+describe('the dashboard', () => {
+  const [{ DashboardName, DashboardBody } = {}] = propertiesOf(templateOf('dev'), 'AWS::CloudWatch::Dashboard');
+
+  it('exists in every environment, under the name of the stack', () => {
+    expect(DashboardName).toBe('Gatehouse-dev');
+  });
+
+  it('shows what an operator asks first', () => {
+    const titles = [...JSON.stringify(DashboardBody).matchAll(/\\"title\\":\\"([^"\\]+)\\"/g)].map(
+      ([, title]) => title,
+    );
+
+    expect(titles).toEqual([
+      'Requests',
+      'Latency (ms), p50 and p99',
+      'Responses of the API',
+      'Rejections by failure code',
+      'Conflicts and retries',
+      'Throttles',
+      'Capacity: read units per second',
+      'Capacity: write units per second',
+      'Calls to KMS',
+      'Mail of the account',
+      'Mail not sent',
+      'Findings of the daily verification',
+    ]);
+  });
+
+  it('shows the capacity against the maxima of the settings', () => {
+    const body = JSON.stringify(DashboardBody);
+
+    for (const value of [4000, 2000]) expect(body).toContain(`\\"value\\":${value},\\"label\\":\\"tableMaximum\\"`);
+  });
+});
