@@ -3,6 +3,7 @@ import type { Construct } from 'constructs';
 import { routes } from '../routes.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
 import { Alarms } from './constructs/alarms.ts';
+import { CanaryDeployments } from './constructs/canary-deployments.ts';
 import { DailyVerification } from './constructs/daily-verification.ts';
 import { EnvironmentDashboard } from './constructs/dashboard.ts';
 import { EndpointFunction } from './constructs/endpoint-function.ts';
@@ -45,7 +46,7 @@ export class GatehouseStack extends Stack {
       table.grantTo(fn, route);
       keys.grantTo(fn, route);
       mail.grantTo(fn, route);
-      httpApi.addRoute(route, fn);
+      httpApi.addRoute(route, fn.live);
       functions.push(fn);
     }
 
@@ -59,6 +60,9 @@ export class GatehouseStack extends Stack {
     const alarms = recipient
       ? new Alarms(this, 'Alarms', { recipient, metrics, keyArns, verifiesDaily: verification !== undefined })
       : undefined;
+    if (settings.deployment === 'canary') {
+      new CanaryDeployments(this, 'Deployments', { functions, alarms: alarms?.ofDeployments ?? [] });
+    }
     new EnvironmentDashboard(this, 'Dashboard', { metrics, alarms: alarms?.all ?? [], keyIds, settings });
     new Queries(this, 'Queries', {
       access: httpApi.accessLogName,

@@ -210,6 +210,15 @@ export const settings = v.pipe(
         v.metadata({ example: 'arn:aws:sns:eu-central-1:123456789012:operators' }),
       ),
     ),
+    deployment: v.optional(
+      v.pipe(
+        v.picklist(['all-at-once', 'canary']),
+        v.description(
+          'How new versions of the functions get requests: all at once, or [a tenth of them for ten minutes](operating.md#deploying-a-change) before the rest, with a rollback on alarms.',
+        ),
+      ),
+      'all-at-once',
+    ),
   }),
   v.forward(
     v.check(
@@ -224,6 +233,13 @@ export const settings = v.pipe(
       'An alarm can only notify a topic in its own region, which is that of the environment',
     ),
     ['alarms'],
+  ),
+  v.forward(
+    v.check(
+      ({ deployment, alarms }) => deployment !== 'canary' || alarms !== undefined,
+      'A canary requires alarms: they roll it back',
+    ),
+    ['deployment'],
   ),
 );
 

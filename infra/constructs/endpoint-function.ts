@@ -1,4 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
+import { Alias } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
@@ -20,6 +21,9 @@ interface Props {
 
 /** The function of one row of `routes.ts`. */
 export class EndpointFunction extends GatehouseFunction {
+  /** The version that serves requests. */
+  readonly live: Alias;
+
   constructor(scope: Construct, id: string, { route, bundles, environment, settings }: Props) {
     super(scope, id, {
       file: route.handler,
@@ -40,5 +44,6 @@ export class EndpointFunction extends GatehouseFunction {
         REQUESTS_PER_SOURCE: String(settings.guessing.requestsPerSource),
       },
     });
+    this.live = new Alias(this, 'Live', { aliasName: 'live', version: this.currentVersion });
   }
 }

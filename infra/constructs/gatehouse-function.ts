@@ -1,5 +1,6 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { createHash } from 'node:crypto';
+import { type CfnElement, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { type Policy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
@@ -34,6 +35,7 @@ export class GatehouseFunction extends LambdaFunction {
       removalPolicy: settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
     logGroup.grantWrite(role);
+    nameByPermissions(role);
     super(scope, id, {
       ...props,
       environment: { ...environment, METRICS_NAMESPACE: metricsNamespace(environmentName) },
@@ -44,5 +46,25 @@ export class GatehouseFunction extends LambdaFunction {
       handler: 'index.handler',
       code: Code.fromAsset(bundleOf(bundles, file)),
     });
+  }
+}
+
+/**
+ * Makes the logical ids of a role and its policy depend on its permissions. Changed permissions then belong to a new
+ * role, which only new versions of the function use: versions that still serve requests, or serve them again after a
+ * rollback, keep the permissions that they need. CloudFormation deletes the old role at the end of the update.
+ */
+function nameByPermissions(role: Role): void {
+  const stack = Stack.of(role);
+  const policy = role.node.findChild('DefaultPolicy') as Policy;
+  const hash = () =>
+    createHash('sha256')
+      .update(JSON.stringify(stack.resolve(policy.document)))
+      .digest('hex')
+      .slice(0, 8);
+  for (const { node } of [role, policy]) {
+    const element = node.defaultChild as CfnElement;
+    const logicalId: string = stack.resolve(element.logicalId);
+    element.overrideLogicalId(Lazy.uncachedString({ produce: () => `${logicalId}${hash()}` }));
   }
 }

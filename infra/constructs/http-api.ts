@@ -11,7 +11,7 @@ import {
   LogGroupLogDestination,
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Route } from '../../routes.ts';
@@ -95,7 +95,7 @@ export class GatehouseHttpApi extends Construct {
     this.accessLogName = accessLog.logGroupName;
   }
 
-  addRoute({ route, handler, contract, strictThrottle }: Route, fn: LambdaFunction): void {
+  addRoute({ route, handler, contract, strictThrottle }: Route, fn: IFunction): void {
     const [method, path] = route.split(' ') as [HttpMethod, string];
     const httpRoute = new HttpRoute(this, handler, {
       httpApi: this.api,

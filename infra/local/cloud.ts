@@ -256,6 +256,16 @@ function deploy(template: Template, state: State): Deployed {
     };
   });
 
+  for (const [logicalId] of template.ofType('AWS::Lambda::Version')) {
+    resources.set(logicalId, { ref: logicalId, attributes: { Version: '1' } });
+  }
+  // Every alias serves the only version that exists here: the current code.
+  for (const [logicalId, { FunctionName, Name }] of template.ofType('AWS::Lambda::Alias')) {
+    const functionArn = arn('lambda', `function:${evaluate<string>(FunctionName)}`);
+    resources.set(logicalId, { ref: `${functionArn}:${Name}` });
+    code.set(`${functionArn}:${Name}`, code.get(functionArn) ?? '');
+  }
+
   const integrations = new Map<string, string>();
   for (const [logicalId, { IntegrationUri }] of template.ofType('AWS::ApiGatewayV2::Integration')) {
     resources.set(logicalId, { ref: logicalId });

@@ -107,6 +107,16 @@ export const operations: readonly Mutant[] = [
     ["if (recipient.startsWith('arn:'))", 'if (false)'],
     ['this.notifyOfKeyStates(keyArns);', ''],
   ]),
+  ...plant('infra/constructs/canary-deployments.ts', 'test/stack/deployment.test.ts', [
+    ['alarms: [...alarms],', ''],
+    ['CANARY_10PERCENT_10MINUTES', 'ALL_AT_ONCE'],
+    ['.withoutPolicyUpdates()', ''],
+    ['`${functionArn}:${live.aliasName}`', 'live.functionArn'],
+  ]),
+  ...plant('infra/constructs/gatehouse-function.ts', 'test/stack/deployment.test.ts', [
+    ['    nameByPermissions(role);\n', ''],
+    ['[role, policy]', '[role]'],
+  ]),
   ...plant('infra/constructs/queries.ts', 'test/stack/alarms.test.ts', [["      'key-states',", "      'keys',"]]),
   ...plant('infra/constructs/endpoint-function.ts', 'test/stack/facts.test.ts', [
     ['default: 512', 'default: 1024'],

@@ -10,8 +10,8 @@ import { assemblyOf, templateOf as template } from '../support/stack.ts';
 
 /* Facts about the synthesized template of an environment, with the bundles of this run. */
 
-// The daily verification has its own tests below.
-const prod = template('prod', { dailyVerification: false });
+// The daily verification has its own tests below, the canary those of test/stack/deployment.test.ts.
+const prod = template('prod', { dailyVerification: false, deployment: 'all-at-once' });
 const dev = template('dev');
 
 describe('the table', () => {

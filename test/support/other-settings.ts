@@ -31,5 +31,6 @@ export const OTHER_SETTINGS = {
     },
   },
   dailyVerification: true,
+  deployment: 'canary',
   alarms: 'arn:aws:sns:eu-north-1:123456789012:operators',
 } satisfies Required<Settings>;

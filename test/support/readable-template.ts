@@ -3,7 +3,7 @@ const WIDTH = 160;
 
 /**
  * Formats a template for review: resources in order of their logical ids, references as in `Fn::Sub`, and short values
- * on one line. Omits bundle hashes and CDK metadata, which change while the stack does not.
+ * on one line. Omits bundle hashes, those of versions and CDK metadata, which change while the stack does not.
  */
 export function readableTemplate(
   { Description, Resources, Outputs }: Record<string, unknown>,
@@ -22,7 +22,7 @@ export function readableTemplate(
     }
     return value;
   });
-  return `${print(readable, '')}\n`;
+  return `${print(readable, '').replaceAll(/(CurrentVersion[0-9A-F]{8})[0-9a-f]{32}/g, '$1(hash)')}\n`;
 }
 
 function print(value: unknown, indent: string): string {

@@ -48,6 +48,7 @@ describe('the environments of cdk.json', () => {
     tokenLife: { minutes: 60, rememberedMinutes: 1440 },
     corsOrigins: [],
     dailyVerification: true,
+    deployment: 'all-at-once' as const,
     alarms: 'operators@example.com',
   };
   const { alarms: _, ...withoutAlarms } = usual;
@@ -90,6 +91,7 @@ describe('the environments of cdk.json', () => {
         tableMaximum: { readUnits: 12_000, writeUnits: 4000 },
         throttle: { all: { rate: 500, burst: 1000 }, login: { rate: 1000, burst: 2000 } },
         loginConcurrency: 100,
+        deployment: 'canary',
         mail: mail('https://gatehouse.example.com'),
       },
     ],
@@ -242,6 +244,7 @@ const WRONG: Record<string, readonly unknown[]> = {
   ...notice('emailChanged'),
   corsOrigins: [ABSENT, 'https://one.example', null, ['one.example'], [7], ['*'], ['null']],
   dailyVerification: [{}, null, 7],
+  deployment: ['linear', null, true],
   alarms: [
     ABSENT,
     7,
@@ -348,9 +351,16 @@ describe('a setting', () => {
   });
 
   it('alarms is optional where the data is not kept, and has no default', () => {
-    const environment = { ...withValue('alarms', ABSENT), keepData: false };
+    const environment = { ...withValue('alarms', ABSENT), keepData: false, deployment: 'all-at-once' };
 
     expect(readValid(environment)).toStrictEqual(environment);
+  });
+
+  it('deployment defaults to all-at-once, and canary requires alarms', () => {
+    const silent = { ...withValue('alarms', ABSENT), keepData: false };
+
+    expect(readValid(withValue('deployment', ABSENT)).deployment).toBe('all-at-once');
+    expect(reading(silent)).toThrow('deployment: A canary requires alarms: they roll it back');
   });
 
   it('dailyVerification defaults to false', () => {

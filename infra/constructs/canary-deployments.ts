@@ -1,0 +1,49 @@
+import { Validations } from 'aws-cdk-lib';
+import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
+import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
+import { Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import type { EndpointFunction } from './endpoint-function.ts';
+
+interface Props {
+  readonly functions: readonly EndpointFunction[];
+  /** Each of them stops a deployment and returns all requests to the former versions. */
+  readonly alarms: readonly Alarm[];
+}
+
+/** Sends a tenth of the requests to new versions for ten minutes, then all; an alarm or a failure rolls back. */
+export class CanaryDeployments extends Construct {
+  constructor(scope: Construct, id: string, { functions, alarms }: Props) {
+    super(scope, id);
+    const application = new LambdaApplication(this, 'Application');
+    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
+    const policy = new Policy(this, 'Policy', {
+      roles: [role],
+      statements: [
+        new PolicyStatement({
+          actions: ['lambda:GetAlias', 'lambda:UpdateAlias', 'lambda:GetProvisionedConcurrencyConfig'],
+          // Not the aliases themselves: they depend on the groups, which depend on this policy.
+          resources: functions.flatMap(({ functionArn, live }) => [functionArn, `${functionArn}:${live.aliasName}`]),
+        }),
+        // IAM supports no resources for this action.
+        new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }),
+      ],
+    });
+    Validations.of(policy).acknowledge({
+      id: 'AwsSolutions::AwsSolutions-IAM5[Resource::*]',
+      reason: 'cloudwatch:DescribeAlarms supports no resources',
+    });
+    for (const fn of functions) {
+      const group = new LambdaDeploymentGroup(this, fn.node.id, {
+        application,
+        alias: fn.live,
+        deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_10MINUTES,
+        alarms: [...alarms],
+        autoRollback: { deploymentInAlarm: true, failedDeployment: true, stoppedDeployment: true },
+        // The managed policy that the CDK would add allows the same for all functions of the account.
+        role: role.withoutPolicyUpdates(),
+      });
+      group.node.addDependency(policy);
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { routes } from '../../routes.ts';
+import { OTHER_SETTINGS } from '../support/other-settings.ts';
+import { type Resource, resourcesOf, templateOf } from '../support/stack.ts';
+
+const prod = templateOf('prod');
+const dev = templateOf('dev');
+
+/** CloudFormation accepts 500; the rest is for rows to come. */
+const RESOURCES_MAX = 450;
+
+it.each([
+  ['dev', dev],
+  ['prod', prod],
+  ['all options', templateOf('prod', OTHER_SETTINGS)],
+])('the stack of %s has fewer than 450 resources', (_, template) => {
+  expect(Object.keys(template.toJSON().Resources).length).toBeLessThan(RESOURCES_MAX);
+});
+
+it('no resource depends on itself, also not through the update policy of an alias', () => {
+  const resources: Record<string, Resource> = prod.toJSON().Resources;
+  const dependencies = (id: string) => [
+    ...(resources[id]?.DependsOn ?? []),
+    ...[...JSON.stringify(resources[id]).matchAll(/"(?:Ref|Fn::GetAtt)":\[?"(\w+)"/g)].map(([, to = '']) => to),
+  ];
+  const finished = new Set<string>();
+  const visit = (id: string, path: readonly string[]) => {
+    expect(path).not.toContain(id);
+    if (finished.has(id)) return;
+    for (const to of dependencies(id)) visit(to, [...path, id]);
+    finished.add(id);
+  };
+
+  for (const id of Object.keys(resources)) visit(id, []);
+});
+
+describe('a deployment', () => {
+  const aliases = (template: typeof prod) => Object.entries(resourcesOf(template, 'AWS::Lambda::Alias'));
+  const policyOf = (alias: Resource) => (alias as Resource & { UpdatePolicy?: object }).UpdatePolicy;
+
+  it('moves the alias of every function of a route to a version of it', () => {
+    for (const template of [dev, prod]) {
+      const versions = resourcesOf(template, 'AWS::Lambda::Version');
+      const pairs = aliases(template).map(([, { Properties }]) => {
+        const [version] = Properties.FunctionVersion['Fn::GetAtt'];
+        expect(versions[version]?.Properties.FunctionName).toEqual(Properties.FunctionName);
+        return Properties.FunctionName.Ref;
+      });
+
+      expect(new Set(pairs).size).toBe(routes.length);
+      expect(Object.keys(versions)).toHaveLength(routes.length);
+    }
+  });
+
+  it('happens at once in dev', () => {
+    expect(aliases(dev).filter(([, alias]) => policyOf(alias))).toEqual([]);
+    expect(resourcesOf(dev, 'AWS::CodeDeploy::DeploymentGroup')).toEqual({});
+  });
+
+  it('is a canary in prod, with a group for each function, which rolls back on the alarms of deployments', () => {
+    const groups = resourcesOf(prod, 'AWS::CodeDeploy::DeploymentGroup');
+    const alarms = Object.entries(resourcesOf(prod, 'AWS::CloudWatch::Alarm'))
+      .filter(([, { Properties }]) => /-(server-errors|defects)$/.test(Properties.AlarmName))
+      .map(([id]) => ({ Name: { Ref: id } }));
+    const used = aliases(prod).map(([, alias]) => {
+      const { CodeDeployLambdaAliasUpdate } = policyOf(alias) as {
+        CodeDeployLambdaAliasUpdate: { DeploymentGroupName: { Ref: string } };
+      };
+      return CodeDeployLambdaAliasUpdate.DeploymentGroupName.Ref;
+    });
+
+    expect(alarms).toHaveLength(2);
+    expect(used.sort()).toEqual(Object.keys(groups).sort());
+    for (const { Properties } of Object.values(groups)) {
+      expect(Properties).toMatchObject({
+        AlarmConfiguration: { Enabled: true, Alarms: expect.arrayContaining(alarms) },
+        AutoRollbackConfiguration: {
+          Enabled: true,
+          Events: expect.arrayContaining(['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM']),
+        },
+        DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent10Minutes',
+        DeploymentStyle: { DeploymentOption: 'WITH_TRAFFIC_CONTROL', DeploymentType: 'BLUE_GREEN' },
+      });
+    }
+  });
+
+  it('lets CodeDeploy move the aliases of the functions of the stack, and nothing else', () => {
+    const [policy, ...others] = Object.values(resourcesOf(prod, 'AWS::IAM::Policy')).filter(({ Properties }) =>
+      JSON.stringify(Properties).includes('lambda:UpdateAlias'),
+    );
+    const [move, describeAlarms, ...more] = policy?.Properties.PolicyDocument.Statement ?? [];
+
+    expect([others, more]).toEqual([[], []]);
+    expect(move.Resource).toHaveLength(2 * routes.length);
+    expect(JSON.stringify(move.Resource)).not.toContain('*');
+    expect(describeAlarms).toEqual({ Effect: 'Allow', Action: 'cloudwatch:DescribeAlarms', Resource: '*' });
+  });
+});
+
+describe('the role of a function', () => {
+  /** The logical ids of the role and the policy of a route's function. */
+  const idsOf = (template: typeof prod, route: string) => {
+    const fn = Object.values(resourcesOf(template, 'AWS::Lambda::Function')).find(
+      ({ Properties }) => Properties.Description === route,
+    );
+    const role = fn?.Properties.Role['Fn::GetAtt'][0];
+    const [[policy] = []] = Object.entries(resourcesOf(template, 'AWS::IAM::Policy')).filter(([, { Properties }]) =>
+      Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === role),
+    );
+    return { role, policy };
+  };
+  const rotating = templateOf('prod', { signingKeys: ['SigningKey2', 'SigningKey'] });
+
+  it('is a new one when its permissions change, so that versions that serve requests keep the old one', () => {
+    const [before, after] = [prod, rotating].map((template) => idsOf(template, 'POST /api/authenticate'));
+
+    expect(after?.role).not.toBe(before?.role);
+    expect(after?.policy).not.toBe(before?.policy);
+  });
+
+  it('stays the same when they do not', () => {
+    expect(idsOf(rotating, 'GET /api/users')).toEqual(idsOf(prod, 'GET /api/users'));
+    expect(idsOf(templateOf('prod', { auditDays: 7 }), 'POST /api/authenticate')).toEqual(
+      idsOf(prod, 'POST /api/authenticate'),
+    );
+  });
+
+  it('has its policy before the function is updated', () => {
+    for (const { Properties, DependsOn } of Object.values(resourcesOf(prod, 'AWS::Lambda::Function'))) {
+      const { role, policy } = idsOf(prod, Properties.Description);
+      expect(DependsOn).toEqual(expect.arrayContaining([role, policy]));
+    }
+  });
+});
