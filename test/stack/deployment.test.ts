@@ -91,6 +91,8 @@ describe('a deployment', () => {
     const [move, describeAlarms, ...more] = policy?.Properties.PolicyDocument.Statement ?? [];
 
     expect([others, more]).toEqual([[], []]);
+    for (const { Properties } of Object.values(resourcesOf(prod, 'AWS::IAM::Role')))
+      expect(Properties).not.toHaveProperty('ManagedPolicyArns');
     expect(move.Resource).toHaveLength(2 * routes.length);
     expect(JSON.stringify(move.Resource)).not.toContain('*');
     expect(describeAlarms).toEqual({ Effect: 'Allow', Action: 'cloudwatch:DescribeAlarms', Resource: '*' });
