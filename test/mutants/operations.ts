@@ -74,6 +74,20 @@ export const operations: readonly Mutant[] = [
     ['...sortable, ignored, ...directions', '...sortable, ...directions'],
     ['(?:,${optional(ignored)})*', ''],
   ]),
+  ...plant('infra/smoke/checks.ts', 'test/local/smoke.test.ts', [
+    ['if (route) this.#checkedRoutes.add(route);', ''],
+    ['filter((route) => !this.#checkedRoutes.has(route))', 'filter(() => false)'],
+  ]),
+  ...plant('infra/smoke/deployment.ts', 'test/local/smoke.test.ts', [
+    ['if (status === expected) return;', 'if (status < 600) return;'],
+    ['expectHeaders(received, contract.headers ?? []);', 'expectHeaders(received, []);'],
+    ['if (renamed) throw', 'if (!headers && renamed) throw'],
+    ["'strict-transport-security': /^max-age=63072000; includeSubDomains$/,", ''],
+  ]),
+  ...plant('infra/smoke/marked.ts', 'test/local/smoke.test.ts', [
+    ['|| description !== MARK', ''],
+    ['for (const login of Object.values(LOGINS))', 'for (const login of [])'],
+  ]),
   ...plant('infra/stack-table.ts', 'test/local/transfer.test.ts', [
     ["valuesKey: keyIn('gatehouse:values-key')", "valuesKey: keyIn('gatehouse:pepper-key')"],
     ["pepperKey: keyIn('gatehouse:pepper-key')", "pepperKey: keyIn('gatehouse:values-key')"],

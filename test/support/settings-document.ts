@@ -164,6 +164,7 @@ in front of the API.
 | \`AWS_ENDPOINT_URL\` | all commands with \`--table\` | the URL to use instead of AWS for all services; \`npm start\` prints that of the local cloud |
 | \`AWS_REGION\` | all commands with \`--table\` | the region of the table; required unless the profile has one |
 | \`AWS_PROFILE\`, or \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and \`AWS_SESSION_TOKEN\` | \`npm run deploy\`, all commands with \`--table\` | the AWS credentials, as for the AWS CLI |
+| \`SMOKE_LOGIN\`, \`SMOKE_PASSWORD\` | \`npm run smoke\` | the login and the password of an administrator; asked for if not set |
 | \`TRANSPORT\` | \`npm start\`, \`npm test\` | overrides \`transport\` on this machine |
 | \`LONG\` | \`npm test\` | \`1\` runs the long tests too |
 | \`SEED\` | \`npm test\`, \`test/mutants/run.ts\` | repeats the random choices of a run that printed this seed |

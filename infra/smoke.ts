@@ -1,0 +1,86 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import {
+  exitOnSignal,
+  finish,
+  print,
+  printError,
+  readArguments,
+  rejectArguments,
+  WRONG_ARGUMENTS,
+} from './command-line.ts';
+import { Deployment } from './smoke/deployment.ts';
+import { smokeTest } from './smoke/smoke-test.ts';
+
+/* `npm run smoke`: checks a deployed environment over HTTP, with the account of an administrator. */
+
+// Exit status.
+const FAILED = 1;
+
+const COMMAND = {
+  usage: 'npm run smoke -- --url URL [--mail ADDRESS] [--origin ORIGIN]',
+  help: `Checks a deployed environment: signs in, uses every route, and deletes the user and the integration that it has
+created for this. Prints one line for each check. What a failed run leaves is deleted by the next one; run one at a time.
+
+--url URL         the URL of the API, which the deployment prints as Url
+--mail ADDRESS    also sends an invitation to this address, of which no user may exist, and asks for its link
+--origin ORIGIN   also checks that pages of this origin, one of corsOrigins, may call the API
+
+Environment
+  SMOKE_LOGIN     the login of an activated user with ROLE_ADMIN
+  SMOKE_PASSWORD  the password
+Both are asked for if they are not set. The password is sent to the URL only.
+
+Exit status
+  0  all checks have passed
+  ${FAILED}  a check has failed
+  ${WRONG_ARGUMENTS}  wrong arguments
+
+docs/operating.md explains what the checks prove.`,
+  options: { url: { type: 'string' }, mail: { type: 'string' }, origin: { type: 'string' } },
+} as const;
+
+const { url, mail, origin } = readOptions();
+exitOnSignal(FAILED);
+const login = required('SMOKE_LOGIN', process.env.SMOKE_LOGIN || (await ask('Login: ')));
+const password = required('SMOKE_PASSWORD', process.env.SMOKE_PASSWORD || (await ask('Password: ', true)));
+const invitation =
+  mail === undefined ? undefined : { address: mail, askForLink: () => ask(`Link in the mail to ${mail}: `) };
+let [passed, failed] = [0, 0];
+
+print(`Checking ${url}`);
+await smokeTest(new Deployment(url), { login, password, invitation, origin }, ({ name, failure }) => {
+  if (failure === undefined) passed++;
+  else failed++;
+  print(failure === undefined ? `ok    ${name}` : `FAIL  ${name}: ${failure}`);
+});
+print(`${passed} passed, ${failed} failed`);
+await finish(failed === 0 ? 0 : FAILED);
+
+function readOptions() {
+  const { url, mail, origin } = readArguments(COMMAND).values;
+  const { protocol, hostname } = (url && URL.parse(url)) || {};
+  const isLocal = hostname === '127.0.0.1' || hostname === 'localhost';
+  if (!url) return rejectArguments('--url is missing.', COMMAND);
+  if (protocol !== 'https:' && !(protocol === 'http:' && isLocal))
+    return rejectArguments('--url must start with https://, because a password is sent to it.', COMMAND);
+  return { url, mail, origin };
+}
+
+function required(name: string, value: string): string {
+  return value || rejectArguments(`${name} is missing.`, COMMAND);
+}
+
+/** Asks for one line; without a terminal, reads it from standard input. Empty if there is none. */
+async function ask(question: string, isSecret = false): Promise<string> {
+  process.stderr.write(question);
+  // An interface with this output does not show what is typed.
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const output = isSecret ? nowhere : process.stderr;
+  const lines = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY });
+  const noInput = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+  const answer = await Promise.race([lines.question(''), noInput]);
+  lines.close();
+  if (isSecret) printError('');
+  return answer.trim();
+}

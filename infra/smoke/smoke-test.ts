@@ -1,0 +1,95 @@
+import { Checks } from './checks.ts';
+import { type Deployment, Unexpected } from './deployment.ts';
+import { checkIntegrations } from './integration-checks.ts';
+import { removeMarked } from './marked.ts';
+import { checkLogin, checkUsers, type Invitation } from './user-checks.ts';
+
+/** What the operator has given. */
+interface Inputs {
+  readonly login: string;
+  readonly password: string;
+  readonly invitation: Invitation | undefined;
+  /** An origin of `corsOrigins`. */
+  readonly origin: string | undefined;
+}
+
+/** Checks a deployment, and removes what the checks have created. */
+export async function smokeTest(deployment: Deployment, inputs: Inputs, report: Report): Promise<void> {
+  const checks = new Checks(deployment, report);
+  await checks.inSequence(() => checkPublicRoutes(checks));
+  await checks.inSequence(() => checkChallenge(checks));
+  const { origin } = inputs;
+  if (origin !== undefined) await checks.inSequence(() => checkOrigin(checks, origin));
+  const token = await checks.inSequence(() =>
+    checkLogin(checks, 'POST /api/authenticate', inputs.login, inputs.password),
+  );
+  if (token !== undefined) {
+    // What an earlier run has left would fail the creation.
+    await checks.inSequence(() => checkNothingIsLeft(checks, token, 'nothing is left of an earlier run'));
+    await checks.inSequence(() => checks.succeeds('GET /api/account', { token }));
+    const deleted = await checks.inSequence(() => checkUsers(checks, token, inputs.invitation));
+    await checks.inSequence(() => checkIntegrations(checks, token));
+    await checks.inSequence(() => checkAudits(checks, token, deleted));
+    await checks.inSequence(() => checkNothingIsLeft(checks, token, 'nothing is left of this run'));
+  }
+  checks.reportUnchecked();
+}
+
+type Report = ConstructorParameters<typeof Checks>[1];
+
+async function checkPublicRoutes(checks: Checks): Promise<void> {
+  await checks.succeeds('GET /api/health');
+  await checks.succeeds('GET /management/info');
+  await checks.succeeds('GET /api/openapi.json');
+  await checks.succeeds('GET /.well-known/jwks.json');
+}
+
+async function checkChallenge(checks: Checks): Promise<void> {
+  await checks.check('a request without a token is rejected with 401 and WWW-Authenticate', async () => {
+    const { headers } = await checks.deployment.reject('GET /api/account', 401);
+    if (headers.get('www-authenticate') !== 'Bearer')
+      throw new Unexpected(`the header WWW-Authenticate is ${headers.get('www-authenticate')}`);
+  });
+}
+
+/** What a browser requires before a page of this origin may change anything and read the responses. */
+async function checkOrigin(checks: Checks, origin: string): Promise<void> {
+  const expectHeader = (headers: Headers, name: string, words: readonly string[]) => {
+    const value = headers.get(name);
+    const missing = words.find((word) => !value?.toLowerCase().split(',').includes(word.toLowerCase()));
+    if (missing) throw new Unexpected(`the header ${name} is ${value}, without ${missing}`);
+  };
+  await checks.check(`pages of ${origin} may send changes`, async () => {
+    const { headers } = await checks.deployment.send('OPTIONS /api/users', {
+      headers: {
+        Origin: origin,
+        'Access-Control-Request-Method': 'PUT',
+        'Access-Control-Request-Headers': 'authorization,content-type,if-match',
+      },
+    });
+    expectHeader(headers, 'access-control-allow-origin', [origin]);
+    expectHeader(headers, 'access-control-allow-methods', ['PUT', 'DELETE']);
+    expectHeader(headers, 'access-control-allow-headers', ['authorization', 'content-type', 'if-match']);
+  });
+  await checks.check(`pages of ${origin} may read the headers of responses`, async () => {
+    const { headers } = await checks.deployment.send('GET /api/health', { headers: { Origin: origin } });
+    expectHeader(headers, 'access-control-allow-origin', [origin]);
+    expectHeader(headers, 'access-control-expose-headers', ['authorization', 'etag', 'link', 'x-total-count']);
+  });
+}
+
+/** The audit trail must contain the deletion of the user that the test has created, if it got that far. */
+async function checkAudits(checks: Checks, token: string, userId: number | undefined): Promise<void> {
+  const { body } = await checks.succeeds('GET /api/audits', { token, query: '?size=100' });
+  if (userId === undefined) return;
+  await checks.check('the audit trail contains the deletion of the created user', async () => {
+    const isDeletion = (entry: { action: string; target: string }) =>
+      entry.action === 'user.deleted' && entry.target === `user/${userId}`;
+    if (!body.some(isDeletion)) throw new Unexpected('there is no such entry');
+  });
+}
+
+/** Deletes what a failed run, this one or an earlier one, did not. */
+async function checkNothingIsLeft(checks: Checks, token: string, name: string): Promise<void> {
+  await checks.check(name, () => removeMarked(checks.deployment, token));
+}
