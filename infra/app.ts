@@ -7,10 +7,11 @@ import { readSettings } from './read-settings.ts';
 
 /* The CDK app: `cdk.json` and `-c` select the environment; the CDK CLI sets the output folder. */
 const app = new App({ analyticsReporting: false });
-const { name, settings, transport } = readContext();
+const { name, settings, placeholders, transport } = readContext();
 const bundles = join(app.outdir, 'bundles');
 // Standard output belongs to `cdk synth`, which prints the template there.
 printError(`Synthesizing the environment ${name} for ${settings.region}`);
+if (placeholders.length > 0) printError(`Do not deploy this template: ${placeholders.join(', ')} are placeholders`);
 
 await bundle(bundles, { transport });
 const stack = new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });

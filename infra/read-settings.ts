@@ -1,5 +1,6 @@
 import type { Node } from 'constructs';
 import * as v from 'valibot';
+import { placeholdersIn } from './placeholders.ts';
 import { context, type Settings, settings } from './settings.ts';
 
 /** Keys of the CDK itself; all others contain a colon. */
@@ -9,10 +10,12 @@ const CDK_KEYS = ['cli-telemetry', 'acknowledged-issue-numbers'];
 interface Selection {
   readonly name: string;
   readonly settings: Settings;
+  /** The paths of settings that must be replaced before a deployment. */
+  readonly placeholders: readonly string[];
 }
 
 /** Reads the environment that `-c env=…` selects in cdk.json. Throws a single error that lists all violations. */
-export function readSettings(node: Node): Selection {
+export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>): Selection {
   rejectUnknownKeys(Object.keys(node.getAllContext()));
   const name = String(node.tryGetContext('env'));
   const environments = node.tryGetContext('environments') ?? {};
@@ -25,10 +28,17 @@ export function readSettings(node: Node): Selection {
   // All environments share the mail templates unless an environment overrides them.
   const mail = { templates: node.tryGetContext('mailTemplates'), ...(own.mail as object) };
   const { success, output, issues } = parse({ ...own, mail });
-  if (success) return { name, settings: output };
-  const known = issues.filter((issue) => !isUnknown(issue)).map(violationOf);
-  const violations = [...known, ...unknownSettings({ ...own, mail })];
-  throw new Error(`The settings of ${name} in cdk.json are invalid. ${violations.join('; ')}.`);
+  const invalid = (violations: string[]) =>
+    new Error(`The settings of ${name} in cdk.json are invalid. ${violations.join('; ')}.`);
+  if (!success) {
+    const known = issues.filter((issue) => !isUnknown(issue)).map(violationOf);
+    throw invalid([...known, ...unknownSettings({ ...own, mail })]);
+  }
+
+  const placeholders = output.keepData ? placeholdersIn(output) : [];
+  if (placeholders.length > 0 && String(node.tryGetContext('allowPlaceholders')) !== 'true')
+    throw invalid(placeholders.map(({ path, value }) => `${path}: replace the placeholder ${JSON.stringify(value)}`));
+  return { name, settings: output, placeholders: placeholders.map(({ path }) => path) };
 }
 
 const parse = (environment: object) => v.safeParse(settings, environment, { abortPipeEarly: true });

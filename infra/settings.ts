@@ -1,6 +1,9 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as v from 'valibot';
 import { TRANSPORTS } from './bundle.ts';
+
+const REGIONS = new Set(RegionInfo.regions.map(({ name }) => name));
 
 const positiveInteger = v.pipe(v.number(), v.integer(), v.minValue(1));
 
@@ -70,13 +73,14 @@ export const settings = v.pipe(
   v.strictObject({
     region: v.pipe(
       v.string(),
-      v.regex(/^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$/, 'must be the name of an AWS region, such as eu-central-1'),
+      // A region that is newer than the installed CDK requires an update of the CDK.
+      v.check((region) => REGIONS.has(region), 'must be the name of an AWS region, such as eu-central-1'),
       v.description('Where the stack is deployed. Set here, so that a synthesis needs no AWS account.'),
     ),
     keepData: v.pipe(
       v.boolean(),
       v.description(
-        'Enables deletion protection and point-in-time recovery, and retains table, keys and logs when the stack is deleted.',
+        'Enables deletion protection and point-in-time recovery, and retains table, keys and logs when the stack is deleted. Placeholders such as example.com are then rejected in all settings.',
       ),
     ),
     logRetentionDays: v.pipe(
@@ -241,6 +245,20 @@ export const settings = v.pipe(
     ),
     ['deployment'],
   ),
+  v.forward(
+    v.check(
+      ({ keepData, mail }) => !keepData || mail.linkBase.startsWith('https://'),
+      'With keepData, the page must be loaded over https: whoever reads the link can set the password',
+    ),
+    ['mail', 'linkBase'],
+  ),
+  v.forward(
+    v.check(
+      ({ keepData, corsOrigins }) => !keepData || corsOrigins.every((origin) => origin.startsWith('https://')),
+      'With keepData, all origins must be https: whoever alters a page can use the tokens of its users',
+    ),
+    ['corsOrigins'],
+  ),
 );
 
 /** The settings of one environment. */
@@ -257,6 +275,15 @@ export const context = v.object({
   ),
   environments: v.pipe(v.record(v.string(), settings), v.description('The settings of each environment by its name.')),
   mailTemplates: v.pipe(templates, v.description('The texts of all mails, for environments without `mail.templates`.')),
+  allowPlaceholders: v.optional(
+    v.pipe(
+      v.picklist(['true', 'false']),
+      v.description(
+        'Whether placeholders are allowed with `keepData`: `npm run check` synthesizes `prod` with them. Never use it to deploy.',
+      ),
+    ),
+    'false',
+  ),
   checked: v.optional(
     v.pipe(
       v.boolean(),

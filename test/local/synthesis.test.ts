@@ -51,7 +51,13 @@ describe('a synthesis', () => {
     [
       'an unknown context key',
       { enviroment: 'prod' },
-      'There is no context key enviroment; there are env, transport, environments, mailTemplates, checked.',
+      'There is no context key enviroment; there are env, transport, environments, mailTemplates, allowPlaceholders, checked.',
+    ],
+    [
+      'placeholders in production',
+      { env: 'prod' },
+      'The settings of prod in cdk.json are invalid. mail.sender: replace the placeholder "gatehouse@example.com"; ' +
+        'mail.linkBase: replace the placeholder "https://gatehouse.example.com/account/reset/finish?key=".',
     ],
     ['an unknown transport', { transport: 'none' }, 'transport must be "minimal" or "sdk", not "none".'],
     [

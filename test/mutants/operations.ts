@@ -74,6 +74,11 @@ export const operations: readonly Mutant[] = [
     ['...sortable, ignored, ...directions', '...sortable, ...directions'],
     ['(?:,${optional(ignored)})*', ''],
   ]),
+  ...plant('infra/placeholders.ts', 'test/unit/settings.test.ts', [
+    ['|| ARN.test(value)', ''],
+    ['if (path === TEXTS) return [];', ''],
+    ["value.slice(value.indexOf('@') + 1)", 'value'],
+  ]),
   ...plant('infra/smoke/checks.ts', 'test/local/smoke.test.ts', [
     ['if (route) this.#checkedRoutes.add(route);', ''],
     ['filter((route) => !this.#checkedRoutes.has(route))', 'filter(() => false)'],
@@ -376,6 +381,8 @@ export const operations: readonly Mutant[] = [
     ['if (isUnknown(issue)) return `${path}: unknown setting`;', ''],
     ["if (issue.received === 'undefined') return `${path}: missing`;", ''],
     ["typeof issue.input === 'string' && ", ''],
+    ["!== 'true')", "!== 'true' && false)"],
+    ['output.keepData ? placeholdersIn(output) : []', 'placeholdersIn(output)'],
   ]),
   ...plant('infra/settings.ts', 'test/unit/settings.test.ts', [
     ['failuresPerSource <= requestsPerSource', 'failuresPerSource < requestsPerSource'],
@@ -391,8 +398,9 @@ export const operations: readonly Mutant[] = [
     ],
     ["    v.excludes('{link}'),\n", ''],
     ["    v.includes('{link}'),\n", ''],
-    ['v.regex(/^[a-z]{2,4}(-[a-z]+)+-\\d{1,2}$/', 'v.regex(/^[a-z]{2,4}(-[a-z]+)+/'],
-    ['/^[a-z]{2,4}(-', '/^[a-z]{2}(-'],
+    ['REGIONS.has(region)', "region.includes('-')"],
+    ["!keepData || mail.linkBase.startsWith('https://')", 'keepData !== undefined || mail.linkBase !== undefined'],
+    ["corsOrigins.every((origin) => origin.startsWith('https://'))", 'corsOrigins.length >= 0'],
     ["alarms.split(':')[3] === region", "region !== ''"],
     ['!keepData || alarms !== undefined', 'true'],
     ['JSON.stringify(languages)) < MAX_ENVIRONMENT_BYTES', 'JSON.stringify(languages)) < 9 * MAX_ENVIRONMENT_BYTES'],

@@ -302,6 +302,7 @@ describe('the configuration set for mail', () => {
         context: {
           ...context,
           env: 'prod',
+          allowPlaceholders: 'true',
           environments: {
             prod: {
               ...context.environments.prod,

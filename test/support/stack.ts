@@ -23,7 +23,7 @@ export function synthesizeInProcess(name: string, changes: Partial<Settings> = {
   const outdir = assemblyOf(name, changes);
   const app = new App({
     outdir,
-    context: { ...context, env: name, 'aws:cdk:disable-asset-staging': true },
+    context: { ...context, env: name, allowPlaceholders: 'true', 'aws:cdk:disable-asset-staging': true },
     // Validation takes seconds; `npm run check` validates the production template.
     builtinCloudFormationValidation: false,
   });

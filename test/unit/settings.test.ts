@@ -1,6 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Node } from 'constructs';
 import { describe, expect, it } from 'vitest';
 import { readSettings } from '../../infra/read-settings.ts';
 import type { Settings } from '../../infra/settings.ts';
@@ -10,15 +9,16 @@ import { settingsDocument } from '../support/settings-document.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
 
-const readFrom = (context: Record<string, unknown>) =>
-  readSettings({ tryGetContext: (key: string) => context[key], getAllContext: () => context } as unknown as Node);
+const readStrictly = (context: Record<string, unknown>) =>
+  readSettings({ tryGetContext: (key: string) => context[key], getAllContext: () => context });
+const readFrom = (context: Record<string, unknown>) => readStrictly({ ...context, allowPlaceholders: 'true' });
 
 /** A valid environment with every possible field. */
 const VALID = {
   ...OTHER_SETTINGS,
   keepData: true,
   region: 'cn-north-1',
-  corsOrigins: ['https://one.example', 'http://127.0.0.1:9000'],
+  corsOrigins: ['https://one.example', 'https://two.example:9000'],
   alarms: 'arn:aws-cn:sns:cn-north-1:123456789012:operators_of-gate-1',
 };
 const ABSENT = Symbol('absent');
@@ -96,7 +96,9 @@ describe('the environments of cdk.json', () => {
       },
     ],
   ])('have exactly these settings in %s', (env, settings) => {
-    expect(readFrom({ ...context, env })).toEqual({ name: env, settings });
+    const placeholders = settings.keepData ? ['mail.sender', 'mail.linkBase'] : [];
+
+    expect(readFrom({ ...context, env })).toEqual({ name: env, settings, placeholders });
   });
 
   it('are dev, staging and prod, of which dev is the default', () => {
@@ -145,7 +147,7 @@ describe('an environment', () => {
 
     expect(readFrom(context).name).toBe('moon');
     expect(() => readFrom({ ...context, enviroment: 'prod' })).toThrow(
-      /^There is no context key enviroment; there are env, transport, environments, mailTemplates, checked\.$/,
+      /^There is no context key enviroment; there are env, transport, environments, mailTemplates, allowPlaceholders, checked\.$/,
     );
   });
 
@@ -194,7 +196,18 @@ const ORIGIN =
 const NO_LINK = /Invalid content: Expected !"\{link\}"/;
 
 const WRONG: Record<string, readonly unknown[]> = {
-  region: [...NO_TEXT, '', 'eu', 'eu-central', 'EU-CENTRAL-1', 'eu-central-1a', 'eu-central-1 ', 'Frankfurt'],
+  region: [
+    ...NO_TEXT,
+    '',
+    'eu',
+    'eu-central',
+    'EU-CENTRAL-1',
+    'eu-central-1a',
+    'eu-central-1 ',
+    'Frankfurt',
+    'eu-central-9',
+    'us-west-3',
+  ],
   keepData: [ABSENT, 'true', 1, null],
   logRetentionDays: [ABSENT, 0, 8, 29, 366, '7', null, 'ONE_WEEK'],
   auditDays: NO_COUNT,
@@ -306,6 +319,16 @@ describe('a setting', () => {
       'alarms: An alarm can only notify a topic in its own region, which is that of the environment.',
     ],
     [
+      'mail.linkBase',
+      'http://one.example/key=',
+      'mail.linkBase: With keepData, the page must be loaded over https: whoever reads the link can set the password.',
+    ],
+    [
+      'corsOrigins',
+      ['https://one.example', 'http://two.example'],
+      'corsOrigins: With keepData, all origins must be https: whoever alters a page can use the tokens of its users.',
+    ],
+    [
       'mail.templates.en.reset.text',
       `{link}${'ü'.repeat(2048)}`,
       'mail.templates: All texts together must be shorter than 4 KB',
@@ -369,6 +392,54 @@ describe('a setting', () => {
 
   it('signingKeys defaults to a single key', () => {
     expect(readValid(withValue('signingKeys', ABSENT))).toStrictEqual({ ...VALID, signingKeys: ['SigningKey'] });
+  });
+});
+
+describe('a placeholder', () => {
+  /** An environment without any. */
+  const REAL = {
+    ...VALID,
+    corsOrigins: ['https://admin.gatehouse.dev'],
+    mail: { ...VALID.mail, sender: 'gate@gatehouse.dev', linkBase: 'https://admin.gatehouse.dev/reset?key=' },
+    alarms: 'arn:aws-cn:sns:cn-north-1:210987654321:operators',
+  };
+  const reading = (environment: object, allowPlaceholders = 'false') =>
+    readStrictly({ env: 'moon', environments: { moon: environment }, allowPlaceholders });
+
+  it.each<[string, object]>([
+    ['mail.sender', { mail: { ...REAL.mail, sender: 'gate@mail.example.org' } }],
+    ['mail.sender', { mail: { ...REAL.mail, sender: 'gate@Example.com' } }],
+    ['mail.linkBase', { mail: { ...REAL.mail, linkBase: 'https://example.net' } }],
+    ['mail.linkBase', { mail: { ...REAL.mail, linkBase: 'https://gatehouse.invalid?key=' } }],
+    ['mail.linkBase', { mail: { ...REAL.mail, linkBase: 'https://localhost/?key=' } }],
+    ['mail.linkBase', { mail: { ...REAL.mail, linkBase: 'https://127.0.0.1:9000/?key=' } }],
+    ['corsOrigins.1', { corsOrigins: ['https://gatehouse.dev', 'https://one.example:8443'] }],
+    ['corsOrigins.0', { corsOrigins: ['https://gate.test'] }],
+    ['alarms', { alarms: 'arn:aws-cn:sns:cn-north-1:123456789012:operators' }],
+    ['alarms', { alarms: 'operators@example.com' }],
+  ])('in %s is rejected with keepData, and allowed without: %j', (path, changes) => {
+    const environment = { ...REAL, ...changes };
+
+    expect(() => reading(environment)).toThrow(
+      new RegExp(`^The settings of moon in cdk\\.json are invalid\\. ${path}: replace the placeholder "\\S+"\\.$`),
+    );
+    expect(reading({ ...environment, keepData: false }).placeholders).toEqual([]);
+    expect(reading(environment, 'true').placeholders).toEqual([path]);
+  });
+
+  it('is none of these, nor any name in a text', () => {
+    const changes = {
+      signingKeys: ['SigningKeyTest'],
+      mail: {
+        ...REAL.mail,
+        sender: 'test@myexample.com',
+        configurationSet: 'test',
+        linkBase: 'https://example.com.gatehouse.dev/test/example?key=',
+        templates: { en: { ...REAL.mail.templates.en, reset: { subject: 'See example.com', text: '{link}' } } },
+      },
+    };
+
+    expect(reading({ ...REAL, ...changes }).placeholders).toEqual([]);
   });
 });
 
