@@ -79,6 +79,18 @@ export const operations: readonly Mutant[] = [
     ['if (path === TEXTS) return [];', ''],
     ["value.slice(value.indexOf('@') + 1)", 'value'],
   ]),
+  ...plant('infra/preflight/aws-reader.ts', 'test/local/preflight.test.ts', [
+    ["  NotFound: 'NotFoundException',\n", ''],
+    ['if (!response.ok) throw', 'if (response.redirected) throw'],
+  ]),
+  ...plant('infra/preflight/checks.ts', 'test/local/preflight.test.ts', [
+    ['version >= BOOTSTRAP_VERSION', 'version > 0'],
+    ['ofAddress ?? (await find(domain))', 'await find(domain)'],
+    ['if (!byDefault || configurationSet) return undefined;', 'if (byDefault || configurationSet) return undefined;'],
+    ['quota >= needed', 'quota > needed'],
+    ['Number(confirmed) > 0', 'Number(confirmed) >= 0'],
+    ['if (SendingEnabled) return undefined;', 'return undefined;'],
+  ]),
   ...plant('infra/smoke/checks.ts', 'test/local/smoke.test.ts', [
     ['if (route) this.#checkedRoutes.add(route);', ''],
     ['filter((route) => !this.#checkedRoutes.has(route))', 'filter(() => false)'],

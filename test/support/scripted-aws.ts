@@ -8,29 +8,37 @@ import type { InMemoryScanner } from './in-memory-scanner.ts';
 export type Input = Record<string, any>;
 
 /**
- * A response: an object is a success, `{ error }` an exception, `'cut'` closes the connection, `'no-response'` leaves
+ * A response: an object is a success, `{ xml }` one of an older API, `{ error }` an exception, `'cut'` closes the connection, `'no-response'` leaves
  * the request open.
  */
 export type ScriptedResponse =
   | object
+  | { xml: string }
   | { error: string; message?: string; CancellationReasons?: object[] }
   | 'cut'
   | 'no-response';
 
-/** Starts a server that stands in for AWS and responds as the test decides. */
+/**
+ * Starts a server that stands in for AWS and responds as the test decides. An operation is the name of a JSON or a query
+ * API, or method and path of a REST API.
+ */
 export async function scriptedAws(respond: (operation: string, input: Input) => ScriptedResponse | undefined) {
   const calls: string[] = [];
   const server = createServer(async (request, outgoing) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    const operation = String(request.headers['x-amz-target']).split('.').at(-1) as string;
+    const body = Buffer.concat(chunks).toString();
+    const isForm = String(request.headers['content-type']).startsWith('application/x-www-form-urlencoded');
+    const input = isForm ? Object.fromEntries(new URLSearchParams(body)) : JSON.parse(body || '{}');
+    const target = request.headers['x-amz-target'];
+    const operation = input.Action ?? target?.toString().split('.').at(-1) ?? `${request.method} ${request.url}`;
     calls.push(operation);
-    const response = respond(operation, JSON.parse(Buffer.concat(chunks).toString()));
+    const response = respond(operation, input);
     if (response === 'no-response') return;
     if (response === 'cut' || response === undefined) return request.socket.destroy();
-    const { error, ...body } = response as { error?: string };
-    outgoing.writeHead(error ? 400 : 200, { 'Content-Type': 'application/x-amz-json-1.0' });
-    outgoing.end(JSON.stringify(error ? { __type: error, ...body } : body));
+    const { error, xml, ...fields } = response as { error?: string; xml?: string };
+    outgoing.writeHead(error ? 400 : 200, { 'Content-Type': xml ? 'text/xml' : 'application/x-amz-json-1.0' });
+    outgoing.end(xml ?? JSON.stringify(error ? { __type: error, ...fields } : fields));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exitOnSignal, fail, finish, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
+import { explainError } from './explain-error.ts';
+import { awsReader } from './preflight/aws-reader.ts';
+import { checksOf } from './preflight/checks.ts';
+import { readSettings } from './read-settings.ts';
+
+/* `npm run preflight`: reads what AWS must have ready before an environment is deployed. */
+
+// Exit statuses; wrong arguments end with NOT_CHECKED, too.
+const MISSING = 1;
+const NOT_CHECKED = WRONG_ARGUMENTS;
+
+const COMMAND = {
+  usage: 'npm run preflight -- --env NAME',
+  help: `Reads what AWS must have ready before an environment is deployed, with your AWS credentials and the region in its
+settings. Changes nothing. Prints a command for each missing piece.
+
+--env NAME  an environment of cdk.json
+
+Exit status
+  0  everything is ready
+  ${MISSING}  something is missing
+  ${NOT_CHECKED}  something could not be read, or wrong arguments or settings
+
+docs/operating.md lists the permissions.`,
+  options: { env: { type: 'string' } },
+} as const;
+
+const { env } = readArguments(COMMAND).values;
+if (env === undefined) rejectArguments('--env is missing.', COMMAND);
+exitOnSignal(NOT_CHECKED);
+const { name, settings } = readEnvironment(String(env));
+
+let status = 0;
+print(`Reading what ${name} needs in ${settings.region}`);
+for (const check of checksOf(name, settings, awsReader(settings.region))) {
+  try {
+    const missing = await check.missing();
+    print(missing ? `MISSING  ${check.name}: ${missing.problem}\n  ${missing.remedy}` : `ok       ${check.name}`);
+    if (missing) status ||= MISSING;
+  } catch (error) {
+    print(`UNKNOWN  ${check.name}: ${explainError(causeOf(error as Error), undefined)}`);
+    status = NOT_CHECKED;
+  }
+}
+await finish(status);
+
+/** The environment as `-c env=NAME` would select it, so that mistakes in its settings are found, too. */
+function readEnvironment(env: string) {
+  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
+  const selected: Record<string, unknown> = { ...context, env };
+  try {
+    return readSettings({ tryGetContext: (key) => selected[key], getAllContext: () => selected });
+  } catch (error) {
+    return fail((error as Error).message, NOT_CHECKED);
+  }
+}
+
+/** `fetch` hides the error of the network in the cause of its own. */
+function causeOf(error: Error): unknown {
+  return error.cause ?? error;
+}

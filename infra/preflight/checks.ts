@@ -1,0 +1,150 @@
+import { GetAccountCommand, GetConfigurationSetCommand, GetEmailIdentityCommand } from '@aws-sdk/client-sesv2';
+import type { Settings } from '../settings.ts';
+import type { AwsReader } from './aws-reader.ts';
+
+/** What an environment needs of AWS before its deployment. */
+interface Check {
+  readonly name: string;
+  /** Returns what is missing, or undefined. */
+  readonly missing: () => Promise<Missing | undefined>;
+}
+
+/** What is missing, and how an operator provides it. */
+interface Missing {
+  readonly problem: string;
+  /** A command, or an instruction where there is none. */
+  readonly remedy: string;
+}
+
+/** The checks of an environment. */
+export function checksOf(environment: string, settings: Settings, aws: AwsReader): Check[] {
+  const { mail, loginConcurrency, dailyVerification } = settings;
+  const topic = dailyVerification?.alarmTopic;
+  return [
+    { name: 'CDK bootstrap', missing: () => bootstrap(environment, aws) },
+    { name: `sender ${mail.sender}`, missing: () => sender(mail, aws) },
+    ...(mail.configurationSet
+      ? [{ name: `configuration set ${mail.configurationSet}`, missing: () => configurationSet(mail, aws) }]
+      : []),
+    { name: 'SES outside of the sandbox', missing: () => sandbox(mail, aws) },
+    { name: 'Lambda concurrency', missing: () => concurrency(loginConcurrency, aws) },
+    ...(topic ? [{ name: `alarm topic ${topic}`, missing: () => alarmTopic(topic, aws) }] : []),
+  ];
+}
+
+/** The version that the cloud assembly requires (`requiresBootstrapStackVersion` in its manifest). */
+export const BOOTSTRAP_VERSION = 6;
+
+async function bootstrap(environment: string, aws: AwsReader): Promise<Missing | undefined> {
+  const remedy = `npx cdk bootstrap -c env=${environment}`;
+  const text = await ifFound('ParameterNotFound', () =>
+    aws.read({
+      service: 'ssm',
+      headers: { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': 'AmazonSSM.GetParameter' },
+      body: JSON.stringify({ Name: '/cdk-bootstrap/hnb659fds/version' }),
+    }),
+  );
+  if (text === undefined) return { problem: 'not done in this account and region', remedy };
+  const version = Number(JSON.parse(text).Parameter?.Value);
+  if (version >= BOOTSTRAP_VERSION) return undefined;
+  return { problem: `version ${version} is older than ${BOOTSTRAP_VERSION}`, remedy };
+}
+
+/** SES uses the identity of the address if there is one, otherwise that of its domain. */
+async function sender({ sender, configurationSet }: Settings['mail'], aws: AwsReader): Promise<Missing | undefined> {
+  const { ses, region } = aws;
+  const domain = sender.slice(sender.indexOf('@') + 1);
+  const find = (EmailIdentity: string) =>
+    ifFound('NotFoundException', () => ses.send(new GetEmailIdentityCommand({ EmailIdentity })));
+  const ofAddress = await find(sender);
+  const identity = ofAddress ?? (await find(domain));
+  const name = ofAddress ? sender : domain;
+  if (!identity) {
+    return {
+      problem: 'neither the address nor its domain is an identity of SES',
+      remedy: `aws sesv2 create-email-identity --email-identity ${domain} --region ${region}`,
+    };
+  }
+  if (!identity.VerifiedForSendingStatus) {
+    const query = 'DkimAttributes.[Status,Tokens]';
+    return {
+      problem: `the identity ${name} is not verified: confirm the mail, or publish the CNAME records of its tokens`,
+      remedy: `aws sesv2 get-email-identity --email-identity ${name} --region ${region} --query '${query}'`,
+    };
+  }
+  const byDefault = identity.ConfigurationSetName;
+  if (!byDefault || configurationSet) return undefined;
+  return {
+    problem: `the identity ${name} has the default configuration set ${byDefault}, with which functions may not send`,
+    remedy: `set "configurationSet": "${byDefault}" in mail`,
+  };
+}
+
+async function configurationSet({ configurationSet: name }: Settings['mail'], { ses, region }: AwsReader) {
+  const found = await ifFound('NotFoundException', () =>
+    ses.send(new GetConfigurationSetCommand({ ConfigurationSetName: name })),
+  );
+  if (found) return undefined;
+  return {
+    problem: 'does not exist',
+    remedy: `aws sesv2 create-configuration-set --configuration-set-name ${name} --region ${region}`,
+  };
+}
+
+async function sandbox({ linkBase }: Settings['mail'], { ses, region }: AwsReader): Promise<Missing | undefined> {
+  const { ProductionAccessEnabled, SendingEnabled } = await ses.send(new GetAccountCommand({}));
+  if (!ProductionAccessEnabled) {
+    const url = new URL(linkBase).origin;
+    return {
+      problem: 'the account is in the sandbox, from which only verified addresses receive mail',
+      remedy: `aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL --website-url ${url} --region ${region}`,
+    };
+  }
+  if (SendingEnabled) return undefined;
+  return {
+    problem: 'sending is paused for the account',
+    remedy: `aws sesv2 put-account-sending-attributes --sending-enabled --region ${region}`,
+  };
+}
+
+/** The functions with reserved concurrency, and what Lambda keeps unreserved for all others. */
+const RESERVING_FUNCTIONS = 3;
+const UNRESERVED_MIN = 100;
+
+async function concurrency(loginConcurrency: number | undefined, aws: AwsReader): Promise<Missing | undefined> {
+  const { AccountLimit } = JSON.parse(await aws.read({ service: 'lambda', path: '/2016-08-19/account-settings' }));
+  const quota: number = AccountLimit.ConcurrentExecutions;
+  if (loginConcurrency === undefined) return undefined;
+  const needed = RESERVING_FUNCTIONS * loginConcurrency + UNRESERVED_MIN;
+  if (quota >= needed) return undefined;
+  return {
+    problem: `the quota is ${quota}, but ${RESERVING_FUNCTIONS} × loginConcurrency + ${UNRESERVED_MIN} is ${needed}`,
+    remedy: `aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value ${needed} --region ${aws.region}`,
+  };
+}
+
+async function alarmTopic(topic: string, aws: AwsReader): Promise<Missing | undefined> {
+  const body = new URLSearchParams({ Action: 'GetTopicAttributes', Version: '2010-03-31', TopicArn: topic }).toString();
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const text = await ifFound('NotFoundException', () => aws.read({ service: 'sns', headers, body }));
+  if (text === undefined) {
+    const name = topic.split(':').at(-1);
+    return { problem: 'does not exist', remedy: `aws sns create-topic --name ${name} --region ${aws.region}` };
+  }
+  const [, confirmed] = /<key>SubscriptionsConfirmed<\/key>\s*<value>(\d+)<\/value>/.exec(text) ?? [];
+  if (Number(confirmed) > 0) return undefined;
+  return {
+    problem: 'nobody has confirmed a subscription',
+    remedy: `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint ADDRESS --region ${aws.region}`,
+  };
+}
+
+/** Undefined if the request fails with this error. */
+async function ifFound<T>(notFound: string, request: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await request();
+  } catch (error) {
+    if ((error as Error).name === notFound) return undefined;
+    throw error;
+  }
+}

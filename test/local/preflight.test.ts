@@ -1,0 +1,249 @@
+import { type ExecFileException, execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, inject, it } from 'vitest';
+import { awsReader } from '../../infra/preflight/aws-reader.ts';
+import { BOOTSTRAP_VERSION, checksOf } from '../../infra/preflight/checks.ts';
+import type { Settings } from '../../infra/settings.ts';
+import { OTHER_SETTINGS } from '../support/other-settings.ts';
+import { type ScriptedResponse, scriptedAws } from '../support/scripted-aws.ts';
+
+/* `npm run preflight` on a scripted AWS: everything ready, then each piece missing. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const USAGE = 'Usage: npm run preflight -- --env NAME';
+const SENDER = '/v2/email/identities/gate%40mail.example.org';
+const DOMAIN = '/v2/email/identities/mail.example.org';
+const TOPIC = 'arn:aws:sns:eu-north-1:123456789012:operators';
+const SETTINGS: Settings = { ...OTHER_SETTINGS, loginConcurrency: 100 };
+
+const attributes = (confirmed: number) => ({
+  xml: `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes>
+    <entry><key>SubscriptionsPending</key><value>1</value></entry>
+    <entry><key>SubscriptionsConfirmed</key><value>${confirmed}</value></entry>
+  </Attributes></GetTopicAttributesResult></GetTopicAttributesResponse>`,
+});
+const verified = { VerifiedForSendingStatus: true };
+const NOT_FOUND = { error: 'NotFoundException', message: 'not found' };
+
+type Script = Record<string, ScriptedResponse>;
+const READY: Script = {
+  GetParameter: { Parameter: { Value: '21' } },
+  [`GET ${SENDER}`]: NOT_FOUND,
+  [`GET ${DOMAIN}`]: verified,
+  'GET /v2/email/configuration-sets/events': { ConfigurationSetName: 'events' },
+  'GET /v2/email/account': { ProductionAccessEnabled: true, SendingEnabled: true },
+  'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 400 } },
+  GetTopicAttributes: attributes(1),
+};
+
+const stops: (() => void)[] = [];
+afterAll(() => {
+  for (const stop of stops) stop();
+});
+
+async function serve(script: Script) {
+  const aws = await scriptedAws((operation) => script[operation]);
+  stops.push(aws.stop);
+  return aws;
+}
+
+/** What is missing, by the name of its check. */
+async function missing(changes: Script, settings = SETTINGS) {
+  const { environment } = await serve({ ...READY, ...changes });
+  Object.assign(process.env, {
+    AWS_ACCESS_KEY_ID: environment.AWS_ACCESS_KEY_ID,
+    AWS_SECRET_ACCESS_KEY: environment.AWS_SECRET_ACCESS_KEY,
+  });
+  const checks = checksOf('moon', settings, awsReader(settings.region, environment.AWS_ENDPOINT_URL));
+  const results = await Promise.all(checks.map(async (check) => [check.name, await check.missing()] as const));
+  return Object.fromEntries(results.filter(([, result]) => result !== undefined));
+}
+
+describe('an account', () => {
+  it('that has everything lacks nothing', async () => {
+    expect(await missing({})).toEqual({});
+    expect(await missing({ [`GET ${SENDER}`]: verified, [`GET ${DOMAIN}`]: NOT_FOUND })).toEqual({});
+  });
+
+  const { configurationSet: _, ...mailWithoutSet } = SETTINGS.mail;
+  it.each<[string, string, Script, string, string, Settings?]>([
+    [
+      'was never bootstrapped',
+      'CDK bootstrap',
+      { GetParameter: { error: 'ParameterNotFound' } },
+      'not done in this account and region',
+      'npx cdk bootstrap -c env=moon',
+    ],
+    [
+      'was bootstrapped long ago',
+      'CDK bootstrap',
+      { GetParameter: { Parameter: { Value: '5' } } },
+      'version 5 is older than 6',
+      'npx cdk bootstrap -c env=moon',
+    ],
+    [
+      'has no identity',
+      'sender gate@mail.example.org',
+      { [`GET ${DOMAIN}`]: NOT_FOUND },
+      'neither the address nor its domain is an identity of SES',
+      'aws sesv2 create-email-identity --email-identity mail.example.org --region eu-north-1',
+    ],
+    [
+      'has an unverified identity',
+      'sender gate@mail.example.org',
+      { [`GET ${SENDER}`]: { VerifiedForSendingStatus: false } },
+      'the identity gate@mail.example.org is not verified: confirm the mail, or publish the CNAME records of its tokens',
+      "aws sesv2 get-email-identity --email-identity gate@mail.example.org --region eu-north-1 --query 'DkimAttributes.[Status,Tokens]'",
+    ],
+    [
+      'has an identity with a default configuration set that the settings do not name',
+      'sender gate@mail.example.org',
+      { [`GET ${DOMAIN}`]: { ...verified, ConfigurationSetName: 'default' } },
+      'the identity mail.example.org has the default configuration set default, with which functions may not send',
+      'set "configurationSet": "default" in mail',
+      { ...SETTINGS, mail: mailWithoutSet },
+    ],
+    [
+      'lacks the configuration set',
+      'configuration set events',
+      { 'GET /v2/email/configuration-sets/events': NOT_FOUND },
+      'does not exist',
+      'aws sesv2 create-configuration-set --configuration-set-name events --region eu-north-1',
+    ],
+    [
+      'is in the sandbox',
+      'SES outside of the sandbox',
+      { 'GET /v2/email/account': { ProductionAccessEnabled: false, SendingEnabled: true } },
+      'the account is in the sandbox, from which only verified addresses receive mail',
+      'aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL --website-url https://one.example --region eu-north-1',
+    ],
+    [
+      'may not send',
+      'SES outside of the sandbox',
+      { 'GET /v2/email/account': { ProductionAccessEnabled: true, SendingEnabled: false } },
+      'sending is paused for the account',
+      'aws sesv2 put-account-sending-attributes --sending-enabled --region eu-north-1',
+    ],
+    [
+      'has too low a quota',
+      'Lambda concurrency',
+      { 'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 399 } } },
+      'the quota is 399, but 3 × loginConcurrency + 100 is 400',
+      'aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 400 --region eu-north-1',
+    ],
+    [
+      'has no topic',
+      `alarm topic ${TOPIC}`,
+      { GetTopicAttributes: { error: 'NotFound' } },
+      'does not exist',
+      'aws sns create-topic --name operators --region eu-north-1',
+    ],
+    [
+      'has a topic that nobody has subscribed to',
+      `alarm topic ${TOPIC}`,
+      { GetTopicAttributes: attributes(0) },
+      'nobody has confirmed a subscription',
+      `aws sns subscribe --topic-arn ${TOPIC} --protocol email --notification-endpoint ADDRESS --region eu-north-1`,
+    ],
+  ])('that %s lacks: %s', async (_, name, changes, problem, remedy, settings) => {
+    expect(await missing(changes, settings)).toEqual({ [name]: { problem, remedy } });
+  });
+
+  it('is not asked for what the settings do not need', async () => {
+    const { loginConcurrency: _, dailyVerification: __, ...fewer } = SETTINGS;
+    const lacking: Script = {
+      'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 10 } },
+      GetTopicAttributes: { error: 'NotFound' },
+      [`GET ${DOMAIN}`]: { ...verified, ConfigurationSetName: 'default' },
+    };
+
+    expect(await missing(lacking, fewer)).toEqual({});
+  });
+
+  it('must be bootstrapped with the version that the cloud assembly requires', () => {
+    const { artifacts } = JSON.parse(readFileSync(join(inject('assembly'), 'manifest.json'), 'utf8'));
+
+    expect(artifacts['Gatehouse-dev'].properties.requiresBootstrapStackVersion).toBe(BOOTSTRAP_VERSION);
+  });
+});
+
+describe('npm run preflight', () => {
+  /** What the environment `dev` of cdk.json needs. */
+  const DEV: Script = {
+    ...READY,
+    'GET /v2/email/identities/gatehouse%40example.com': NOT_FOUND,
+    'GET /v2/email/identities/example.com': verified,
+  };
+
+  async function run(options: readonly string[], script: Script = DEV) {
+    const { environment } = await serve(script);
+    const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/preflight.ts', ...options], {
+      cwd: ROOT,
+      env: { ...process.env, ...environment },
+    })
+      .then((output) => ({ code: 0, ...output }))
+      .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+    return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };
+  }
+  const STARTED = 'Reading what dev needs in eu-central-1';
+
+  it('exits with 0 when everything is ready', async () => {
+    expect(await run(['--env', 'dev'])).toEqual({
+      code: 0,
+      stdout: [
+        STARTED,
+        'ok       CDK bootstrap',
+        'ok       sender gatehouse@example.com',
+        'ok       SES outside of the sandbox',
+        'ok       Lambda concurrency',
+      ],
+      stderr: [],
+    });
+  });
+
+  it('exits with 1 and prints a command for what is missing', async () => {
+    const { code, stdout } = await run(['--env', 'dev'], { ...DEV, GetParameter: { error: 'ParameterNotFound' } });
+
+    expect(code).toBe(1);
+    expect(stdout.slice(1, 4)).toEqual([
+      'MISSING  CDK bootstrap: not done in this account and region',
+      '  npx cdk bootstrap -c env=dev',
+      'ok       sender gatehouse@example.com',
+    ]);
+  });
+
+  it('exits with 2 when something cannot be read, and reads the rest', async () => {
+    const { code, stdout } = await run(['--env', 'dev'], {
+      ...DEV,
+      GetParameter: { error: 'AccessDeniedException', message: 'not authorized to perform ssm:GetParameter' },
+      'GET /v2/email/account': { ProductionAccessEnabled: false },
+    });
+
+    expect(code).toBe(2);
+    expect(stdout[1]).toBe(
+      'UNKNOWN  CDK bootstrap: A permission is missing (docs/operating.md lists them): not authorized to perform ssm:GetParameter.',
+    );
+    expect(stdout[3]).toMatch(/^MISSING {2}SES outside of the sandbox: /);
+  });
+
+  it('explains itself with --help', async () => {
+    const { code, stdout } = await run(['--help']);
+
+    expect([code, stdout[0]]).toEqual([0, USAGE]);
+    expect(stdout).toContain('Exit status');
+  });
+
+  it.each<[string[], string[]]>([
+    [[], ['--env is missing.', USAGE]],
+    [
+      ['--environment', 'dev'],
+      ["Unknown option '--environment'.", USAGE],
+    ],
+    [['--env', 'moon'], ['There is no environment moon: cdk.json has dev, staging, prod.']],
+    [['--env', 'prod'], [expect.stringContaining('mail.sender: replace the placeholder "gatehouse@example.com"')]],
+  ])('exits with 2 and one sentence for %j', async (options, stderr) => {
+    expect(await run(options)).toEqual({ code: 2, stdout: [], stderr });
+  });
+});
