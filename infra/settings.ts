@@ -194,6 +194,29 @@ export const settings = v.pipe(
       ),
       v.metadata({ example: ['https://admin.example.com'] }),
     ),
+    domain: v.optional(
+      v.pipe(
+        v.strictObject({
+          name: v.pipe(
+            v.string(),
+            v.regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/, 'must be a host name in lower case'),
+            v.description('The host name of the API.'),
+            v.metadata({ example: 'gatehouse.example.com' }),
+          ),
+          certificate: v.pipe(
+            v.string(),
+            v.regex(/^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of a certificate in ACM'),
+            v.description('The certificate for the host name, in the same region.'),
+            v.metadata({
+              example: 'arn:aws:acm:eu-central-1:123456789012:certificate/12345678-1234-1234-1234-123456789012',
+            }),
+          ),
+        }),
+        v.description(
+          'A [host name of your own](operating.md#a-host-name-of-your-own). The URL of API Gateway is then disabled. If it is not set, that URL is the only one.',
+        ),
+      ),
+    ),
     dailyVerification: v.optional(
       v.pipe(
         v.boolean(),
@@ -244,6 +267,13 @@ export const settings = v.pipe(
       'A canary requires alarms: they roll it back',
     ),
     ['deployment'],
+  ),
+  v.forward(
+    v.check(
+      ({ region, domain }) => !domain || domain.certificate.split(':')[3] === region,
+      'API Gateway can only use a certificate in its own region, which is that of the environment',
+    ),
+    ['domain', 'certificate'],
   ),
   v.forward(
     v.check(

@@ -1,16 +1,19 @@
-import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { CfnOutput, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogField, AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   type CfnStage,
   CorsHttpMethod,
+  DomainName,
   HttpApi,
   type HttpMethod,
   HttpRoute,
   HttpRouteKey,
   HttpStage,
   LogGroupLogDestination,
+  SecurityPolicy,
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
@@ -30,6 +33,9 @@ const EXPOSED_HEADERS = [
   'X-gatehouseApp-params',
 ];
 
+/** Chromium remembers the response to a preflight request for two hours at most. A removed origin is still blocked. */
+const PREFLIGHT_MAX_AGE = Duration.hours(2);
+
 /** The HTTP API: a route for each row, throttling that bounds the cost, and an access log. */
 export class GatehouseHttpApi extends Construct {
   readonly url: string;
@@ -41,17 +47,20 @@ export class GatehouseHttpApi extends Construct {
   private readonly routeSettings: Record<string, object> = {};
 
   constructor(scope: Construct, id: string, { environment, ...settings }: Settings & { environment: string }) {
-    const { throttle, corsOrigins, logRetentionDays, keepData } = settings;
+    const { throttle, corsOrigins, domain, logRetentionDays, keepData } = settings;
     super(scope, id);
     this.strictLimits = throttle.login;
     this.api = new HttpApi(this, 'Api', {
       createDefaultStage: false,
+      // Otherwise a client could bypass whatever the host name leads through.
+      ...(domain && { disableExecuteApiEndpoint: true }),
       ...(corsOrigins.length > 0 && {
         corsPreflight: {
           allowOrigins: corsOrigins,
           allowMethods: [CorsHttpMethod.GET, CorsHttpMethod.POST, CorsHttpMethod.PUT, CorsHttpMethod.DELETE],
           allowHeaders: ['Authorization', 'Content-Type', 'If-Match'],
           exposeHeaders: EXPOSED_HEADERS,
+          maxAge: PREFLIGHT_MAX_AGE,
         },
       }),
     });
@@ -65,6 +74,7 @@ export class GatehouseHttpApi extends Construct {
       httpApi: this.api,
       stageName: '$default',
       autoDeploy: true,
+      ...(domain && { domainMapping: { domainName: this.ownDomain(domain) } }),
       throttle: { rateLimit: throttle.all.rate, burstLimit: throttle.all.burst },
       accessLogSettings: {
         destination: new LogGroupLogDestination(accessLog),
@@ -90,9 +100,21 @@ export class GatehouseHttpApi extends Construct {
       filterPattern: FilterPattern.literal('{ $.status = "429" && $.integrationStatus = "-" }'),
       metricValue: '1',
     });
-    this.url = this.api.apiEndpoint;
+    this.url = domain ? `https://${domain.name}` : this.api.apiEndpoint;
     this.id = this.api.apiId;
     this.accessLogName = accessLog.logGroupName;
+  }
+
+  /** A host name of the operator's own, whose record in DNS leads to the printed target. */
+  private ownDomain({ name, certificate }: NonNullable<Settings['domain']>): DomainName {
+    const domainName = new DomainName(this, 'Domain', {
+      domainName: name,
+      certificate: Certificate.fromCertificateArn(this, 'Certificate', certificate),
+      securityPolicy: SecurityPolicy.TLS_1_2,
+    });
+    // An output of the stack itself has a short name.
+    new CfnOutput(Stack.of(this), 'DomainTarget', { value: domainName.regionalDomainName });
+    return domainName;
   }
 
   addRoute({ route, handler, contract, strictThrottle }: Route, fn: IFunction): void {

@@ -18,7 +18,7 @@ interface Missing {
 
 /** The checks of an environment. */
 export function checksOf(environment: string, settings: Settings, aws: AwsReader): Check[] {
-  const { mail, loginConcurrency, dailyVerification } = settings;
+  const { mail, loginConcurrency, domain, dailyVerification } = settings;
   const topic = dailyVerification?.alarmTopic;
   return [
     { name: 'CDK bootstrap', missing: () => bootstrap(environment, aws) },
@@ -28,6 +28,7 @@ export function checksOf(environment: string, settings: Settings, aws: AwsReader
       : []),
     { name: 'SES outside of the sandbox', missing: () => sandbox(mail, aws) },
     { name: 'Lambda concurrency', missing: () => concurrency(loginConcurrency, aws) },
+    ...(domain ? [{ name: `certificate for ${domain.name}`, missing: () => certificate(domain, aws) }] : []),
     ...(topic ? [{ name: `alarm topic ${topic}`, missing: () => alarmTopic(topic, aws) }] : []),
   ];
 }
@@ -120,6 +121,32 @@ async function concurrency(loginConcurrency: number | undefined, aws: AwsReader)
   return {
     problem: `the quota is ${quota}, but ${RESERVING_FUNCTIONS} × loginConcurrency + ${UNRESERVED_MIN} is ${needed}`,
     remedy: `aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value ${needed} --region ${aws.region}`,
+  };
+}
+
+async function certificate({ name, certificate: arn }: NonNullable<Settings['domain']>, aws: AwsReader) {
+  const request = `aws acm request-certificate --domain-name ${name} --validation-method DNS --region ${aws.region}`;
+  const text = await ifFound('ResourceNotFoundException', () =>
+    aws.read({
+      service: 'acm',
+      headers: {
+        'Content-Type': 'application/x-amz-json-1.1',
+        'X-Amz-Target': 'CertificateManager.DescribeCertificate',
+      },
+      body: JSON.stringify({ CertificateArn: arn }),
+    }),
+  );
+  if (text === undefined) return { problem: 'does not exist', remedy: request };
+  const { Status, SubjectAlternativeNames = [] } = JSON.parse(text).Certificate;
+  const names = SubjectAlternativeNames as string[];
+  // A wildcard stands for one label.
+  if (!names.some((other) => other === name || other === name.replace(/^[^.]+/, '*')))
+    return { problem: `is for ${names.join(', ')} only`, remedy: request };
+  if (Status === 'ISSUED') return undefined;
+  const records = 'Certificate.DomainValidationOptions[].ResourceRecord';
+  return {
+    problem: `has the status ${Status}; while it is pending, its record in DNS is missing`,
+    remedy: `aws acm describe-certificate --certificate-arn ${arn} --region ${aws.region} --query '${records}'`,
   };
 }
 

@@ -238,6 +238,7 @@ describe('CORS', () => {
     AllowMethods: ['GET', 'PUT'],
     AllowHeaders: ['Authorization', 'Content-Type'],
     ExposeHeaders: ['X-Total-Count', 'Link'],
+    MaxAge: 60,
   };
   const preflight = (origin: string) => ['Origin', origin, 'Access-Control-Request-Method', 'PUT'];
   const corsHeaders = ({ headers }: RawResponse) =>
@@ -254,6 +255,7 @@ describe('CORS', () => {
       'access-control-allow-origin': 'https://console.example',
       'access-control-allow-methods': 'GET,PUT',
       'access-control-allow-headers': 'authorization,content-type',
+      'access-control-max-age': '60',
       vary: 'Origin',
     });
     expect(called.headers).toMatchObject({

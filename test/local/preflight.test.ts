@@ -24,6 +24,9 @@ const attributes = (confirmed: number) => ({
     <entry><key>SubscriptionsConfirmed</key><value>${confirmed}</value></entry>
   </Attributes></GetTopicAttributesResult></GetTopicAttributesResponse>`,
 });
+const certificate = (Status: string, ...SubjectAlternativeNames: string[]) => ({
+  Certificate: { Status, SubjectAlternativeNames },
+});
 const verified = { VerifiedForSendingStatus: true };
 const NOT_FOUND = { error: 'NotFoundException', message: 'not found' };
 
@@ -35,6 +38,7 @@ const READY: Script = {
   'GET /v2/email/configuration-sets/events': { ConfigurationSetName: 'events' },
   'GET /v2/email/account': { ProductionAccessEnabled: true, SendingEnabled: true },
   'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 400 } },
+  DescribeCertificate: certificate('ISSUED', 'one.example', '*.one.example'),
   GetTopicAttributes: attributes(1),
 };
 
@@ -134,6 +138,27 @@ describe('an account', () => {
       'aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 400 --region eu-north-1',
     ],
     [
+      'has no such certificate',
+      'certificate for gate.one.example',
+      { DescribeCertificate: { error: 'ResourceNotFoundException' } },
+      'does not exist',
+      'aws acm request-certificate --domain-name gate.one.example --validation-method DNS --region eu-north-1',
+    ],
+    [
+      'has a certificate for another name',
+      'certificate for gate.one.example',
+      { DescribeCertificate: certificate('ISSUED', 'one.example', '*.gate.one.example') },
+      'is for one.example, *.gate.one.example only',
+      'aws acm request-certificate --domain-name gate.one.example --validation-method DNS --region eu-north-1',
+    ],
+    [
+      'has a certificate that was not issued',
+      'certificate for gate.one.example',
+      { DescribeCertificate: certificate('PENDING_VALIDATION', 'gate.one.example') },
+      'has the status PENDING_VALIDATION; while it is pending, its record in DNS is missing',
+      `aws acm describe-certificate --certificate-arn ${SETTINGS.domain?.certificate} --region eu-north-1 --query 'Certificate.DomainValidationOptions[].ResourceRecord'`,
+    ],
+    [
       'has no topic',
       `alarm topic ${TOPIC}`,
       { GetTopicAttributes: { error: 'NotFound' } },
@@ -152,10 +177,11 @@ describe('an account', () => {
   });
 
   it('is not asked for what the settings do not need', async () => {
-    const { loginConcurrency: _, dailyVerification: __, ...fewer } = SETTINGS;
+    const { loginConcurrency: _, dailyVerification: __, domain: ___, ...fewer } = SETTINGS;
     const lacking: Script = {
       'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 10 } },
       GetTopicAttributes: { error: 'NotFound' },
+      DescribeCertificate: { error: 'ResourceNotFoundException' },
       [`GET ${DOMAIN}`]: { ...verified, ConfigurationSetName: 'default' },
     };
 

@@ -4,6 +4,7 @@ import { Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
+import { OTHER_SETTINGS } from '../support/other-settings.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
 interface Suppressed {
@@ -13,7 +14,8 @@ interface Suppressed {
 }
 
 it('the production stack with all options passes AWS Solutions, with a reason for each suppression', () => {
-  const changes = { dailyVerification: true, signingKeys: ['SigningKey2', 'SigningKey'] };
+  const { domain } = OTHER_SETTINGS;
+  const changes = { dailyVerification: true, domain, signingKeys: ['SigningKey2', 'SigningKey'] };
   const folder = assemblyOf('prod', changes);
   synthesizeInProcess('prod', changes, (app) => Validations.of(app).addPlugins(new AwsSolutionsChecks(app)));
 

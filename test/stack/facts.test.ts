@@ -167,16 +167,19 @@ describe('a stack', () => {
     );
   });
 
-  it.each(ENVIRONMENTS)('of $name has a description, and outputs for its URL and table name', ({ template }) => {
-    const { Description, Outputs } = template.toJSON();
-    const [api] = Object.keys(resourcesOf(template, 'AWS::ApiGatewayV2::Api'));
+  it.each(ENVIRONMENTS.slice(0, 2))(
+    'of $name has a description, and outputs for URL and table name',
+    ({ template }) => {
+      const { Description, Outputs } = template.toJSON();
+      const [api] = Object.keys(resourcesOf(template, 'AWS::ApiGatewayV2::Api'));
 
-    expect(Description).toBe('Gatehouse: users, roles, passwords and integrations of a security-monitoring platform');
-    expect(Outputs).toEqual({
-      Url: { Value: { 'Fn::GetAtt': [api, 'ApiEndpoint'] } },
-      TableName: { Value: { Ref: 'Table' } },
-    });
-  });
+      expect(Description).toBe('Gatehouse: users, roles, passwords and integrations of a security-monitoring platform');
+      expect(Outputs).toEqual({
+        Url: { Value: { 'Fn::GetAtt': [api, 'ApiEndpoint'] } },
+        TableName: { Value: { Ref: 'Table' } },
+      });
+    },
+  );
 });
 
 /** The IAM action of each table permission. Those in the second list are granted for transactions only. */
@@ -425,6 +428,7 @@ describe('the HTTP API', () => {
       {
         Name: 'Api',
         ProtocolType: 'HTTP',
+        DisableExecuteApiEndpoint: true,
         Tags: { 'gatehouse:environment': 'prod' },
         CorsConfiguration: {
           AllowOrigins: ['https://one.example', 'https://two.example'],
@@ -441,9 +445,40 @@ describe('the HTTP API', () => {
             'X-gatehouseApp-error',
             'X-gatehouseApp-params',
           ],
+          MaxAge: 7200,
         },
       },
     ]);
+  });
+
+  it('has the configured host name, with TLS 1.2 or later', () => {
+    const [[apiId] = []] = apiOf(other);
+    const [[domainId] = []] = Object.entries(resourcesOf(other, 'AWS::ApiGatewayV2::DomainName'));
+    const [stageId] = Object.keys(resourcesOf(other, 'AWS::ApiGatewayV2::Stage'));
+    const { name, certificate } = OTHER_SETTINGS.domain;
+
+    expect(Object.values(resourcesOf(other, 'AWS::ApiGatewayV2::DomainName')).map((it) => it.Properties)).toEqual([
+      {
+        DomainName: name,
+        DomainNameConfigurations: [
+          { CertificateArn: certificate, EndpointType: 'REGIONAL', SecurityPolicy: 'TLS_1_2' },
+        ],
+        Tags: { 'gatehouse:environment': 'prod' },
+      },
+    ]);
+    expect(Object.values(resourcesOf(other, 'AWS::ApiGatewayV2::ApiMapping'))).toEqual([
+      {
+        Type: 'AWS::ApiGatewayV2::ApiMapping',
+        Properties: { ApiId: { Ref: apiId }, DomainName: { Ref: domainId }, Stage: '$default' },
+        // The stage is named, not referred to, so CloudFormation would not wait for it.
+        DependsOn: expect.arrayContaining([stageId]),
+      },
+    ]);
+    expect(other.toJSON().Outputs).toEqual({
+      Url: { Value: `https://${name}` },
+      DomainTarget: { Value: { 'Fn::GetAtt': [domainId, 'RegionalDomainName'] } },
+      TableName: { Value: { Ref: 'Table' } },
+    });
   });
 
   it.each([

@@ -16,6 +16,10 @@ export const OTHER_SETTINGS = {
   guessing: { failuresPerSource: 19, requestsPerSource: 23 },
   tokenLife: { minutes: 7, rememberedMinutes: 29 },
   corsOrigins: ['https://one.example', 'https://two.example'],
+  domain: {
+    name: 'gate.one.example',
+    certificate: 'arn:aws:acm:eu-north-1:123456789012:certificate/0f2b7c1e-5a64-4d3b-9c8e-7b1a2d3c4e5f',
+  },
   signingKeys: ['SigningKeyB', 'SigningKeyA'],
   mail: {
     sender: 'gate@mail.example.org',

@@ -19,6 +19,7 @@ const VALID = {
   keepData: true,
   region: 'cn-north-1',
   corsOrigins: ['https://one.example', 'https://two.example:9000'],
+  domain: { ...OTHER_SETTINGS.domain, certificate: 'arn:aws-cn:acm:cn-north-1:123456789012:certificate/0f2b7c1e' },
   alarms: 'arn:aws-cn:sns:cn-north-1:123456789012:operators_of-gate-1',
 };
 const ABSENT = Symbol('absent');
@@ -256,6 +257,16 @@ const WRONG: Record<string, readonly unknown[]> = {
   ...notice('passwordChanged'),
   ...notice('emailChanged'),
   corsOrigins: [ABSENT, 'https://one.example', null, ['one.example'], [7], ['*'], ['null']],
+  domain: [true, null, 7, 'gate.one.example'],
+  'domain.other': [7],
+  'domain.name': [
+    ...[...NO_TEXT, '', 'gate', 'Gate.one.example', 'https://gate.one.example', 'gate.one.example/'],
+    ...['-gate.one.example', 'gate-.one.example', '127.0.0.1', '*.one.example', 'gate.one.example '],
+  ],
+  'domain.certificate': [
+    ...[...NO_TEXT, '', 'arn:aws:acm:cn-north-1:123456789012:certificate/', 'arn:aws:acm:cn-north-1::certificate/a'],
+    ...['arn:aws:iam:cn-north-1:123456789012:certificate/a', 'arn:aws:acm:cn-north-1:123456789012:certificate/a '],
+  ],
   dailyVerification: [{}, null, 7],
   deployment: ['linear', null, true],
   alarms: [
@@ -319,6 +330,11 @@ describe('a setting', () => {
       'alarms: An alarm can only notify a topic in its own region, which is that of the environment.',
     ],
     [
+      'domain.certificate',
+      'arn:aws:acm:us-east-1:123456789012:certificate/0f2b7c1e',
+      'domain.certificate: API Gateway can only use a certificate in its own region, which is that of the environment.',
+    ],
+    [
       'mail.linkBase',
       'http://one.example/key=',
       'mail.linkBase: With keepData, the page must be loaded over https: whoever reads the link can set the password.',
@@ -367,7 +383,7 @@ describe('a setting', () => {
     expect(readValid(environment)).toEqual(environment);
   });
 
-  it.each(['loginConcurrency', 'mail.configurationSet'])('%s is optional and has no default', (path) => {
+  it.each(['loginConcurrency', 'domain', 'mail.configurationSet'])('%s is optional and has no default', (path) => {
     const environment = withValue(path, ABSENT);
 
     expect(readValid(environment)).toStrictEqual(environment);
@@ -400,6 +416,7 @@ describe('a placeholder', () => {
   const REAL = {
     ...VALID,
     corsOrigins: ['https://admin.gatehouse.dev'],
+    domain: { name: 'gatehouse.dev', certificate: 'arn:aws-cn:acm:cn-north-1:210987654321:certificate/0f2b7c1e' },
     mail: { ...VALID.mail, sender: 'gate@gatehouse.dev', linkBase: 'https://admin.gatehouse.dev/reset?key=' },
     alarms: 'arn:aws-cn:sns:cn-north-1:210987654321:operators',
   };
@@ -417,6 +434,8 @@ describe('a placeholder', () => {
     ['corsOrigins.0', { corsOrigins: ['https://gate.test'] }],
     ['alarms', { alarms: 'arn:aws-cn:sns:cn-north-1:123456789012:operators' }],
     ['alarms', { alarms: 'operators@example.com' }],
+    ['domain.name', { domain: { ...REAL.domain, name: 'gate.example.com' } }],
+    ['domain.name', { domain: { ...REAL.domain, name: 'gate.example' } }],
   ])('in %s is rejected with keepData, and allowed without: %j', (path, changes) => {
     const environment = { ...REAL, ...changes };
 
@@ -444,7 +463,8 @@ describe('a placeholder', () => {
 });
 
 it.each(['us-gov-west-1', 'eusc-de-east-1', 'ap-southeast-7', 'mx-central-1'])('region can be %s', (region) => {
-  const environment = { ...VALID, alarms: 'operators@example.com' };
+  const { domain: _, ...rest } = VALID;
+  const environment = { ...rest, alarms: 'operators@example.com' };
 
   expect(readValid({ ...environment, region }).region).toBe(region);
 });

@@ -18,6 +18,8 @@ export interface Cors {
   readonly AllowMethods?: string[];
   readonly AllowHeaders?: string[];
   readonly ExposeHeaders?: string[];
+  /** Seconds. */
+  readonly MaxAge?: number;
 }
 
 type Invoke = (name: string, event: APIGatewayProxyEventV2, requestId: string) => Promise<unknown>;
@@ -237,6 +239,7 @@ function corsHeadersFor(cors: Cors, req: IncomingMessage): Record<string, string
       ? {
           'Access-Control-Allow-Methods': (cors.AllowMethods ?? []).join(','),
           'Access-Control-Allow-Headers': (cors.AllowHeaders ?? []).join(',').toLowerCase(),
+          ...(cors.MaxAge !== undefined && { 'Access-Control-Max-Age': String(cors.MaxAge) }),
         }
       : { 'Access-Control-Expose-Headers': (cors.ExposeHeaders ?? []).join(',').toLowerCase() }),
   };

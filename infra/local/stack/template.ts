@@ -29,6 +29,8 @@ export const keyArn = (region: string, id: string): string => `arn:aws:kms:${reg
 /** The types that the local cloud runs, and those that it can ignore because they have an effect only on AWS. */
 const SUPPORTED_TYPES = new Set([
   'AWS::ApiGatewayV2::Api',
+  'AWS::ApiGatewayV2::ApiMapping',
+  'AWS::ApiGatewayV2::DomainName',
   'AWS::ApiGatewayV2::Integration',
   'AWS::ApiGatewayV2::Route',
   'AWS::ApiGatewayV2::Stage',
