@@ -454,7 +454,9 @@ describe('a placeholder', () => {
         sender: 'test@myexample.com',
         configurationSet: 'test',
         linkBase: 'https://example.com.gatehouse.dev/test/example?key=',
-        templates: { en: { ...REAL.mail.templates.en, reset: { subject: 'See example.com', text: '{link}' } } },
+        templates: {
+          en: { ...REAL.mail.templates.en, reset: { subject: 'Write to help@example.com', text: '{link}' } },
+        },
       },
     };
 
