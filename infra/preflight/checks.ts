@@ -18,8 +18,9 @@ interface Missing {
 
 /** The checks of an environment. */
 export function checksOf(environment: string, settings: Settings, aws: AwsReader): Check[] {
-  const { mail, loginConcurrency, domain, dailyVerification } = settings;
-  const topic = dailyVerification?.alarmTopic;
+  const { mail, loginConcurrency, domain, alarms } = settings;
+  // The stack itself creates the topic of an e-mail address.
+  const topic = alarms?.startsWith('arn:') ? alarms : undefined;
   return [
     { name: 'CDK bootstrap', missing: () => bootstrap(environment, aws) },
     { name: `sender ${mail.sender}`, missing: () => sender(mail, aws) },

@@ -177,7 +177,7 @@ describe('an account', () => {
   });
 
   it('is not asked for what the settings do not need', async () => {
-    const { loginConcurrency: _, dailyVerification: __, domain: ___, ...fewer } = SETTINGS;
+    const { loginConcurrency: _, alarms: __, domain: ___, ...fewer } = SETTINGS;
     const lacking: Script = {
       'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 10 } },
       GetTopicAttributes: { error: 'NotFound' },
