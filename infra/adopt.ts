@@ -1,4 +1,6 @@
 import { Failure } from '../lib/contract/failure.ts';
+import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
+import { verifyTable } from '../lib/integrity/verify-table.ts';
 import { adoptTable, SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
 import { openTable } from '../lib/table/table.ts';
 import { NotGatehouseTable, openTableScanner } from '../lib/table/table-scanner.ts';
@@ -7,6 +9,7 @@ import {
   fail,
   finish,
   print,
+  printError,
   readArguments,
   rejectArguments,
   reportProgress,
@@ -14,39 +17,78 @@ import {
 } from './command-line.ts';
 import { openCommandTable } from './command-table.ts';
 import { explainError } from './explain-error.ts';
+import { reportVerification } from './report-verification.ts';
+import { applySettings, planSettings } from './restored-settings.ts';
 
 /* `npm run adopt`: prepares a table restored from a backup for service. docs/operating.md has the procedure. */
 
-// Exit status.
+// Exit statuses.
+const ADOPTED = 0;
 const NOT_ADOPTED = 1;
 
 const COMMAND = {
-  usage: 'npm run adopt -- [--table NAME] [--skip IDS]',
+  usage: `npm run adopt -- [--table NAME [--like TABLE] [--pepper-key ARN] [--values-key ARN] [--unprotected]]
+                      [--skip IDS]`,
   help: `Prepares a table that was restored from a backup for service: skips the ids that were assigned since the backup,
-and invalidates all tokens, reset keys and invitations. It can be repeated.
+invalidates all tokens, reset keys and invitations, restores the settings that a restore does not copy, and verifies
+the table. It can be repeated.
 
---table NAME  adopts a deployed table, with the AWS credentials and the region of the environment;
-              without it, the local table in STATE_DIR (default .local)
---skip IDS    how many ids of users and of integrations are skipped (default ${SKIPPED_IDS})
+--table NAME      adopts a deployed table, with the AWS credentials and the region of the environment;
+                  without it, the local table in STATE_DIR (default .local), whose settings are not changed
+--like TABLE      copies the tags and the maximum throughput of the original table
+--pepper-key ARN  the ARN of PepperKey; several ARNs, separated by spaces, while it is being replaced
+--values-key ARN  the ARN of ValuesKey
+--unprotected     omits deletion protection and point-in-time recovery
+--skip IDS        how many ids of users and of integrations are skipped (default ${SKIPPED_IDS})
+
+--like or the two ARNs are required unless the table has the tags gatehouse:pepper-key and gatehouse:values-key.
 
 Exit status
-  0  the table is adopted
-  ${NOT_ADOPTED}  the table is not adopted, or not completely: run the command again
+  ${ADOPTED}  the table is adopted and intact
+  ${NOT_ADOPTED}  the table is not adopted, or not completely: run the command again; or it is not intact
   ${WRONG_ARGUMENTS}  wrong arguments
 
 docs/operating.md has the procedure and lists the permissions.`,
-  options: { table: { type: 'string' }, skip: { type: 'string', default: String(SKIPPED_IDS) } },
+  options: {
+    table: { type: 'string' },
+    like: { type: 'string' },
+    'pepper-key': { type: 'string' },
+    'values-key': { type: 'string' },
+    unprotected: { type: 'boolean', default: false },
+    skip: { type: 'string', default: String(SKIPPED_IDS) },
+  },
 } as const;
 
-const { table: name, skip } = readArguments(COMMAND).values;
+const { table: name, skip, like, unprotected, ...keys } = readArguments(COMMAND).values;
+const KEY_ARN = /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+( arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+)*$/;
+for (const option of ['pepper-key', 'values-key'] as const) {
+  const arn = keys[option];
+  if (arn !== undefined && !KEY_ARN.test(arn)) rejectArguments(`--${option} must be the ARN of a KMS key.`, COMMAND);
+}
+if (name === undefined && (like ?? keys['pepper-key'] ?? keys['values-key'] ?? unprotected))
+  rejectArguments('--like, --pepper-key, --values-key and --unprotected require --table.', COMMAND);
 if (!/^[1-9]\d{0,8}$/.test(skip)) rejectArguments('--skip must be a whole number from 1 to 999999999.', COMMAND);
 exitOnSignal(NOT_ADOPTED);
 const connection = await openCommandTable(name).catch((error) => fail(explainError(error, name), NOT_ADOPTED));
-try {
-  print(`Adopting ${connection.tableName}`);
+let isChanged = false;
+const status = await run().catch((error) => {
+  printError(sentenceOf(error));
+  return NOT_ADOPTED;
+});
+await connection.close();
+await finish(status);
+
+async function run(): Promise<number> {
+  const { tableName, client } = connection;
+  print(`Adopting ${tableName}`);
+  const plan =
+    name === undefined
+      ? undefined
+      : await planSettings(client, name, { like, tags: tagsOf(keys), isProtected: !unprotected });
+  isChanged = true;
   const { sequences, resetKeys, notBefore } = await adoptTable(
-    openTable(connection.tableName, connection.client),
-    openTableScanner([], connection.tableName, connection.client),
+    openTable(tableName, client),
+    openTableScanner([], tableName, client),
     Number(skip),
     reportProgress(),
   );
@@ -55,17 +97,31 @@ try {
   print(
     `Deleted ${resetKeys} reset ${resetKeys === 1 ? 'key' : 'keys'}: users who still need one must request another`,
   );
-  print(`Done. Verify the table next: npm run verify${name === undefined ? '' : ` -- --table ${name}`}`);
-} catch (error) {
-  await connection.close();
-  fail(sentenceOf(error), NOT_ADOPTED);
+  if (plan) for (const sentence of await applySettings(client, plan)) print(sentence);
+  return verify();
 }
-await connection.close();
-await finish(0);
+
+function tagsOf({ 'pepper-key': pepperKey, 'values-key': valuesKey }: typeof keys): Record<string, string> {
+  return {
+    ...(pepperKey && { 'gatehouse:pepper-key': pepperKey }),
+    ...(valuesKey && { 'gatehouse:values-key': valuesKey }),
+  };
+}
+
+/** A backup need not contain the changes of a transaction together, so a restored table can need a repair. */
+async function verify(): Promise<number> {
+  const { tableName, client } = connection;
+  print(`Verifying ${tableName}`);
+  const verification = await verifyTable(openTableScanner(VERIFIED_ATTRIBUTES, tableName, client), reportProgress());
+  reportVerification(verification);
+  if (verification.findings.length + verification.undecided.length === 0) return ADOPTED;
+  printError(`The table is adopted, but not intact: npm run verify -- ${name ? `--table ${name} ` : ''}--repair`);
+  return NOT_ADOPTED;
+}
 
 function sentenceOf(error: unknown): string {
   if (error instanceof NotGatehouseTable)
     return `${connection.tableName} is not a Gatehouse table: it has no administrator roster. Nothing was changed.`;
   const reason = error instanceof Failure ? 'The table did not respond in time.' : explainError(error, name);
-  return `The adoption is incomplete. ${reason} Run the command again.`;
+  return isChanged ? `The adoption is incomplete. ${reason} Run the command again.` : `${reason} Nothing was changed.`;
 }

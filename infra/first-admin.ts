@@ -38,7 +38,7 @@ try {
   const client = new DynamoDBClient({});
   const user = await createFirstAdministrator(
     openTable(person.table, client),
-    openPasswords(await pepperKeyOf(client, person.table)),
+    openPasswords(await pepperKeysOf(client, person.table)),
     { login: person.login, email: person.email, password },
   );
   if (!user) fail(`${person.table} already has an administrator. Nothing was changed.`, NOT_CREATED);
@@ -60,12 +60,14 @@ function readPerson(): { table: string; login: string; email: string } {
   return person;
 }
 
-/** The stack records the ARN of the key that protects passwords in a tag of the table. */
-async function pepperKeyOf(client: DynamoDBClient, table: string): Promise<string> {
+/** The stack records the ARNs of the keys that protect passwords in a tag of the table. */
+async function pepperKeysOf(client: DynamoDBClient, table: string): Promise<string[]> {
   const { Table } = await client.send(new DescribeTableCommand({ TableName: table }));
   const { Tags } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }));
   const key = Tags?.find((tag) => tag.Key === 'gatehouse:pepper-key')?.Value;
-  return key ?? fail(`${table} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`, NOT_CREATED);
+  return (
+    key?.split(' ') ?? fail(`${table} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`, NOT_CREATED)
+  );
 }
 
 function sentenceOf(error: unknown): string {

@@ -25,7 +25,7 @@ export class GatehouseStack extends Stack {
     super(scope, id, {
       description: 'Gatehouse: users, roles, passwords and integrations of a security-monitoring platform',
       env: { region: settings.region },
-      terminationProtection: settings.keepData,
+      terminationProtection: settings.keepData && !settings.unprotected,
       // Tags of the stack itself; those of its resources are separate.
       tags,
     });
@@ -34,7 +34,8 @@ export class GatehouseStack extends Stack {
     const keys = new Keys(this, 'Keys', settings);
     const table = new AdministrationTable(this, 'Administration', { ...settings, key: keys.table });
     // The operator's commands read these tags.
-    Tags.of(table).add('gatehouse:pepper-key', keys.pepper.keyArn);
+    // A tag cannot contain a comma.
+    Tags.of(table).add('gatehouse:pepper-key', keys.pepper.map(({ keyArn }) => keyArn).join(' '));
     Tags.of(table).add('gatehouse:values-key', keys.values.keyArn);
     const mail = new Mail(this, 'Mail', settings);
     // A different id would replace the API, which would change its URL.

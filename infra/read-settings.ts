@@ -27,12 +27,13 @@ export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>
   if (!isObject(own)) throw new Error(`The environment ${name} in cdk.json must be an object.`);
   // All environments share the mail templates unless an environment overrides them.
   const mail = { templates: node.tryGetContext('mailTemplates'), ...(own.mail as object) };
-  const { success, output, issues } = parse({ ...own, mail });
+  const environment = { ...own, ...unprotectedIn(node), mail };
+  const { success, output, issues } = parse(environment);
   const invalid = (violations: string[]) =>
     new Error(`The settings of ${name} in cdk.json are invalid. ${violations.join('; ')}.`);
   if (!success) {
     const known = issues.filter((issue) => !isUnknown(issue)).map(violationOf);
-    throw invalid([...known, ...unknownSettings({ ...own, mail })]);
+    throw invalid([...known, ...unknownSettings(environment)]);
   }
 
   const placeholders = output.keepData ? placeholdersIn(output) : [];
@@ -57,6 +58,14 @@ function unknownSettings(environment: object): string[] {
     }
     if (found.size === before) return [...found];
   }
+}
+
+/** The CDK CLI passes `-c unprotected=true` as a string. */
+function unprotectedIn(node: Pick<Node, 'tryGetContext'>): { unprotected?: boolean } {
+  const value = node.tryGetContext('unprotected');
+  if (value === undefined) return {};
+  if (!/^(true|false)$/.test(String(value))) throw new Error(`unprotected must be true or false, not ${value}.`);
+  return { unprotected: String(value) === 'true' };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

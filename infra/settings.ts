@@ -68,6 +68,49 @@ const templates = v.pipe(
 const isTopicOrAddress = (recipient: string): boolean =>
   /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/.test(recipient) || v.is(v.pipe(v.string(), v.email()), recipient);
 
+/** The logical ids of keys of one kind. */
+const logicalIds = (name: string) =>
+  v.pipe(
+    v.array(
+      v.pipe(
+        v.string(),
+        v.regex(new RegExp(`^${name}[A-Za-z0-9]*$`), `must be ${name}, which letters and digits may follow`),
+      ),
+    ),
+    v.minLength(1),
+    v.check((keys) => new Set(keys).size === keys.length, 'Each key must be listed only once'),
+  );
+
+const existingTableAndKeys = v.strictObject({
+  table: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^[\w.-]{3,255}$/, 'must be the name of a DynamoDB table'),
+      v.description('The name of the table, which `npm run adopt` has prepared.'),
+      v.metadata({ example: 'Gatehouse-prod-restored' }),
+    ),
+  ),
+  keys: v.optional(
+    v.pipe(
+      v.record(
+        v.string(),
+        v.pipe(
+          v.string(),
+          v.regex(/^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/, 'must be the ARN of a KMS key, not of an alias'),
+          v.description('The ARN of the key with this logical id.'),
+        ),
+      ),
+      v.description(
+        'The ARNs of keys by their logical ids: `TableKey`, `ValuesKey` and the keys in `pepperKeys` and `signingKeys`.',
+      ),
+      v.metadata({
+        key: 'KEY',
+        example: { ValuesKey: 'arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab' },
+      }),
+    ),
+  ),
+});
+
 /** The schema of the settings of one environment; docs/settings.md is made from it. */
 export const settings = v.pipe(
   v.strictObject({
@@ -81,6 +124,23 @@ export const settings = v.pipe(
       v.boolean(),
       v.description(
         'Enables deletion protection and point-in-time recovery, and retains table, keys and logs when the stack is deleted. Placeholders such as example.com are then rejected in all settings.',
+      ),
+    ),
+    unprotected: v.optional(
+      v.pipe(
+        v.boolean(),
+        v.description(
+          'With `keepData`: omits the protection of the stack and of its table against deletion, for [a first deployment](operating.md#the-first-deployment) or [the deletion of the environment](operating.md#deleting-an-environment). `-c unprotected=true` sets it for one deployment.',
+        ),
+        v.metadata({ example: true }),
+      ),
+    ),
+    existing: v.optional(
+      v.pipe(
+        existingTableAndKeys,
+        v.description(
+          'The table and the keys that the stack [adopts](operating.md#adopting-a-table-and-keys); it creates all others. They must be in the account and the region of the stack.',
+        ),
       ),
     ),
     logRetentionDays: v.pipe(
@@ -128,19 +188,21 @@ export const settings = v.pipe(
     ),
     signingKeys: v.optional(
       v.pipe(
-        v.array(
-          v.pipe(
-            v.string(),
-            v.regex(/^SigningKey[A-Za-z0-9]*$/, 'must be SigningKey, which letters and digits may follow'),
-          ),
-        ),
-        v.minLength(1),
-        v.check((keys) => new Set(keys).size === keys.length, 'Each key must be listed only once'),
+        logicalIds('SigningKey'),
         v.description(
           'The logical ids of the signing keys: the first signs, all are published. A second one is needed only while [the key is replaced](operating.md#replacing-the-signing-key).',
         ),
       ),
       ['SigningKey'],
+    ),
+    pepperKeys: v.optional(
+      v.pipe(
+        logicalIds('PepperKey'),
+        v.description(
+          'The logical ids of the keys that protect password hashes: the first is used for new hashes, all verify. A second one is needed only while [the key is replaced](operating.md#replacing-the-pepper-key).',
+        ),
+      ),
+      ['PepperKey'],
     ),
     tokenLife: v.pipe(
       v.strictObject({
@@ -289,6 +351,28 @@ export const settings = v.pipe(
     ),
     ['corsOrigins'],
   ),
+  v.forward(
+    v.check(
+      ({ keepData, existing: { table, keys = {} } = {} }) => keepData || (!table && Object.keys(keys).length === 0),
+      'requires keepData: without it, a table and keys that the stack no longer manages would be deleted',
+    ),
+    ['existing'],
+  ),
+  v.forward(
+    v.check(
+      ({ pepperKeys, signingKeys, existing: { keys = {} } = {} }) =>
+        Object.keys(keys).every((id) => ['TableKey', 'ValuesKey', ...pepperKeys, ...signingKeys].includes(id)),
+      'There are only the keys TableKey, ValuesKey and those in pepperKeys and signingKeys',
+    ),
+    ['existing', 'keys'],
+  ),
+  v.forward(
+    v.check(
+      ({ region, existing: { keys = {} } = {} }) => Object.values(keys).every((arn) => arn.split(':')[3] === region),
+      'A key must be in the region of the environment',
+    ),
+    ['existing', 'keys'],
+  ),
 );
 
 /** The settings of one environment. */
@@ -313,6 +397,9 @@ export const context = v.object({
       ),
     ),
     'false',
+  ),
+  unprotected: v.optional(
+    v.pipe(v.boolean(), v.description('Overrides the setting `unprotected` of the environment, for one deployment.')),
   ),
   checked: v.optional(
     v.pipe(

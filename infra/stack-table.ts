@@ -9,7 +9,8 @@ import { runningTable } from './local/state/state.ts';
 interface StackTable {
   readonly name: string;
   readonly table: Table;
-  readonly pepperKey: string;
+  /** The first one is that of new hashes. */
+  readonly pepperKeys: readonly string[];
   readonly valuesKey: string;
   readonly kms: KMSClient;
 }
@@ -32,7 +33,7 @@ export async function openStackTable(name: string | undefined): Promise<StackTab
   return {
     name: tableName,
     table: openTable(tableName, client),
-    pepperKey: keyIn('gatehouse:pepper-key'),
+    pepperKeys: keyIn('gatehouse:pepper-key').split(' '),
     valuesKey: keyIn('gatehouse:values-key'),
     kms: new KMSClient(settings ?? {}),
   };

@@ -1,12 +1,13 @@
 import { Failure } from '../lib/contract/failure.ts';
 import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
 import { repairTable } from '../lib/integrity/repair-table.ts';
-import { type Verification, verifyTable } from '../lib/integrity/verify-table.ts';
+import { verifyTable } from '../lib/integrity/verify-table.ts';
 import { openTable } from '../lib/table/table.ts';
 import { NotGatehouseTable, openTableScanner } from '../lib/table/table-scanner.ts';
 import { exitOnSignal, fail, finish, print, printError, readArguments, reportProgress } from './command-line.ts';
 import { openCommandTable } from './command-table.ts';
 import { explainError } from './explain-error.ts';
+import { reportVerification } from './report-verification.ts';
 
 /* `npm run verify`: checks the rules that span several items; --repair corrects items that follow from other items. */
 
@@ -47,29 +48,17 @@ async function run(): Promise<number> {
   print(`Verifying ${connection.tableName}`);
   let verification = await verifyTable(scanner, reportProgress());
   if (repair && verification.findings.some(({ remedy }) => 'writes' in remedy)) {
-    report(verification);
+    reportVerification(verification);
     await repairTable(openTable(connection.tableName, connection.client), verification.findings, (description) =>
       print(`Repair: ${description}`),
     );
     print('Verifying the repaired table');
     verification = await verifyTable(scanner, reportProgress());
   }
-  report(verification);
+  reportVerification(verification);
   const { findings, undecided } = verification;
   if (findings.length > 0) return FINDINGS;
   return undecided.length > 0 ? NOT_VERIFIED : INTACT;
-}
-
-function report({ items, users, integrations, parameters, findings, undecided }: Verification): void {
-  for (const { kind, message, remedy } of findings) {
-    print(`${kind}: ${message}`);
-    print('writes' in remedy ? `  --repair ${remedy.description}` : `  cannot be repaired: ${remedy.advice}`);
-  }
-  for (const sentence of undecided) print(`Undecided: ${sentence}. Verify again at a quieter time.`);
-  print(
-    `${items} items (users: ${users}, integrations: ${integrations}, parameters: ${parameters}): ` +
-      (findings.length === 1 ? '1 finding' : `${findings.length || 'no'} findings`),
-  );
 }
 
 function sentenceOf(error: unknown): string {

@@ -1,7 +1,14 @@
 import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
-import { AttributeType, BillingMode, type CfnTable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import {
+  AttributeType,
+  BillingMode,
+  type CfnTable,
+  type ITable,
+  Table,
+  TableEncryption,
+} from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { Key } from 'aws-cdk-lib/aws-kms';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { type Permissions, permissionsOf, type Route } from '../../routes.ts';
@@ -25,35 +32,41 @@ const ONLY_IN_TRANSACTIONS = new Set<keyof typeof ACTIONS>(['put', 'update', 'de
 /** The table; grants each function the table name together with the permissions in its row. */
 export class AdministrationTable extends Construct {
   readonly name: string;
-  private readonly table: Table;
-  private readonly key: Key;
+  private readonly table: ITable;
+  private readonly key: IKey;
 
-  constructor(scope: Construct, id: string, { keepData, tableMaximum, key }: Settings & { key: Key }) {
+  constructor(scope: Construct, id: string, { key, ...settings }: Settings & { key: IKey }) {
     super(scope, id);
     this.key = key;
-    this.table = new Table(this, 'Table', {
+    const existing = settings.existing?.table;
+    this.table = existing ? Table.fromTableName(this, 'Table', existing) : this.createTable(settings);
+    this.name = this.table.tableName;
+  }
+
+  private createTable({ keepData, unprotected, tableMaximum }: Settings): Table {
+    const table = new Table(this, 'Table', {
       partitionKey: { name: 'pk', type: AttributeType.STRING },
       sortKey: { name: 'sk', type: AttributeType.STRING },
       billingMode: BillingMode.PAY_PER_REQUEST,
       maxReadRequestUnits: tableMaximum.readUnits,
       maxWriteRequestUnits: tableMaximum.writeUnits,
       encryption: TableEncryption.CUSTOMER_MANAGED,
-      encryptionKey: key,
+      encryptionKey: this.key,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: keepData },
-      deletionProtection: keepData,
+      deletionProtection: keepData && !unprotected,
       // DynamoDB deletes expired items with a delay, so readers must compare the time.
       timeToLiveAttribute: 'expires',
-      removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     // A different logical id would replace the table with an empty one.
-    (this.table.node.defaultChild as CfnTable).overrideLogicalId('Table');
+    (table.node.defaultChild as CfnTable).overrideLogicalId('Table');
     if (!keepData) {
-      Validations.of(this.table).acknowledge({
+      Validations.of(table).acknowledge({
         id: 'AwsSolutions::AwsSolutions-DDB3',
         reason: 'No point-in-time recovery: without keepData, the data is not kept',
       });
     }
-    this.name = this.table.tableName;
+    return table;
   }
 
   /** Grants the actions in the row, each on its partition keys only; a row without permissions gets no table name. */

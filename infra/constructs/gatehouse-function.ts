@@ -32,7 +32,7 @@ export class GatehouseFunction extends LambdaFunction {
     const logGroup = new LogGroup(scope, `${id}-log`, {
       logGroupName: `/aws/lambda/${Stack.of(scope).stackName}/${file}`,
       retention: settings.logRetentionDays,
-      removalPolicy: settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     logGroup.grantWrite(role);
     nameByPermissions(role);

@@ -68,7 +68,7 @@ export class GatehouseHttpApi extends Construct {
       // Below this prefix, AWS needs no statement per log group in the resource policy, whose size is limited.
       logGroupName: `/aws/vendedlogs/${Stack.of(this).stackName}/access`,
       retention: logRetentionDays,
-      removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     this.stage = new HttpStage(this, 'Stage', {
       httpApi: this.api,

@@ -51,8 +51,10 @@ export interface Cloud {
   /** The value of `AWS_ENDPOINT_URL` for AWS clients. */
   readonly endpoint: string;
   readonly region: string;
+  /** The table of the deployed stack. */
   readonly tableName: string;
-  readonly pepperKey: string;
+  /** The ARNs of the keys of password hashes; the first one is that of new hashes. */
+  readonly pepperKeys: readonly string[];
   /** The functions of the deployed stack. */
   readonly functions: readonly FunctionConfig[];
   /** Calls that a function made after it had responded, each as function name and operation. */
@@ -116,7 +118,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       kill: (accessKey) => functions?.kill(accessKey),
       mailbox,
       denialReason: (functionName, call) => deployed.authorization.denialReason(functionName, call),
-      tableTags: () => deployed.table.Tags ?? [],
+      stackTable: () => deployed.table,
       intercept: options.intercept,
       onLateCall(name, operation) {
         lateCalls.push(`${name} ${operation}`);
@@ -140,7 +142,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     await createTable(awsEndpoint.url, template.region, deployed.table);
     // Its keys are lost when this process ends, so nobody could use the table.
     if (!state.database && options.engineUrl) stops.push(() => deleteTable(awsEndpoint.url, deployed.table));
-    state.recordTable({ endpoint: awsEndpoint.url, region: template.region, tableName: deployed.table.TableName });
+    const recordTable = () =>
+      state.recordTable({ endpoint: awsEndpoint.url, region: template.region, tableName: deployed.table.TableName });
+    recordTable();
 
     const withMailLinks = (functions: readonly FunctionConfig[]) =>
       withVariable(functions, 'MAIL_LINK_BASE', options.mailLinkBase?.(awsEndpoint.url));
@@ -170,8 +174,15 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       url: apiUrl,
       endpoint: awsEndpoint.url,
       region: template.region,
-      tableName: deployed.table.TableName,
-      pepperKey: deployed.table.Tags?.find(({ Key }) => Key === 'gatehouse:pepper-key')?.Value ?? '',
+      get tableName() {
+        return deployed.table.TableName;
+      },
+      get pepperKeys() {
+        return (
+          deployed.functions.find(({ environment }) => environment.PEPPER_KEYS)?.environment.PEPPER_KEYS?.split(',') ??
+          []
+        );
+      },
       get functions() {
         return deployed.functions;
       },
@@ -189,6 +200,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
         const changed = readTemplate(assembly);
         deployed = deploy(changed, state);
         await createTable(awsEndpoint.url, changed.region, deployed.table);
+        recordTable();
         functions?.replace(withMailLinks(deployed.functions));
       },
       stop,
@@ -198,8 +210,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
 
 interface TableProperties {
   readonly TableName: string;
-  readonly KeySchema: { AttributeName: string; KeyType: 'HASH' | 'RANGE' }[];
-  readonly AttributeDefinitions: { AttributeName: string; AttributeType: 'S' | 'N' | 'B' }[];
+  /** Undefined for a table that the stack has adopted. */
+  readonly KeySchema?: { AttributeName: string; KeyType: 'HASH' | 'RANGE' }[];
+  readonly AttributeDefinitions?: { AttributeName: string; AttributeType: 'S' | 'N' | 'B' }[];
   readonly OnDemandThroughput?: { MaxReadRequestUnits?: number; MaxWriteRequestUnits?: number };
   readonly SSESpecification?: { KMSMasterKeyId?: string };
   readonly Tags?: { Key: string; Value: string }[];
@@ -230,9 +243,12 @@ function deploy(template: Template, state: State): Deployed {
   if (Object.keys(stored).length > storedBefore) state.write(KEYS_FILE, JSON.stringify(stored));
 
   const [[tableId, tableProperties] = []] = template.ofType('AWS::DynamoDB::Table');
-  if (!tableId) throw new Error('The stack has no table');
-  const tableName = `${stack}-${tableId}${state.tableSuffix}`;
-  resources.set(tableId, { ref: tableName, attributes: { Arn: arn('dynamodb', `table/${tableName}`) } });
+  if (tableId) {
+    const ref = `${stack}-${tableId}${state.tableSuffix}`;
+    resources.set(tableId, { ref, attributes: { Arn: arn('dynamodb', `table/${ref}`) } });
+  }
+  const tableName = evaluate<string>(template.output('TableName'));
+  if (!tableName) throw new Error('The stack has no table');
   for (const [logicalId] of template.ofType('AWS::Logs::LogGroup')) {
     resources.set(logicalId, { ref: logicalId, attributes: { Arn: arn('logs', `log-group:${logicalId}:*`) } });
   }
@@ -279,12 +295,13 @@ function deploy(template: Template, state: State): Deployed {
   }
   const [[, api] = []] = template.ofType('AWS::ApiGatewayV2::Api');
 
-  const table = { ...evaluate<TableProperties>(tableProperties), TableName: tableName };
+  const table = { ...evaluate<TableProperties>(tableProperties ?? {}), TableName: tableName };
   const logicalIds = new Map([...resources].map(([logicalId, { attributes }]) => [attributes?.Arn, logicalId]));
   return {
     kms: localKms(region, Object.values(stored)),
     authorization: openAuthorization(readPolicies(template, evaluate), {
       region,
+      // The template does not contain the key of an adopted table, so its use is not checked.
       tableKey: table.SSESpecification?.KMSMasterKeyId,
       nameOf: (arn) => logicalIds.get(arn) ?? arn,
     }),
@@ -309,6 +326,7 @@ const tableMaximum = ({ OnDemandThroughput }: TableProperties) => ({
 
 async function createTable(endpoint: string, region: string, table: TableProperties): Promise<void> {
   const { TableName, KeySchema, AttributeDefinitions } = table;
+  if (!KeySchema) return;
   const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
   await client
     .send(new CreateTableCommand({ TableName, KeySchema, AttributeDefinitions, BillingMode: 'PAY_PER_REQUEST' }))

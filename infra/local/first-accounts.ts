@@ -21,9 +21,9 @@ export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
 
 /** Creates the accounts admin and user on the first start of a state. Returns whether it was the first. */
 export async function createFirstAccounts(cloud: Cloud, state: State): Promise<boolean> {
-  const { endpoint, region, pepperKey } = cloud;
+  const { endpoint, region, pepperKeys } = cloud;
   const table = operatorsTable(cloud);
-  const passwords = openPasswords(pepperKey, new KMSClient({ endpoint, region, credentials: OPERATOR }));
+  const passwords = openPasswords(pepperKeys, new KMSClient({ endpoint, region, credentials: OPERATOR }));
 
   const first = await createFirstAdministrator(table, passwords, {
     login: 'admin',

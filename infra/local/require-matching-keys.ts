@@ -8,11 +8,11 @@ import { type State, startOver } from './state/state.ts';
 /** Fails if the passwords in the table were hashed with another key than that of the state, so that no login works. */
 export async function requireMatchingKeys(cloud: Cloud, state: State): Promise<void> {
   const table = operatorsTable(cloud);
-  const [, keyId] = cloud.pepperKey.split('/');
+  const keyIds = cloud.pepperKeys.map((arn) => arn.split('/').at(-1));
   const { ids = new Set() } = ((await table.get(rosterKey)) ?? {}) as { ids?: ReadonlySet<number> };
   for (const id of ids) {
     const [, usedKeyId] = /keyid=([\w.-]+)/.exec((await findUser(table, id))?.passwordHash ?? '') ?? [];
-    if (usedKeyId && usedKeyId !== keyId) throw new Error(mismatch(cloud, state));
+    if (usedKeyId && !keyIds.includes(usedKeyId)) throw new Error(mismatch(cloud, state));
   }
 }
 

@@ -76,7 +76,7 @@ export function openLoginThrottle(
     failuresPerSource: Number(requireEnv('FAILURES_PER_SOURCE')),
     requestsPerSource: Number(requireEnv('REQUESTS_PER_SOURCE')),
   },
-  pepperKey = requireEnv('PEPPER_KEY'),
+  [pepperKey = ''] = requireEnv('PEPPER_KEYS').split(','),
   kms = sharedKms(),
 ): LoginThrottle {
   let secret: Promise<Buffer> | undefined;

@@ -10,7 +10,7 @@ import { isBcrypt, matchesBcrypt } from './bcrypt.ts';
 /*
  * Passwords are hashed with argon2id, then with an HMAC under a key that never leaves KMS (a pepper): a password may
  * have only four characters, so argon2id alone would not protect a leaked table. The stored PHC string names the key,
- * so that the key can be replaced:
+ * so that the key can be replaced, and the next login rehashes the password with the new one:
  *
  *   $argon2id$v=19$m=19456,t=2,p=1,keyid=<id of the key>$<salt>$<HMAC of the hash>
  *
@@ -58,9 +58,16 @@ export interface Passwords {
   isOutdated(stored: string): boolean;
 }
 
-/** Opens password hashing with the HMAC key of the stack, or with another one. */
-export function openPasswords(pepperKey = requireEnv('PEPPER_KEY'), kms = sharedKms()): Passwords {
-  const keyId = idOfKey(pepperKey);
+/**
+ * Opens password hashing with the HMAC keys of the stack, or with others. The first key is that of new hashes; the
+ * others, which are former keys, only verify. A hash under any other key is verified by no password.
+ */
+export function openPasswords(
+  pepperKeys: readonly string[] = requireEnv('PEPPER_KEYS').split(','),
+  kms = sharedKms(),
+): Passwords {
+  const keyIds = pepperKeys.map(idOfKey);
+  const [keyId = ''] = keyIds;
   const parameters = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism},keyid=${keyId}$`;
   const dummyHash = `${parameters}${base64(Buffer.alloc(SALT_BYTES))}$${base64(Buffer.alloc(HASH_BYTES))}`;
 
@@ -87,13 +94,14 @@ export function openPasswords(pepperKey = requireEnv('PEPPER_KEY'), kms = shared
     async matches(password, stored) {
       const bcryptHash = stored !== undefined && isBcrypt(stored) ? stored : undefined;
       const phc = bcryptHash === undefined ? stored : undefined;
-      const { memory, passes, parallelism, key, salt, mac: expected } = parse(phc ?? dummyHash);
+      const isUsable = phc !== undefined && keyIds.includes(parse(phc).key);
+      const { memory, passes, parallelism, key, salt, mac: expected } = parse(isUsable ? phc : dummyHash);
       const cost = { memory, passes, parallelism } as typeof COST;
       const [computed, bcryptMatches] = await settleAll([
         mac(password, salt, cost, key),
         bcryptHash === undefined ? Promise.resolve(false) : matchesBcrypt(password, bcryptHash),
       ]);
-      const phcMatches = crypto.timingSafeEqual(computed, expected) && phc !== undefined;
+      const phcMatches = crypto.timingSafeEqual(computed, expected) && isUsable;
       // UTF-8 encodes every lone surrogate as U+FFFD, so different ill-formed passwords have the same hash.
       return (phcMatches || bcryptMatches) && password.isWellFormed();
     },
@@ -102,11 +110,16 @@ export function openPasswords(pepperKey = requireEnv('PEPPER_KEY'), kms = shared
   };
 }
 
-const idOfKey = (arn: string): string => arn.slice(arn.lastIndexOf('/') + 1);
+/** The id of a key, which the hashes under it contain. */
+export const idOfKey = (arn: string): string => arn.slice(arn.lastIndexOf('/') + 1);
 
-/** Whether a stored hash can be verified with this HMAC key; a bcrypt hash needs none. Throws if it is malformed. */
-export function isVerifiable(stored: string, pepperKey: string): boolean {
-  return isBcrypt(stored) || parse(stored).key === idOfKey(pepperKey);
+/** The id of the HMAC key of a stored hash; undefined for a bcrypt hash. Throws if it is malformed. */
+export const keyIdOf = (stored: string): string | undefined => (isBcrypt(stored) ? undefined : parse(stored).key);
+
+/** Whether a stored hash can be verified with these HMAC keys; a bcrypt hash needs none. Throws if it is malformed. */
+export function isVerifiable(stored: string, pepperKeys: readonly string[]): boolean {
+  const key = keyIdOf(stored);
+  return key === undefined || pepperKeys.map(idOfKey).includes(key);
 }
 
 /** Whether a text is a stored hash that `matches` accepts. */

@@ -10,7 +10,7 @@ import { type RecordError, readRecord } from './record.ts';
 /** Where records are imported to, and the KMS keys of its stack. */
 interface Target {
   readonly table: Table;
-  readonly pepperKey: string;
+  readonly pepperKeys: readonly string[];
   readonly valuesKey: string;
   readonly kms: KMSClient;
 }
@@ -43,12 +43,12 @@ const MAX_CONCURRENT_LOOKUPS = 16;
  * errors.
  */
 export async function importRecords(
-  { table, pepperKey, valuesKey, kms }: Target,
+  { table, pepperKeys, valuesKey, kms }: Target,
   lines: AsyncIterable<string>,
   { apply, onRejected, onProgress }: Options,
 ): Promise<Tally> {
   const importers = {
-    user: openUserImporter(table, pepperKey),
+    user: openUserImporter(table, pepperKeys),
     integration: openIntegrationImporter(table, valuesKey, kms),
   };
   const tally: Tally = { imported: 0, present: 0, rejected: 0 };

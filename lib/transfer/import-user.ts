@@ -15,12 +15,12 @@ const LOGIN_TAKEN = { field: 'login', code: 'login-taken' } as const;
 const EMAIL_TAKEN = { field: 'email', code: 'email-taken' } as const;
 
 /** Imports users. A user with the login and the mailbox of a record is the one that the record describes. */
-export function openUserImporter(table: Table, pepperKey: string): Importer<UserRecord> {
+export function openUserImporter(table: Table, pepperKeys: readonly string[]): Importer<UserRecord> {
   const logins = new Set<string>();
   const mailboxes = new Set<string>();
   return {
     async lookUp({ login, email, passwordHash }) {
-      if (passwordHash && !isVerifiable(passwordHash, pepperKey))
+      if (passwordHash && !isVerifiable(passwordHash, pepperKeys))
         return { field: 'passwordHash', code: 'other-pepper-key' };
       const mailboxKeys = [emailKey(email), ...formerEmailKeys(email)];
       const guards = [loginGuardKey(login), ...mailboxKeys.map(emailGuardKey)];

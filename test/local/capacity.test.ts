@@ -206,7 +206,7 @@ async function openMetered(maximum: Maximum | undefined) {
     kill: () => undefined,
     mailbox: localMailbox(openMemoryState()),
     denialReason: () => undefined,
-    tableTags: () => [],
+    stackTable: () => ({ TableName: 'Table' }),
     onLateCall: () => undefined,
     onDenied: () => undefined,
     holdTransactions: HOLD_MS,

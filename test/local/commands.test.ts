@@ -259,13 +259,35 @@ it.each([
 });
 
 describe.concurrent('npm run adopt', () => {
-  const USAGE = 'Usage: npm run adopt -- [--table NAME] [--skip IDS]';
+  const USAGE = [
+    'Usage: npm run adopt -- [--table NAME [--like TABLE] [--pepper-key ARN] [--values-key ARN] [--unprotected]]',
+    '                      [--skip IDS]',
+  ];
+  const TAGS = ['gatehouse:pepper-key', 'gatehouse:values-key', 'aws:cloudformation:stack-name'].map((Key) => ({
+    Key,
+    Value: `of ${Key}`,
+  }));
   const reset = (name: string) => ({ pk: `RESET#${name}`, sk: 'RESET', userId: 1, expires: 1 });
+
+  const tableWith = (settings: object) => ({ Table: { TableName: 'Gate', TableArn: 'arn:gate', ...settings } });
+  const TABLE_CALLS: Record<string, ScriptedResponse> = {
+    DescribeTable: tableWith({ TableStatus: 'ACTIVE' }),
+    ListTagsOfResource: { Tags: TAGS },
+    TagResource: {},
+    DescribeTimeToLive: { TimeToLiveDescription: { TimeToLiveStatus: 'DISABLED' } },
+    UpdateTimeToLive: {},
+    UpdateContinuousBackups: {},
+    UpdateTable: {},
+  };
 
   async function adopt(options: readonly string[], items: Parameters<typeof inMemoryScanner>[0], override?: Override) {
     const table = inMemoryScanner(items);
-    const { environment } = await serve(table, override);
-    return { ...(await run('adopt', ['--table', 'Gate', ...options], environment)), table };
+    const inputs: Record<string, Input> = {};
+    const { environment, calls } = await serve(table, (operation, input) => {
+      inputs[operation] = input;
+      return override?.(operation, input) ?? (operation in TABLE_CALLS ? TABLE_CALLS[operation] : undefined);
+    });
+    return { ...(await run('adopt', ['--table', 'Gate', ...options], environment)), table, inputs, calls };
   }
 
   it('prints every change that it made', async () => {
@@ -278,18 +300,55 @@ describe.concurrent('npm run adopt', () => {
       'The next INTEGRATION id is 1000005; it was 5',
       expect.stringMatching(/^Tokens issued before 20\d\d-\S+:\d\d\.000Z are rejected: all users must log in again$/),
       'Deleted 2 reset keys: users who still need one must request another',
-      'Done. Verify the table next: npm run verify -- --table Gate',
+      'Tags: gatehouse:pepper-key, gatehouse:values-key',
+      'Expired items are deleted (time to live on expires)',
+      'Deletion protection and point-in-time recovery are enabled',
+      'Maximum: none. Set one with `aws dynamodb update-table --on-demand-throughput`',
+      'Verifying Gate',
+      expect.stringMatching(/^\d\d items \(users: 3, integrations: 1, parameters: 2\): no findings$/),
     ]);
     expect(table.items.filter(({ pk }) => pk.startsWith('RESET#'))).toEqual([]);
   });
 
-  it('adopts the local table without --table, and suggests verifying it', async () => {
+  it('sets what a restore does not copy, and no tags of AWS', async () => {
+    const { inputs } = await adopt([], INTACT_ITEMS);
+
+    expect(inputs.TagResource).toEqual({ ResourceArn: 'arn:gate', Tags: TAGS.slice(0, 2) });
+    expect(inputs.UpdateTimeToLive?.TimeToLiveSpecification).toEqual({ AttributeName: 'expires', Enabled: true });
+    expect(inputs.UpdateContinuousBackups?.PointInTimeRecoverySpecification).toEqual({
+      PointInTimeRecoveryEnabled: true,
+    });
+    expect(inputs.UpdateTable).toEqual({ TableName: 'Gate', DeletionProtectionEnabled: true });
+  });
+
+  it('does not enable what is enabled already, which DynamoDB would reject', async () => {
+    const { code, stdout, calls } = await adopt([], INTACT_ITEMS, (operation) => {
+      if (operation === 'DescribeTimeToLive') return { TimeToLiveDescription: { TimeToLiveStatus: 'ENABLING' } };
+      const maximum = { MaxReadRequestUnits: 8, MaxWriteRequestUnits: 7 };
+      const settings = { TableStatus: 'ACTIVE', DeletionProtectionEnabled: true, OnDemandThroughput: maximum };
+      return operation === 'DescribeTable' ? tableWith(settings) : undefined;
+    });
+
+    expect(code).toBe(0);
+    expect(calls.filter((call) => /^Update(TimeToLive|Table)$/.test(call))).toEqual([]);
+    expect(stdout).toContain('Maximum: 8 read and 7 write units a second');
+  });
+
+  it('leaves the table unprotected with --unprotected', async () => {
+    const { code, stdout, calls } = await adopt(['--unprotected'], INTACT_ITEMS);
+
+    expect([code, stdout]).toEqual([0, expect.arrayContaining(['The table is not protected'])]);
+    expect(calls.filter((call) => /^Update(ContinuousBackups|Table)$/.test(call))).toEqual([]);
+  });
+
+  it('adopts the local table without --table, and verifies it', async () => {
     const { code, stdout } = await run('adopt', [], await serveLocally(inMemoryScanner(INTACT_ITEMS)));
 
-    expect([code, stdout[0], stdout.at(-1)]).toEqual([
+    expect([code, stdout[0], stdout.at(-2), stdout.at(-1)]).toEqual([
       0,
       'Adopting Gate',
-      'Done. Verify the table next: npm run verify',
+      'Verifying Gate',
+      expect.stringMatching(/^\d\d items \(users: 3, integrations: 1, parameters: 2\): no findings$/),
     ]);
   });
 
@@ -317,6 +376,21 @@ describe.concurrent('npm run adopt', () => {
       (operation, input) => (operation === 'TransactWriteItems' ? OUTAGE : input.Key && { Item: { n: { N: '1' } } }),
       'The adoption is incomplete. The table did not respond in time. Run the command again.',
     ],
+    [
+      'a table that is being restored',
+      (operation) => (operation === 'DescribeTable' ? tableWith({ TableStatus: 'CREATING' }) : undefined),
+      'Gate is CREATING: run the command again when it is ACTIVE. Nothing was changed.',
+    ],
+    [
+      'a table without tags',
+      overrideOf('ListTagsOfResource', { Tags: TAGS.slice(1) }),
+      'Gate lacks the tag gatehouse:pepper-key: add --like TABLE or --pepper-key ARN. Nothing was changed.',
+    ],
+    [
+      'a missing table',
+      overrideOf('DescribeTable', { error: 'ResourceNotFoundException', message: 'no such table' }),
+      'There is no table Gate in this account and region: check the credentials and AWS_REGION. Nothing was changed.',
+    ],
   ])('exits with 1 and one sentence for %s', async (_, override, sentence) => {
     const { code, stdout, stderr } = await adopt([], [], override);
 
@@ -324,12 +398,12 @@ describe.concurrent('npm run adopt', () => {
   });
 
   it.each([
-    [['--skip='], ['--skip requires a value.', USAGE]],
+    [['--skip='], ['--skip requires a value.', ...USAGE]],
     ...['0', '1.5', '1000000000'].map((skip): [string[], string[]] => [
       [`--skip=${skip}`],
-      ['--skip must be a whole number from 1 to 999999999.', USAGE],
+      ['--skip must be a whole number from 1 to 999999999.', ...USAGE],
     ]),
-    [['--nonsense'], ["Unknown option '--nonsense'.", USAGE]],
+    [['--nonsense'], ["Unknown option '--nonsense'.", ...USAGE]],
   ] as [string[], string[]][])('exits with 2 and a short message for the options %j', async (options, messages) => {
     expect(await run('adopt', options)).toEqual({ code: 2, stdout: [], stderr: messages });
   });
@@ -345,8 +419,10 @@ describe.concurrent('npm run adopt', () => {
   });
 
   it('reports its progress every 10,000 items', async () => {
-    const page = { Items: Array.from({ length: 10_000 }, (_, n) => ({ pk: { S: `X#${n}` }, sk: { S: 'X' } })) };
-    const { code, stderr } = await adopt([], INTACT_ITEMS, overrideOf('Scan', page));
+    const pages = [{ Items: Array.from({ length: 10_000 }, (_, n) => ({ pk: { S: `X#${n}` }, sk: { S: 'X' } })) }];
+    const { code, stderr } = await adopt([], INTACT_ITEMS, (operation) =>
+      operation === 'Scan' && pages.length > 0 ? pages.pop() : undefined,
+    );
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: ['10000 items read'] });
   });

@@ -268,6 +268,7 @@ describe('a template', () => {
         stack: '',
         region: '',
         ofType: (type) => Object.entries(resources[type] ?? {}),
+        output: () => undefined,
         assetFolder: () => '',
       },
       <T>(value: unknown) => value as T,

@@ -133,7 +133,7 @@ describe('npm run adopt', () => {
     const key = gatehouse.keyMailedTo('invited@example.com');
     const token = await gatehouse.logIn('keeper');
 
-    const { code, stdout } = await adopt('--table', gatehouse.cloud.tableName);
+    const { code, stdout } = await adopt('--unprotected', '--table', gatehouse.cloud.tableName);
     gatehouse.cloud.recycle();
 
     expect([code, stdout]).toEqual([0, expect.stringContaining('Deleted 1 reset key')]);
@@ -155,20 +155,21 @@ describe('npm run adopt', () => {
     const next = async () => (await gatehouse.table.get(sequenceKey('USER')))?.n as number;
     const before = await next();
 
-    const first = await adopt('--table', gatehouse.cloud.tableName, '--skip', '7');
-    const second = await adopt('--table', gatehouse.cloud.tableName, '--skip', '7');
+    const first = await adopt('--unprotected', '--table', gatehouse.cloud.tableName, '--skip', '7');
+    const second = await adopt('--unprotected', '--table', gatehouse.cloud.tableName, '--skip', '7');
 
     expect([first.code, second.code, await next()]).toEqual([0, 0, before + 14]);
     expect(await gatehouse.table.get(notBeforeKey)).toBeDefined();
   });
 
-  it.each([[['--nonsense'], 'npm run adopt -- [--table NAME] [--skip IDS]']])(
-    'exits with status 2 and a usage message for %j',
-    async (options, message) => {
-      const { code, stderr } = await adopt(...options);
+  it.each([
+    [['--nonsense'], 'npm run adopt -- [--table NAME [--like TABLE]'],
+    [['--like', 'Another'], '--like, --pepper-key, --values-key and --unprotected require --table.'],
+    [['--table', 'T', '--pepper-key', 'alias/pepper'], '--pepper-key must be the ARN of a KMS key.'],
+  ])('exits with status 2 and a usage message for %j', async (options, message) => {
+    const { code, stderr } = await adopt(...options);
 
-      expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
-      expect(stderr).not.toMatch(/^ +at /m);
-    },
-  );
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect(stderr).not.toMatch(/^ +at /m);
+  });
 });

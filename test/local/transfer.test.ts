@@ -44,7 +44,7 @@ const valuesKey = cloud.functions.find(({ name }) => name === 'POST /api/utm-int
   .VALUES_KEY;
 const target = {
   table,
-  pepperKey: cloud.pepperKey,
+  pepperKeys: cloud.pepperKeys,
   valuesKey: valuesKey as string,
   kms: new KMSClient({ endpoint: cloud.endpoint, region: cloud.region, credentials: OPERATOR }),
 };

@@ -37,12 +37,32 @@ export const operations: readonly Mutant[] = [
     ['const NOT_ADOPTED = 1', 'const NOT_ADOPTED = 2'],
     ['/^[1-9]\\d{0,8}$/', '/^\\d{0,9}$/'],
     ['if (error instanceof NotGatehouseTable)', 'if (false)'],
+    ['reportVerification(verification);', ''],
+    ['isChanged = true;', ''],
     ['after + 1}; it was ${before + 1}', 'after}; it was ${before}'],
     ['    Number(skip),\n    reportProgress(),\n', ''],
     ['    reportProgress(),\n', ''],
     ['/^[1-9]\\d{0,8}$/', '/^\\d{1,9}$/'],
     ['exitOnSignal(NOT_ADOPTED);', ''],
     ["error instanceof Failure ? 'The table did not respond in time.' : ", ''],
+  ]),
+  ...plant('infra/restored-settings.ts', 'test/local/commands.test.ts', [
+    ["table.TableStatus !== 'ACTIVE'", 'false'],
+    ['if (!tags[tag])', 'if (false)'],
+    ["AttributeName: 'expires'", "AttributeName: 'expiry'"],
+    ['PointInTimeRecoveryEnabled: true', 'PointInTimeRecoveryEnabled: false'],
+    ['isProtected && !DeletionProtectionEnabled', 'isProtected'],
+    ["Key.startsWith('aws:')", 'false'],
+    ['/^ENABL/', '/^ENABLED/'],
+  ]),
+  ...plant('infra/restored-settings.ts', 'test/local/restore-rehearsal.test.ts', [
+    ['model?.OnDemandThroughput ??', ''],
+    ['if (model) requireSameKey(table, model);', ''],
+    ['...(model && (await tagsOf(client, model))),', ''],
+  ]),
+  ...plant('infra/password-keys.ts', 'test/local/pepper-rotation.test.ts', [
+    ['key !== first && hashes > 0', 'hashes > 0'],
+    ["others.includes(key) ? ''", "!others.includes(key) ? ''"],
   ]),
   ...plant('infra/bundle.ts', 'test/stack/bundles.test.ts', [
     ["mainFields: ['module', 'main'],", ''],
@@ -109,14 +129,17 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/stack-table.ts', 'test/local/transfer.test.ts', [
     ["valuesKey: keyIn('gatehouse:values-key')", "valuesKey: keyIn('gatehouse:pepper-key')"],
-    ["pepperKey: keyIn('gatehouse:pepper-key')", "pepperKey: keyIn('gatehouse:values-key')"],
+    ["pepperKeys: keyIn('gatehouse:pepper-key')", "pepperKeys: keyIn('gatehouse:values-key')"],
   ]),
   ...plant('infra/constructs/administration-table.ts', 'test/stack/facts.test.ts', [
     ["timeToLiveAttribute: 'expires',", ''],
     ["timeToLiveAttribute: 'expires'", "timeToLiveAttribute: 'expiry'"],
-    ['deletionProtection: keepData', 'deletionProtection: false'],
+    ['deletionProtection: keepData && !unprotected', 'deletionProtection: false'],
     ['pointInTimeRecoveryEnabled: keepData', 'pointInTimeRecoveryEnabled: false'],
-    ['RemovalPolicy.RETAIN : RemovalPolicy.DESTROY', 'RemovalPolicy.DESTROY : RemovalPolicy.DESTROY'],
+    [
+      'RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY',
+      'RemovalPolicy.DESTROY : RemovalPolicy.DESTROY',
+    ],
     ['maxReadRequestUnits: tableMaximum.readUnits', 'maxReadRequestUnits: tableMaximum.writeUnits'],
     ['maxWriteRequestUnits: tableMaximum.writeUnits,', ''],
     ["Null: { 'dynamodb:LeadingKeys': 'false' },", ''],
@@ -126,7 +149,7 @@ export const operations: readonly Mutant[] = [
       "actions: ['dynamodb:Scan', 'dynamodb:Query']",
     ],
     ["conditions: { StringEquals: { 'kms:ViaService': `dynamodb.${Stack.of(this).region}.amazonaws.com` } },", ''],
-    ['deletionProtection: keepData', 'deletionProtection: true'],
+    ['deletionProtection: keepData && !unprotected', 'deletionProtection: true'],
   ]),
   ...plant('infra/constructs/daily-verification.ts', 'test/stack/facts.test.ts', [
     ['Duration.minutes(15)', 'Duration.minutes(10)'],
@@ -163,10 +186,10 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/constructs/gatehouse-function.ts', 'test/stack/facts.test.ts', [
     ['retention: settings.logRetentionDays,', 'retention: 365,'],
-    ['settings.keepData ? RemovalPolicy.RETAIN', 'settings.keepData ? RemovalPolicy.DESTROY'],
+    ['settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE', 'settings.keepData ? RemovalPolicy.DESTROY'],
     ['logGroup.grantWrite(role);', ''],
     ['Architecture.ARM_64', 'Architecture.X86_64'],
-    ['settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY', 'RemovalPolicy.RETAIN'],
+    ['settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY', 'RemovalPolicy.RETAIN'],
   ]),
   ...plant('infra/constructs/http-api.ts', 'test/stack/facts.test.ts', [
     ["'ETag',\n", ''],
@@ -183,7 +206,10 @@ export const operations: readonly Mutant[] = [
     [', CorsHttpMethod.DELETE]', ']'],
     ['corsOrigins.length > 0', 'corsOrigins.length > 5'],
     ['retention: logRetentionDays,', ''],
-    ['RemovalPolicy.RETAIN : RemovalPolicy.DESTROY', 'RemovalPolicy.DESTROY : RemovalPolicy.DESTROY'],
+    [
+      'RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY',
+      'RemovalPolicy.DESTROY : RemovalPolicy.DESTROY',
+    ],
     ['burstLimit: throttle.all.burst', 'burstLimit: throttle.all.rate'],
     ['this.strictLimits = throttle.login', 'this.strictLimits = throttle.all'],
     ['ThrottlingBurstLimit: burst', 'ThrottlingBurstLimit: rate'],
@@ -196,11 +222,14 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/constructs/keys.ts', 'test/stack/facts.test.ts', [
     ['removalPolicy: keepData ? RemovalPolicy.RETAIN', 'removalPolicy: !keepData ? RemovalPolicy.RETAIN'],
-    ['RemovalPolicy.RETAIN : RemovalPolicy.DESTROY', 'RemovalPolicy.DESTROY : RemovalPolicy.DESTROY'],
+    [
+      'RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY',
+      'RemovalPolicy.DESTROY : RemovalPolicy.DESTROY',
+    ],
     ['enableKeyRotation: rotate', 'enableKeyRotation: false'],
     [
-      "'encrypts the table', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, true",
-      "'encrypts the table', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, false",
+      "'encrypts the table', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, { rotate: true }",
+      "'encrypts the table', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT",
     ],
     ["actions: ['kms:Sign', 'kms:GetPublicKey']", "actions: ['kms:Sign']"],
     ["StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },", ''],
@@ -255,12 +284,9 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/gatehouse-stack.ts', 'test/stack/facts.test.ts', [
     ['      tags,\n', ''],
-    ['terminationProtection: settings.keepData,', ''],
-    ['terminationProtection: settings.keepData', 'terminationProtection: true'],
-    [
-      "Tags.of(table).add('gatehouse:pepper-key', keys.pepper.keyArn)",
-      "Tags.of(table).add('gatehouse:pepper-key', keys.table.keyArn)",
-    ],
+    ['terminationProtection: settings.keepData && !settings.unprotected,', ''],
+    ['terminationProtection: settings.keepData && !settings.unprotected', 'terminationProtection: true'],
+    ["keys.pepper.map(({ keyArn }) => keyArn).join(' ')", 'keys.table.keyArn'],
     [
       "Tags.of(table).add('gatehouse:values-key', keys.values.keyArn)",
       "Tags.of(table).add('gatehouse:values-key', keys.table.keyArn)",
@@ -268,7 +294,10 @@ export const operations: readonly Mutant[] = [
     ['Tags.of(this).add(name, value);', ''],
     ["new CfnOutput(this, 'TableName', { value: table.name });", ''],
     ['env: { region: settings.region }', "env: { region: 'eu-central-1' }"],
-    ['terminationProtection: settings.keepData', "terminationProtection: environment !== 'dev'"],
+    [
+      'terminationProtection: settings.keepData && !settings.unprotected',
+      "terminationProtection: environment !== 'dev'",
+    ],
   ]),
   ...plant('infra/local/aws/aws-endpoint.ts', 'test/local/mailbox.test.ts', [
     ["|| (error as NodeJS.ErrnoException).code !== 'EADDRINUSE'", '|| true'],
@@ -370,7 +399,7 @@ export const operations: readonly Mutant[] = [
     ['      cloud.recycle();\n', ''],
   ]),
   ...plant('infra/local/require-matching-keys.ts', 'test/local/external-engine.test.ts', [
-    ['usedKeyId !== keyId', 'usedKeyId === undefined'],
+    ['!keyIds.includes(usedKeyId)', 'usedKeyId === undefined'],
   ]),
   ...plant('infra/local/watch-files.ts', 'test/local/reload.test.ts', [
     ['if (differences.length > 0 || changed.size === 0) return;', 'return;'],
@@ -435,7 +464,7 @@ export const operations: readonly Mutant[] = [
     ['sns:[\\w-]+:\\d{12}:', 'sns:[\\w-]+:\\d+:'],
     ['          v.url(),\n', ''],
     ['v.regex(/^[A-Za-z0-9_-]{1,64}$/', 'v.regex(/[A-Za-z0-9_-]{1,64}/'],
-    ['v.regex(/^SigningKey[A-Za-z0-9]*$/', 'v.regex(/^[A-Za-z0-9]+$/'],
+    ['new RegExp(`^${name}[A-Za-z0-9]*$`)', '/^[A-Za-z0-9]+$/'],
     ['sns:[\\w-]+:\\d{12}:', 'sns:[\\w-]+:\\d*:'],
     ["domain.certificate.split(':')[3] === region", "region !== ''"],
     ['tokenLife: v.pipe(\n      v.strictObject', 'tokenLife: v.pipe(\n      v.object'],
@@ -611,7 +640,7 @@ export const operations: readonly Mutant[] = [
       "if (repair && verification.findings.some(({ remedy }) => 'writes' in remedy)) {",
       'if (repair && verification.findings.length > 0) {',
     ],
-    ['    report(verification);\n    await repairTable', '    await repairTable'],
+    ['    reportVerification(verification);\n    await repairTable', '    await repairTable'],
     ['printError(sentenceOf(error));\n  return NOT_VERIFIED;', 'printError(sentenceOf(error));\n  return FINDINGS;'],
   ]),
   ...plant('lib/integrity/counters.ts', 'test/unit/findings.test.ts', [
@@ -839,7 +868,7 @@ export const operations: readonly Mutant[] = [
     ["if (isPresent) return 'present';", ''],
   ]),
   ...plant('lib/transfer/import-user.ts', 'test/unit/import-records.test.ts', [
-    ['passwordHash && !isVerifiable(passwordHash, pepperKey)', 'false'],
+    ['passwordHash && !isVerifiable(passwordHash, pepperKeys)', 'false'],
     [', ...formerEmailKeys(email)]', ']'],
     ['emailGuards.some(Boolean) ? EMAIL_TAKEN :', 'false ? EMAIL_TAKEN :'],
     ['      logins.add(login);\n', ''],

@@ -23,7 +23,7 @@ const ENVIRONMENTS = [
 
 const policies = (keep: boolean) =>
   keep
-    ? { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' }
+    ? { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' }
     : { DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' };
 const tags = (environment: string) => [{ Key: 'gatehouse:environment', Value: environment }];
 const arnOf = (logicalId: string) => ({ 'Fn::GetAtt': [logicalId, 'Arn'] });
@@ -40,6 +40,8 @@ function functionOf(template: typeof prod, description: string): [logicalId: str
 describe.each(ENVIRONMENTS)('the table of $name', ({ template, keep, environment }) => {
   it('is a single table with its settings for durability and security', () => {
     const maxima = { prod: [12_000, 4000], dev: [4000, 2000] }[environment] ?? [];
+    const both = [arnOf('PepperKeyB'), ' ', arnOf('PepperKeyA')];
+    const pepperKeys = template === other ? { 'Fn::Join': ['', both] } : arnOf('PepperKey');
     const [MaxReadRequestUnits, MaxWriteRequestUnits] = template === other ? [7001, 3001] : maxima;
 
     expect(resourcesOf(template, 'AWS::DynamoDB::Table')).toEqual({
@@ -63,12 +65,25 @@ describe.each(ENVIRONMENTS)('the table of $name', ({ template, keep, environment
           TimeToLiveSpecification: { AttributeName: 'expires', Enabled: true },
           Tags: [
             ...tags(environment),
-            { Key: 'gatehouse:pepper-key', Value: arnOf('PepperKey') },
+            { Key: 'gatehouse:pepper-key', Value: pepperKeys },
             { Key: 'gatehouse:values-key', Value: arnOf('ValuesKey') },
           ],
         },
       },
     });
+  });
+});
+
+it('an unprotected environment keeps its data, but its stack and table can be deleted', () => {
+  const template = templateOf('prod', { unprotected: true });
+  const { artifacts } = JSON.parse(
+    readFileSync(join(assemblyOf('prod', { unprotected: true }), 'manifest.json'), 'utf8'),
+  );
+  const { Table: protectedTable } = resourcesOf(prod, 'AWS::DynamoDB::Table');
+
+  expect(artifacts['Gatehouse-prod'].properties.terminationProtection).toBe(false);
+  expect(resourcesOf(template, 'AWS::DynamoDB::Table')).toEqual({
+    Table: { ...protectedTable, Properties: { ...protectedTable?.Properties, DeletionProtectionEnabled: false } },
   });
 });
 
@@ -103,13 +118,54 @@ describe.each(ENVIRONMENTS)('the keys of $name', ({ template, keep, environment 
 
   it('have their spec, usage, rotation, description and removal policy', () => {
     const signing = template === other ? ['SigningKeyB', 'SigningKeyA'] : ['SigningKey'];
+    const peppers = template === other ? ['PepperKeyB', 'PepperKeyA'] : ['PepperKey'];
 
     expect(resourcesOf(template, 'AWS::KMS::Key')).toEqual({
       TableKey: key('encrypts the table', SYMMETRIC),
-      ValuesKey: key('wraps the keys of parameter values', SYMMETRIC),
-      PepperKey: key('protects password hashes', HMAC),
+      ValuesKey: key('wraps the keys of parameter values', { ...SYMMETRIC, MultiRegion: true }),
+      ...Object.fromEntries(
+        peppers.map((logicalId) => [logicalId, key('protects password hashes', { ...HMAC, MultiRegion: true })]),
+      ),
       ...Object.fromEntries(signing.map((logicalId) => [logicalId, key('signs tokens', SIGNING)])),
     });
+  });
+});
+
+describe('a stack with an existing table and existing keys', () => {
+  const keys = Object.fromEntries(
+    ['TableKey', 'ValuesKey', 'PepperKey', 'SigningKey'].map((id) => [
+      id,
+      `arn:aws:kms:eu-central-1:123456789012:key/${id}`,
+    ]),
+  );
+  const resources = (template: typeof prod, except: readonly string[]) =>
+    Object.fromEntries(Object.entries(template.toJSON().Resources).filter(([id]) => !except.includes(id)));
+
+  it('creates neither, and uses their name and ARNs where it would use those of its own', () => {
+    const adopting = templateOf('prod', { existing: { table: 'Restored', keys } });
+    const { Outputs } = prod.toJSON();
+    const own = JSON.stringify({ Resources: resources(prod, ['Table', ...Object.keys(keys)]), Outputs });
+    const account = ['arn:', { Ref: 'AWS::Partition' }, ':dynamodb:eu-central-1:', { Ref: 'AWS::AccountId' }];
+    const tableArn = { 'Fn::Join': ['', [...account, ':table/Restored']] };
+
+    let expected = own
+      .replaceAll(JSON.stringify(arnOf('Table')), JSON.stringify(tableArn))
+      .replaceAll(JSON.stringify({ Ref: 'Table' }), JSON.stringify('Restored'));
+    for (const [id, arn] of Object.entries(keys))
+      expected = expected.replaceAll(JSON.stringify(arnOf(id)), JSON.stringify(arn));
+
+    expect({ Resources: adopting.toJSON().Resources, Outputs: adopting.toJSON().Outputs }).toEqual(
+      JSON.parse(expected),
+    );
+  });
+
+  it('creates the keys that it does not adopt, and protects the table with them as before', () => {
+    const adopting = templateOf('prod', { existing: { keys: { PepperKey: keys.PepperKey as string } } });
+    const { Table } = resourcesOf(adopting, 'AWS::DynamoDB::Table');
+
+    expect(Object.keys(resourcesOf(adopting, 'AWS::KMS::Key')).sort()).toEqual(['SigningKey', 'TableKey', 'ValuesKey']);
+    expect(Table?.Properties.SSESpecification.KMSMasterKeyId).toEqual(arnOf('TableKey'));
+    expect(Table?.Properties.Tags).toContainEqual({ Key: 'gatehouse:pepper-key', Value: keys.PepperKey });
   });
 });
 
@@ -207,13 +263,18 @@ interface Deployed {
   readonly template: typeof prod;
   readonly region: string;
   readonly signing: readonly string[];
+  readonly peppers: readonly string[];
   readonly sender: string;
   readonly domain: string;
   readonly configurationSet?: string;
 }
 
 /** The complete policy statements for the role of a route. */
-function statementsFor(row: (typeof routes)[number], { region, signing, sender, ...mail }: Deployed, logGroup: string) {
+function statementsFor(
+  row: (typeof routes)[number],
+  { region, signing, peppers, sender, ...mail }: Deployed,
+  logGroup: string,
+) {
   const tableStatements = Object.entries(tableRights(row)).map(([right, keys]) => ({
     Effect: 'Allow',
     Action: { ...UNRESTRICTED, ...IN_TRANSACTIONS }[right],
@@ -230,10 +291,10 @@ function statementsFor(row: (typeof routes)[number], { region, signing, sender, 
     StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },
     Null: { 'kms:EncryptionContext:integration': 'false' },
   };
-  const signers = signing.map(arnOf);
+  const only = (ids: readonly string[]) => (ids.length === 1 ? arnOf(String(ids[0])) : ids.map(arnOf));
   const uses = {
-    sign: { Action: ['kms:Sign', 'kms:GetPublicKey'], Resource: signers.length === 1 ? signers[0] : signers },
-    pepper: { Action: 'kms:GenerateMac', Resource: arnOf('PepperKey') },
+    sign: { Action: ['kms:Sign', 'kms:GetPublicKey'], Resource: only(signing) },
+    pepper: { Action: 'kms:GenerateMac', Resource: only(peppers) },
     seal: { Action: 'kms:GenerateDataKey', Resource: arnOf('ValuesKey'), Condition: inContext },
     unseal: { Action: 'kms:Decrypt', Resource: arnOf('ValuesKey'), Condition: inContext },
   };
@@ -276,6 +337,7 @@ const DEPLOYED: Record<string, Deployed> = {
     template: prod,
     region: 'eu-central-1',
     signing: ['SigningKey'],
+    peppers: ['PepperKey'],
     sender: 'gatehouse@example.com',
     domain: 'example.com',
   },
@@ -283,6 +345,7 @@ const DEPLOYED: Record<string, Deployed> = {
     template: other,
     region: 'eu-north-1',
     signing: ['SigningKeyB', 'SigningKeyA'],
+    peppers: ['PepperKeyB', 'PepperKeyA'],
     sender: 'gate@mail.example.org',
     domain: 'mail.example.org',
     configurationSet: 'events',
@@ -343,7 +406,7 @@ describe('a function', () => {
   it.each(CASES)('for $route in $name has its memory, timeout, concurrency and environment', ({ name, row }) => {
     const [logicalId, { Properties }] = functionOf(templates[name], row.route);
     const { issuer, token, remembered, audit, source } = LIMITS[name];
-    const signing = name === 'other' ? ['SigningKeyB', 'SigningKeyA'] : ['SigningKey'];
+    const joined = (ids: string[]) => ({ 'Fn::Join': ['', [arnOf(String(ids[0])), ',', arnOf(String(ids[1]))]] });
     const mails = row.permissions.mail && name === 'other' && OTHER_SETTINGS.mail;
     const has = (...uses: string[]) => row.permissions.keys?.some((use) => uses.includes(use));
     const hashes = has('pepper');
@@ -358,12 +421,11 @@ describe('a function', () => {
       REQUESTS_PER_SOURCE: source[1],
       ...(Object.keys(tableRights(row)).length > 0 && { TABLE_NAME: { Ref: 'Table' } }),
       ...(has('sign') && {
-        SIGNING_KEYS:
-          signing.length === 1
-            ? arnOf('SigningKey')
-            : { 'Fn::Join': ['', [arnOf('SigningKeyB'), ',', arnOf('SigningKeyA')]] },
+        SIGNING_KEYS: name === 'other' ? joined(['SigningKeyB', 'SigningKeyA']) : arnOf('SigningKey'),
       }),
-      ...(has('pepper') && { PEPPER_KEY: arnOf('PepperKey') }),
+      ...(has('pepper') && {
+        PEPPER_KEYS: name === 'other' ? joined(['PepperKeyB', 'PepperKeyA']) : arnOf('PepperKey'),
+      }),
       ...(has('seal', 'unseal') && { VALUES_KEY: arnOf('ValuesKey') }),
       ...(row.permissions.mail && {
         MAIL_SENDER: 'gatehouse@example.com',

@@ -25,7 +25,7 @@ describe('the table', () => {
 
   it('is retained, protected from deletion and restorable to a point in time, except in dev', () => {
     prod.hasResource('AWS::DynamoDB::Table', {
-      DeletionPolicy: 'Retain',
+      DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
       Properties: {
         DeletionProtectionEnabled: true,

@@ -82,12 +82,13 @@ export interface Setup {
 /** Prepares the creation of prerequisites in the table of this instance. */
 export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
   const { cloud, table } = gatehouse;
-  const { endpoint, region, pepperKey } = cloud;
+  const { endpoint, region, pepperKeys } = cloud;
+  const [pepperKey = ''] = pepperKeys;
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
   const tokens = makeTokens(await gatehouse.logIn('admin'));
   const { pk, sk, jwk } = tokens.publicKey;
   await commit(table, [claim({ pk, sk }, { jwk }, 'retry')]);
-  const passwordHash = await openPasswords(pepperKey, kms).hash('pass');
+  const passwordHash = await openPasswords(pepperKeys, kms).hash('pass');
 
   const setup: Setup = {
     gatehouse,

@@ -8,6 +8,8 @@ import type { Settings } from '../../infra/settings.ts';
 export const OTHER_SETTINGS = {
   region: 'eu-north-1',
   keepData: false,
+  unprotected: true,
+  existing: {},
   logRetentionDays: 90,
   auditDays: 411,
   tableMaximum: { readUnits: 7001, writeUnits: 3001 },
@@ -21,6 +23,7 @@ export const OTHER_SETTINGS = {
     certificate: 'arn:aws:acm:eu-north-1:123456789012:certificate/0f2b7c1e-5a64-4d3b-9c8e-7b1a2d3c4e5f',
   },
   signingKeys: ['SigningKeyB', 'SigningKeyA'],
+  pepperKeys: ['PepperKeyB', 'PepperKeyA'],
   mail: {
     sender: 'gate@mail.example.org',
     configurationSet: 'events',

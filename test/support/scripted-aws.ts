@@ -70,7 +70,10 @@ const marshalItem = (item: Item) =>
 const found = (item: Item | undefined) => (item ? { Item: marshalItem(item) } : {});
 const keyIn = ({ pk, sk }: Input) => ({ pk: pk.S, sk: sk.S });
 
-/** Responds like DynamoDB to reads, and to puts and deletes without evaluating their conditions. */
+const numbersIn = (item: Input) =>
+  Object.fromEntries(Object.entries(item).flatMap(([name, { N }]) => (N === undefined ? [] : [[name, Number(N)]])));
+
+/** Responds like DynamoDB to reads, and to deletes and puts of numbers without evaluating their conditions. */
 export function respondFrom(table: InMemoryScanner, operation: string, input: Input): ScriptedResponse {
   switch (operation) {
     case 'Scan':
@@ -86,7 +89,7 @@ export function respondFrom(table: InMemoryScanner, operation: string, input: In
     }
     case 'TransactWriteItems':
       for (const { Put, Delete } of input.TransactItems as Input[]) {
-        if (Put) table.put(keyIn(Put.Item), { id: Number(Put.Item.id?.N) });
+        if (Put) table.put(keyIn(Put.Item), numbersIn(Put.Item));
         if (Delete) table.remove(keyIn(Delete.Key));
       }
       return {};

@@ -26,10 +26,17 @@ interface Row {
   readonly example: unknown;
 }
 
+interface Metadata {
+  readonly unit?: string;
+  readonly example?: unknown;
+  /** The placeholder for a key of a record. */
+  readonly key?: string;
+}
+
 /** The rows of a setting and of the settings in it. */
 function rowsOf(path: string, declared: Schema): Row[] {
   const schema = declared.wrapped ?? declared;
-  const { unit = '', example } = v.getMetadata(schema) as { unit?: string; example?: unknown };
+  const { unit = '', example, key = 'LANGUAGE' } = v.getMetadata(schema) as Metadata;
   const row = {
     path,
     meaning: v.getDescription(schema) ?? '',
@@ -38,7 +45,7 @@ function rowsOf(path: string, declared: Schema): Row[] {
     ifMissing: declared.wrapped ? (declared.default === undefined ? 'not set' : code(declared.default)) : '',
     example,
   };
-  const parts = { ...schema.entries, ...(schema.value && { LANGUAGE: schema.value }) };
+  const parts = { ...schema.entries, ...(schema.value && { [key]: schema.value }) };
   return [row, ...Object.entries(parts).flatMap(([name, part]) => rowsOf(`${path}.${name}`, part))];
 }
 
@@ -110,7 +117,7 @@ All settings are in the \`context\` of [cdk.json](../cdk.json). \`npm start\` ru
 | key of \`context\` | meaning | allowed values | if missing |
 |---|---|---|---|`;
 
-const SETTINGS = `\`-c KEY=VALUE\` overrides \`env\` and \`transport\`. The other keys of \`context\` belong to the CDK. Its feature flags
+const SETTINGS = `\`-c KEY=VALUE\` overrides \`env\`, \`transport\` and \`unprotected\`. The other keys of \`context\` belong to the CDK. Its feature flags
 have the recommended values, except two that would change the template without a benefit:
 \`@aws-cdk/aws-iam:minimizePolicies\` and \`@aws-cdk/core:enablePartitionLiterals\`.
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
@@ -14,7 +15,7 @@ import type { Settings } from '../../infra/settings.ts';
 export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
   join(
     inject('assembly'),
-    `../template-of-${[process.pid, name, ...Object.entries(changes).flat()].join('-')}`.replaceAll(/[^\w./-]/g, ''),
+    `../template-of-${process.pid}-${name}-${createHash('sha256').update(JSON.stringify(changes)).digest('hex')}`,
   );
 
 /** Synthesizes the stack of an environment with other settings and this run's bundles, in this process for speed. */

@@ -17,7 +17,7 @@ async function importLines(texts: readonly (object | string)[], table: Table = m
     for (const text of texts) yield typeof text === 'string' ? text : JSON.stringify(text);
   })();
   const tally = await importRecords(
-    { table, pepperKey: PEPPER_KEY, valuesKey: 'values-key', kms: new KMSClient({ region: 'eu-central-1' }) },
+    { table, pepperKeys: [PEPPER_KEY], valuesKey: 'values-key', kms: new KMSClient({ region: 'eu-central-1' }) },
     lines,
     {
       apply: true,

@@ -27,7 +27,7 @@ afterEach(() => setDeadline(Number.POSITIVE_INFINITY));
 
 async function throttleOn(table: Table, ...responses: ScriptedResponse[]) {
   const { settings, requests, inputs } = scriptedClient(...responses);
-  const throttle = openLoginThrottle(table, LIMITS, 'pepper', new KMSClient(settings));
+  const throttle = openLoginThrottle(table, LIMITS, ['pepper', 'former'], new KMSClient(settings));
   await finishColdStart();
   setDeadline(Number.POSITIVE_INFINITY);
   return { throttle, requests, inputs };
@@ -71,7 +71,7 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const { settings, requests } = scriptedClient(MAC);
     const timeout = vi.spyOn(AbortSignal, 'timeout');
 
-    openLoginThrottle(recordingTable(), LIMITS, 'pepper', new KMSClient(settings));
+    openLoginThrottle(recordingTable(), LIMITS, ['pepper', 'former'], new KMSClient(settings));
     await finishColdStart();
 
     expect(timeout.mock.calls).toEqual([[2000]]);
@@ -359,9 +359,12 @@ it('keysOf pseudonymizes the login, its network and the source', async () => {
   });
 });
 
-it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY'])('openLoginThrottle throws without %s', (name) => {
-  for (const each of ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEY']) vi.stubEnv(each, '1');
-  vi.stubEnv(name, '');
+it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEYS'])(
+  'openLoginThrottle throws without %s',
+  (name) => {
+    for (const each of ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEYS']) vi.stubEnv(each, '1');
+    vi.stubEnv(name, '');
 
-  expect(() => openLoginThrottle(recordingTable())).toThrow(`The environment variable ${name} is not set`);
-});
+    expect(() => openLoginThrottle(recordingTable())).toThrow(`The environment variable ${name} is not set`);
+  },
+);

@@ -21,9 +21,10 @@ const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 const macOf = (mac: Buffer) => ({ Mac: mac.toString('base64') });
 
 const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/current-key';
+const FORMER_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/former-key';
 function passwordsWithKms(...responses: ScriptedResponse[]) {
   const { settings, requests, inputs } = scriptedClient(...responses);
-  return { passwords: openPasswords(KEY, new KMSClient(settings)), requests, inputs };
+  return { passwords: openPasswords([KEY, FORMER_KEY], new KMSClient(settings)), requests, inputs };
 }
 
 const SALT = Buffer.from('sixteen bytes of');
@@ -109,6 +110,15 @@ describe('a password', () => {
 
     expect(await passwords.matches(password, stored)).toBe(false);
     expect(requests).toHaveLength(1);
+  });
+
+  it('takes the same work but never matches when its hash is under a key that the stack no longer has', async () => {
+    const { passwords, inputs } = passwordsWithKms(macOf(MAC), macOf(Buffer.alloc(32)));
+
+    expect(await passwords.matches('password', phc({ key: 'retired-key' }))).toBe(false);
+    expect(await passwords.matches('password', phc({ key: 'retired-key' }))).toBe(false);
+    expect(inputs().map(({ KeyId }) => KeyId)).toEqual(['current-key', 'current-key']);
+    expect(inputs()[0].Message).toBe(hashOf('password', { memory: 19_456, passes: 2, salt: Buffer.alloc(16) }));
   });
 
   it('takes the same work but never matches when there is no stored hash, even if the MAC is equal', async () => {
@@ -241,14 +251,14 @@ describe('a stored hash', () => {
   });
 
   it('names its key by id, whether the stack names an id or an ARN', async () => {
-    vi.stubEnv('PEPPER_KEY', 'plain-id');
+    vi.stubEnv('PEPPER_KEYS', 'plain-id');
     const { settings } = scriptedClient();
 
     expect(openPasswords(undefined, new KMSClient(settings)).isOutdated(phc({ ...current, key: 'plain-id' }))).toBe(
       false,
     );
-    vi.stubEnv('PEPPER_KEY', '');
-    expect(() => openPasswords()).toThrow('The environment variable PEPPER_KEY is not set');
+    vi.stubEnv('PEPPER_KEYS', '');
+    expect(() => openPasswords()).toThrow('The environment variable PEPPER_KEYS is not set');
   });
 });
 

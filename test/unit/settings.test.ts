@@ -21,6 +21,10 @@ const VALID = {
   corsOrigins: ['https://one.example', 'https://two.example:9000'],
   domain: { ...OTHER_SETTINGS.domain, certificate: 'arn:aws-cn:acm:cn-north-1:123456789012:certificate/0f2b7c1e' },
   alarms: 'arn:aws-cn:sns:cn-north-1:123456789012:operators_of-gate-1',
+  existing: {
+    table: 'Gate_house-prod.restored',
+    keys: { TableKey: 'arn:aws-cn:kms:cn-north-1:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab' },
+  },
 };
 const ABSENT = Symbol('absent');
 
@@ -46,6 +50,7 @@ describe('the environments of cdk.json', () => {
     tableMaximum: { readUnits: 4000, writeUnits: 2000 },
     guessing: { failuresPerSource: 100, requestsPerSource: 1000 },
     signingKeys: ['SigningKey'],
+    pepperKeys: ['PepperKey'],
     tokenLife: { minutes: 60, rememberedMinutes: 1440 },
     corsOrigins: [],
     dailyVerification: true,
@@ -148,8 +153,16 @@ describe('an environment', () => {
 
     expect(readFrom(context).name).toBe('moon');
     expect(() => readFrom({ ...context, enviroment: 'prod' })).toThrow(
-      /^There is no context key enviroment; there are env, transport, environments, mailTemplates, allowPlaceholders, checked\.$/,
+      /^There is no context key enviroment; there are env, transport, environments, mailTemplates, allowPlaceholders, unprotected, checked\.$/,
     );
+  });
+
+  it.each([true, 'true', false, 'false'])('is unprotected as the context says: %j', (unprotected) => {
+    const context = { env: 'moon', environments: { moon: { ...VALID, unprotected: true } } };
+
+    expect(readFrom({ ...context, unprotected }).settings.unprotected).toBe(String(unprotected) === 'true');
+    expect(readFrom(context).settings.unprotected).toBe(true);
+    expect(() => readFrom({ ...context, unprotected: 'yes' })).toThrow('unprotected must be true or false, not yes.');
   });
 
   it('is rejected when it is not an object', () => {
@@ -196,6 +209,8 @@ const ORIGIN =
   'such as https://admin.example.com';
 const NO_LINK = /Invalid content: Expected !"\{link\}"/;
 
+const KEY = 'arn:aws-cn:kms:cn-north-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab';
+
 const WRONG: Record<string, readonly unknown[]> = {
   region: [
     ...NO_TEXT,
@@ -241,6 +256,17 @@ const WRONG: Record<string, readonly unknown[]> = {
     'SigningKey',
     null,
   ],
+  pepperKeys: [
+    [],
+    ['TableKey'],
+    ['pepperKey'],
+    ['PepperKey-2'],
+    ['aPepperKey'],
+    ['PepperKey '],
+    [7],
+    'PepperKey',
+    null,
+  ],
   tokenLife: NO_OBJECT,
   'tokenLife.minutes': NO_COUNT,
   'tokenLife.rememberedMinutes': NO_COUNT,
@@ -257,6 +283,20 @@ const WRONG: Record<string, readonly unknown[]> = {
   ...notice('passwordChanged'),
   ...notice('emailChanged'),
   corsOrigins: [ABSENT, 'https://one.example', null, ['one.example'], [7], ['*'], ['null']],
+  existing: [true, null, 7],
+  'existing.table': [7, null, '', 'ab', 'x'.repeat(256), 'a table', 'arn:aws:dynamodb:cn-north-1:123456789012:table/T'],
+  'existing.keys': [7, null, 'TableKey', { Table: KEY }, { SigningKey: KEY }, { toString: KEY }],
+  'existing.keys.TableKey': [
+    7,
+    null,
+    '',
+    'alias/table',
+    '1234abcd-12ab-34cd-56ef-1234567890ab',
+    'arn:aws:kms:cn-north-1:123456789012:alias/table',
+    `${KEY} `,
+    `x${KEY}`,
+  ],
+  'existing.alias': [7],
   domain: [true, null, 7, 'gate.one.example'],
   'domain.other': [7],
   'domain.name': [
@@ -304,6 +344,7 @@ describe('a setting', () => {
     ['mail.templates', { de: VALID.mail.templates.en }, 'mail.templates: must contain English (en).'],
     ['mail.templates', {}, 'mail.templates: must contain English (en).'],
     ['signingKeys', ['SigningKey', 'SigningKey'], 'signingKeys: Each key must be listed only once'],
+    ['pepperKeys', ['PepperKey', 'PepperKey'], 'pepperKeys: Each key must be listed only once'],
     [
       'guessing',
       { failuresPerSource: 8, requestsPerSource: 7 },
@@ -345,6 +386,17 @@ describe('a setting', () => {
       'corsOrigins: With keepData, all origins must be https: whoever alters a page can use the tokens of its users.',
     ],
     [
+      'existing.keys',
+      { TableKey: KEY.replace('cn-north-1', 'cn-northwest-1') },
+      'existing.keys: A key must be in the region of the environment',
+    ],
+    [
+      'existing.keys',
+      { ValueKey: KEY },
+      'existing.keys: There are only the keys TableKey, ValuesKey and those in pepperKeys and signingKeys',
+    ],
+    ['keepData', false, 'existing: requires keepData'],
+    [
       'mail.templates.en.reset.text',
       `{link}${'ü'.repeat(2048)}`,
       'mail.templates: All texts together must be shorter than 4 KB',
@@ -354,7 +406,8 @@ describe('a setting', () => {
   });
 
   it.each<[string, unknown]>([
-    ['keepData', false],
+    ['existing', {}],
+    ['existing', { table: 'abc', keys: { TableKey: KEY, ValuesKey: KEY, PepperKeyA: KEY, SigningKeyA: KEY } }],
     ['mail.templates.en.reset.text', `{link}${'x'.repeat(2048)}`],
     ['logRetentionDays', 1],
     ['logRetentionDays', 3653],
@@ -383,11 +436,14 @@ describe('a setting', () => {
     expect(readValid(environment)).toEqual(environment);
   });
 
-  it.each(['loginConcurrency', 'domain', 'mail.configurationSet'])('%s is optional and has no default', (path) => {
-    const environment = withValue(path, ABSENT);
+  it.each(['loginConcurrency', 'domain', 'mail.configurationSet', 'existing', 'unprotected'])(
+    '%s is optional and has no default',
+    (path) => {
+      const environment = withValue(path, ABSENT);
 
-    expect(readValid(environment)).toStrictEqual(environment);
-  });
+      expect(readValid(environment)).toStrictEqual(environment);
+    },
+  );
 
   it('alarms is optional where the data is not kept, and has no default', () => {
     const environment = { ...withValue('alarms', ABSENT), keepData: false, deployment: 'all-at-once' };
@@ -406,8 +462,11 @@ describe('a setting', () => {
     expect(readValid(withValue('dailyVerification', ABSENT))).toStrictEqual({ ...VALID, dailyVerification: false });
   });
 
-  it('signingKeys defaults to a single key', () => {
-    expect(readValid(withValue('signingKeys', ABSENT))).toStrictEqual({ ...VALID, signingKeys: ['SigningKey'] });
+  it.each([
+    ['signingKeys', ['SigningKey']],
+    ['pepperKeys', ['PepperKey']],
+  ])('%s defaults to a single key', (name, keys) => {
+    expect(readValid(withValue(name, ABSENT))).toStrictEqual({ ...VALID, [name]: keys });
   });
 });
 
@@ -465,7 +524,7 @@ describe('a placeholder', () => {
 });
 
 it.each(['us-gov-west-1', 'eusc-de-east-1', 'ap-southeast-7', 'mx-central-1'])('region can be %s', (region) => {
-  const { domain: _, ...rest } = VALID;
+  const { domain: _, existing: __, ...rest } = VALID;
   const environment = { ...rest, alarms: 'operators@example.com' };
 
   expect(readValid({ ...environment, region }).region).toBe(region);

@@ -9,6 +9,7 @@ import { type CapacityOptions, type Meter, meterCapacity } from './capacity.ts';
 import { engineHeaders } from './engine.ts';
 import type { localMailbox } from './mailbox.ts';
 import { serveMailbox } from './mailbox-pages.ts';
+import { tableSettings } from './table-settings.ts';
 import { detectConflicts } from './transaction-conflicts.ts';
 
 interface AwsEndpointOptions {
@@ -23,8 +24,8 @@ interface AwsEndpointOptions {
   readonly kill: (accessKey: string) => void;
   readonly mailbox: ReturnType<typeof localMailbox>;
   readonly denialReason: Authorization['denialReason'];
-  /** The tags of the table, which the engine does not support. */
-  readonly tableTags: () => { Key: string; Value: string }[];
+  /** The table of the stack, for its tags. */
+  readonly stackTable: Parameters<typeof tableSettings>[0];
   readonly intercept?: Interceptor | undefined;
   /** Called when a function makes a call after its response; Lambda would have frozen the instance by then. */
   readonly onLateCall: (name: string, operation: string) => void;
@@ -45,6 +46,7 @@ const SEND_MAIL = '/v2/email/outbound-emails';
  */
 export async function startAwsEndpoint(options: AwsEndpointOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const respondAboutSettings = tableSettings(options.stackTable);
   const forwardUnlessConflicting = detectConflicts(options.holdTransactions);
   const meter: Meter = options.capacity ? meterCapacity(options.capacity) : ({ input }, forward) => forward(input);
 
@@ -76,7 +78,8 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
     const forward = async (): Promise<AwsResponse> => {
       if (service === 'KMS') return options.kms(operation, input);
       if (service === 'SES') return options.mailbox.send(input);
-      if (operation === 'ListTagsOfResource') return { status: 200, body: { Tags: options.tableTags() } };
+      const aboutSettings = respondAboutSettings(operation, input);
+      if (aboutSettings) return aboutSettings;
       const callEngine = (name: string, body: string) => sendToEngine(options.engineUrl, agent, name, body);
       // Metering comes first: a throttled transaction must not conflict with others.
       return meter(

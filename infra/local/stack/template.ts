@@ -18,6 +18,8 @@ export interface Template {
   readonly stack: string;
   readonly region: string;
   ofType(type: string): [logicalId: string, properties: Record<string, unknown>][];
+  /** The value of an output, which may contain intrinsic functions; undefined if there is no such output. */
+  output(name: string): unknown;
   /** The source folder of the asset with this S3 object key. */
   assetFolder(objectKey: string): string;
 }
@@ -62,6 +64,11 @@ interface Artifact {
   readonly properties?: { templateFile?: string };
 }
 
+interface TemplateFile {
+  readonly Resources: Record<string, Resource>;
+  readonly Outputs?: Record<string, { Value: unknown }>;
+}
+
 /** Reads a cloud assembly of the CDK. Throws an error that names the first unsupported resource type. */
 export function readTemplate(assembly: string): Template {
   const read = (file: string) => JSON.parse(readFileSync(join(assembly, file), 'utf8'));
@@ -69,7 +76,7 @@ export function readTemplate(assembly: string): Template {
   const [stack, artifact] = artifacts.find(([, { type }]) => type === 'aws:cloudformation:stack') ?? [];
   if (!stack || !artifact?.properties?.templateFile) throw new Error(`${assembly} contains no stack`);
 
-  const resources: Record<string, Resource> = read(artifact.properties.templateFile).Resources;
+  const { Resources: resources, Outputs: outputs = {} }: TemplateFile = read(artifact.properties.templateFile);
   for (const [logicalId, { Type }] of Object.entries(resources)) {
     if (!SUPPORTED_TYPES.has(Type))
       throw new Error(`The local cloud does not support ${Type}, the type of ${logicalId}`);
@@ -83,6 +90,7 @@ export function readTemplate(assembly: string): Template {
       Object.entries(resources)
         .filter(([, resource]) => resource.Type === type)
         .map(([logicalId, { Properties }]) => [logicalId, Properties]),
+    output: (name) => outputs[name]?.Value,
     assetFolder(objectKey) {
       const file = files[objectKey.replace(/\.zip$/, '')];
       if (!file) throw new Error(`${assembly} contains no asset ${objectKey}`);

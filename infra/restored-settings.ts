@@ -1,0 +1,115 @@
+import {
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+  type DynamoDBClient,
+  ListTagsOfResourceCommand,
+  ResourceNotFoundException,
+  type TableDescription,
+  TagResourceCommand,
+  UpdateContinuousBackupsCommand,
+  UpdateTableCommand,
+  UpdateTimeToLiveCommand,
+} from '@aws-sdk/client-dynamodb';
+
+/* The settings of a table that a restore from a backup does not copy. infra/constructs/administration-table.ts sets the
+ * same on a new table. */
+
+/** What an operator states about a restored table. */
+interface Wishes {
+  /** The table whose tags and maximum throughput are copied. */
+  readonly like?: string | undefined;
+  /** The tags to set by name; they take precedence over those of `like`. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** Whether the table is protected against deletion and can be restored to a point in time. */
+  readonly isProtected: boolean;
+}
+
+/** The settings that a table is to have. */
+interface Plan extends Pick<Wishes, 'isProtected'> {
+  readonly table: TableDescription;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly maximum: TableDescription['OnDemandThroughput'];
+}
+
+const REQUIRED_TAGS = { 'gatehouse:pepper-key': '--pepper-key ARN', 'gatehouse:values-key': '--values-key ARN' };
+
+/** Reads what is missing, and changes nothing. Throws a sentence if the table cannot be put into service. */
+export async function planSettings(client: DynamoDBClient, name: string, wishes: Wishes): Promise<Plan> {
+  const table = await describe(client, name);
+  if (table.TableStatus !== 'ACTIVE')
+    throw new Error(`${name} is ${table.TableStatus}: run the command again when it is ACTIVE.`);
+  const model = wishes.like === undefined ? undefined : await describe(client, wishes.like);
+  if (model) requireSameKey(table, model);
+  const tags = {
+    ...(await tagsOf(client, table)),
+    ...(model && (await tagsOf(client, model))),
+    ...wishes.tags,
+  };
+  for (const [tag, option] of Object.entries(REQUIRED_TAGS))
+    if (!tags[tag]) throw new Error(`${name} lacks the tag ${tag}: add --like TABLE or ${option}.`);
+  return {
+    table,
+    tags,
+    maximum: model?.OnDemandThroughput ?? table.OnDemandThroughput,
+    isProtected: wishes.isProtected,
+  };
+}
+
+/** Changes the settings to the planned ones. Can be repeated. Returns a sentence about each. */
+export async function applySettings(client: DynamoDBClient, plan: Plan): Promise<string[]> {
+  const { table, tags, maximum, isProtected } = plan;
+  const { TableName, TableArn, DeletionProtectionEnabled = false } = table;
+  const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+  await client.send(new TagResourceCommand({ ResourceArn: TableArn, Tags }));
+  const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
+  // DynamoDB rejects a request that enables what is enabled.
+  if (!/^ENABL/.test(TimeToLiveDescription?.TimeToLiveStatus ?? '')) {
+    const TimeToLiveSpecification = { AttributeName: 'expires', Enabled: true };
+    await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
+  }
+  if (isProtected) {
+    const PointInTimeRecoverySpecification = { PointInTimeRecoveryEnabled: true };
+    await client.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }));
+  }
+  const update = {
+    ...(isProtected && !DeletionProtectionEnabled && { DeletionProtectionEnabled: true }),
+    ...(!isSameMaximum(maximum, table.OnDemandThroughput) && { OnDemandThroughput: maximum }),
+  };
+  if (Object.keys(update).length > 0) await client.send(new UpdateTableCommand({ TableName, ...update }));
+  return [
+    `Tags: ${Object.keys(tags).sort().join(', ')}`,
+    'Expired items are deleted (time to live on expires)',
+    isProtected ? 'Deletion protection and point-in-time recovery are enabled' : 'The table is not protected',
+    maximum
+      ? `Maximum: ${maximum.MaxReadRequestUnits} read and ${maximum.MaxWriteRequestUnits} write units a second`
+      : 'Maximum: none. Set one with `aws dynamodb update-table --on-demand-throughput`',
+  ];
+}
+
+async function describe(client: DynamoDBClient, TableName: string): Promise<TableDescription> {
+  try {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+    return Table as TableDescription;
+  } catch (error) {
+    if (!(error instanceof ResourceNotFoundException)) throw error;
+    throw new Error(`There is no table ${TableName} in this account and region: check the credentials and AWS_REGION.`);
+  }
+}
+
+/** Tags of AWS itself, such as those of CloudFormation, cannot be set. */
+async function tagsOf(client: DynamoDBClient, { TableArn }: TableDescription): Promise<Record<string, string>> {
+  const { Tags = [] } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: TableArn }));
+  return Object.fromEntries(Tags.flatMap(({ Key = '', Value = '' }) => (Key.startsWith('aws:') ? [] : [[Key, Value]])));
+}
+
+/** Functions may use only the key of the original table. */
+function requireSameKey(table: TableDescription, model: TableDescription): void {
+  const [own, expected] = [table, model].map(({ SSEDescription }) => SSEDescription?.KMSMasterKeyArn ?? 'a key of AWS');
+  if (own !== expected)
+    throw new Error(
+      `${table.TableName} is encrypted under ${own}, ${model.TableName} under ${expected}: restore it under that key.`,
+    );
+}
+
+const isSameMaximum = (one: Plan['maximum'], other: Plan['maximum']): boolean =>
+  one?.MaxReadRequestUnits === other?.MaxReadRequestUnits && one?.MaxWriteRequestUnits === other?.MaxWriteRequestUnits;

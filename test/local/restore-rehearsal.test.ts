@@ -1,0 +1,251 @@
+import { type ExecFileException, execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  CreateTableCommand,
+  DeleteTableCommand,
+  DescribeContinuousBackupsCommand,
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+  DynamoDBClient,
+  ListTagsOfResourceCommand,
+  UpdateTableCommand,
+} from '@aws-sdk/client-dynamodb';
+import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import type { Settings } from '../../infra/settings.ts';
+import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
+import { type Items, itemsOf } from '../support/items.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
+
+/*
+ * Rehearses the restore of docs/operating.md: a backup, more changes, the loss of the table, a restore under another
+ * name, the adoption, and the deployment on the restored table. The copy of all items stands in for the backup.
+ */
+
+const integration = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
+/** Names that are unique on an external engine, which other instances may share. */
+const [RESTORED, COPY, OTHER] = ['Restored', 'Copy', 'Other'].map((name) => `${name}-${randomUUID().slice(0, 8)}`) as [
+  string,
+  string,
+  string,
+];
+const TABLE_KEY = 'arn:aws:kms:eu-central-1:000000000000:key/table';
+
+describe('a restore', { timeout: 60_000 }, () => {
+  let gatehouse: Gatehouse;
+  let client: DynamoDBClient;
+  /** The ARNs of the keys in the environment of the functions, which survive the table. */
+  let arns: { pepper: string; values: string; signing: string };
+  beforeAll(async () => {
+    gatehouse = await startGatehouse();
+    const { endpoint, region, functions } = gatehouse.cloud;
+    client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
+    const variable = (name: string) =>
+      functions.find(({ environment }) => name in environment)?.environment[name] ?? '';
+    arns = {
+      pepper: String(gatehouse.cloud.pepperKeys),
+      values: variable('VALUES_KEY'),
+      signing: variable('SIGNING_KEYS'),
+    };
+  });
+  afterAll(async () => {
+    for (const TableName of [RESTORED, COPY])
+      await client.send(new UpdateTableCommand({ TableName, DeletionProtectionEnabled: false }));
+    for (const TableName of [COPY, OTHER]) await client.send(new DeleteTableCommand({ TableName }));
+    client.destroy();
+    await gatehouse.stop();
+  });
+
+  const call = (method: string, path: string, token: string, body?: unknown) =>
+    gatehouse.call(method, path, { token, body });
+
+  /** Creates a table with these items, and with none of the settings that a restore does not copy. */
+  async function restoreAs(TableName: string, items: Items, KMSMasterKeyId = TABLE_KEY): Promise<void> {
+    const documents = DynamoDBDocumentClient.from(client);
+    await client.send(
+      new CreateTableCommand({
+        TableName,
+        KeySchema: [
+          { AttributeName: 'pk', KeyType: 'HASH' },
+          { AttributeName: 'sk', KeyType: 'RANGE' },
+        ],
+        AttributeDefinitions: [
+          { AttributeName: 'pk', AttributeType: 'S' },
+          { AttributeName: 'sk', AttributeType: 'S' },
+        ],
+        BillingMode: 'PAY_PER_REQUEST',
+        SSESpecification: { Enabled: true, SSEType: 'KMS', KMSMasterKeyId },
+      }),
+    );
+    const writes = [...items.values()].map((Item) => ({ PutRequest: { Item } }));
+    while (writes.length > 0)
+      await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, 25) } }));
+  }
+
+  async function adopt(...options: string[]) {
+    const { endpoint, region } = gatehouse.cloud;
+    const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/adopt.ts', ...options], {
+      cwd: join(import.meta.dirname, '../..'),
+      env: {
+        ...process.env,
+        AWS_ENDPOINT_URL: endpoint,
+        AWS_REGION: region,
+        AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
+      },
+    })
+      .then((output) => ({ code: 0, ...output }))
+      .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+    return { code, stdout, stderr };
+  }
+
+  async function settingsOf(TableName: string) {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+    const { Tags } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }));
+    const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
+    const { ContinuousBackupsDescription } = await client.send(new DescribeContinuousBackupsCommand({ TableName }));
+    return {
+      tags: Object.fromEntries((Tags ?? []).map(({ Key, Value }) => [Key, Value])),
+      timeToLive: TimeToLiveDescription?.AttributeName,
+      recovery: ContinuousBackupsDescription?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus,
+      isProtected: Table?.DeletionProtectionEnabled,
+      maximum: Table?.OnDemandThroughput?.MaxReadRequestUnits,
+    };
+  }
+
+  async function deploy(existing: Settings['existing']): Promise<void> {
+    const changes = { keepData: true, existing };
+    synthesizeInProcess('dev', changes);
+    await gatehouse.cloud.redeploy(assemblyOf('dev', changes));
+  }
+
+  let backup: Items;
+  let admin: string;
+  let keeper: { id: number };
+  let lost: { id: number };
+  let lostToken: string;
+  let keeperToken: string;
+  let parameter: { id: number };
+
+  it('begins with a backup, more changes, and the loss of the table', async () => {
+    admin = await gatehouse.logIn('admin');
+    keeper = await gatehouse.makeUser('keeper');
+    keeperToken = await gatehouse.logIn('keeper');
+    const tap = await call('POST', '/api/utm-integrations', admin, integration);
+    const fields = { integration: tap.body, confName: 'key', confValue: 'a value under ValuesKey' };
+    parameter = (await call('POST', '/api/utm-integration-confs', admin, fields)).body;
+
+    backup = await itemsOf(gatehouse.cloud);
+
+    lost = await gatehouse.makeUser('lost');
+    lostToken = await gatehouse.logIn('lost');
+    await call('POST', '/api/utm-integrations', admin, integration);
+    await client.send(new DeleteTableCommand({ TableName: gatehouse.cloud.tableName }));
+    expect((await call('GET', '/api/health', '')).status).toBe(500);
+  });
+
+  it('is not adopted without the keys, and nothing is changed then', async () => {
+    await restoreAs(RESTORED, backup);
+
+    const { code, stderr } = await adopt('--table', RESTORED);
+
+    expect([code, stderr]).toEqual([
+      1,
+      `${RESTORED} lacks the tag gatehouse:pepper-key: add --like TABLE or --pepper-key ARN. Nothing was changed.\n`,
+    ]);
+  });
+
+  it('is adopted by one command, which sets what the restore did not copy and verifies the table', async () => {
+    const { code, stdout, stderr } = await adopt(
+      ...['--table', RESTORED, '--pepper-key', arns.pepper, '--values-key', arns.values],
+    );
+
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/no findings\n$/);
+    expect(await settingsOf(RESTORED)).toEqual({
+      tags: { 'gatehouse:pepper-key': arns.pepper, 'gatehouse:values-key': arns.values },
+      timeToLive: 'expires',
+      recovery: 'ENABLED',
+      isProtected: true,
+      maximum: undefined,
+    });
+  });
+
+  it('is in service after a deployment that adopts the table', async () => {
+    await deploy({ table: RESTORED });
+
+    expect(gatehouse.cloud.tableName).toBe(RESTORED);
+    admin = await gatehouse.logIn('admin');
+    expect((await call('GET', '/api/users/keeper', admin)).body.id).toBe(keeper.id);
+    expect((await call('GET', '/api/users/lost', admin)).status).toBe(404);
+    const path = `/api/utm-integration-confs/${parameter.id}`;
+    expect((await call('GET', path, admin)).body.confValue).toBe('a value under ValuesKey');
+  });
+
+  it('rejects all tokens that were issued before it, and reuses no id', async () => {
+    for (const token of [keeperToken, lostToken]) {
+      expect((await call('GET', '/api/account', token)).status).toBe(401);
+      expect((await call('GET', '/api/users', token)).status).toBe(401);
+    }
+    const fields = { login: 'heir', email: 'heir@example.com' };
+    const heir = await call('POST', '/api/users', admin, fields);
+    const tap = await call('POST', '/api/utm-integrations', admin, integration);
+
+    expect(heir.body.id).toBeGreaterThan(lost.id + 999_990);
+    expect(tap.body.id).toBeGreaterThan(1_000_000);
+  });
+
+  it('can be repeated on a copy, with the settings of the table that it is to replace', async () => {
+    await client.send(
+      new UpdateTableCommand({
+        TableName: RESTORED,
+        OnDemandThroughput: { MaxReadRequestUnits: 70, MaxWriteRequestUnits: 30 },
+      }),
+    );
+    await restoreAs(COPY, await itemsOf(gatehouse.cloud));
+    await restoreAs(OTHER, await itemsOf(gatehouse.cloud), TABLE_KEY.replace('table', 'other'));
+
+    const unprotected = await adopt('--table', COPY, '--like', RESTORED, '--unprotected');
+    const before = await settingsOf(COPY);
+    const again = await adopt('--table', COPY, '--like', RESTORED);
+    const underOtherKey = await adopt('--table', OTHER, '--like', RESTORED);
+    const unknown = await adopt('--table', OTHER, '--like', 'Nowhere');
+
+    expect([unprotected.code, again.code]).toEqual([0, 0]);
+    expect(before).toEqual({ ...(await settingsOf(RESTORED)), recovery: 'DISABLED', isProtected: false });
+    expect(await settingsOf(COPY)).toEqual(await settingsOf(RESTORED));
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringMatching(/^There is no table Nowhere in this /)]);
+    // DynamoDB Local does not report keys.
+    const { Table } = await client.send(new DescribeTableCommand({ TableName: OTHER }));
+    if (Table?.SSEDescription)
+      expect(underOtherKey.stderr).toMatch(
+        /^Other-\w+ is encrypted under .*\/other, Restored-\w+ under .*\/table: restore it/,
+      );
+  });
+
+  it('serves a new stack that adopts the table and all keys', async () => {
+    await deploy({
+      table: RESTORED,
+      keys: { TableKey: TABLE_KEY, PepperKey: arns.pepper, ValuesKey: arns.values, SigningKey: arns.signing },
+    });
+
+    expect((await call('GET', '/api/users', admin)).status).toBe(200);
+    admin = await gatehouse.logIn('admin');
+    const path = `/api/utm-integration-confs/${parameter.id}`;
+    expect((await call('GET', path, admin)).body.confValue).toBe('a value under ValuesKey');
+  });
+
+  it('reports a restored table that is not intact, and how to repair it', async () => {
+    const { pk, sk } = [...backup.values()].find(({ pk }) => pk === 'LOGIN#keeper') as { pk: string; sk: string };
+    const documents = DynamoDBDocumentClient.from(client);
+    await documents.send(new BatchWriteCommand({ RequestItems: { [COPY]: [{ DeleteRequest: { Key: { pk, sk } } }] } }));
+
+    const { code, stdout, stderr } = await adopt('--table', COPY);
+
+    expect([code, stdout]).toEqual([1, expect.stringContaining('1 finding')]);
+    expect(stderr).toBe(`The table is adopted, but not intact: npm run verify -- --table ${COPY} --repair\n`);
+  });
+});
