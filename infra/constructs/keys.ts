@@ -44,7 +44,7 @@ export class Keys extends Construct {
     const { SYMMETRIC_DEFAULT, HMAC_256, ECC_NIST_P256 } = KeySpec;
     const { ENCRYPT_DECRYPT, GENERATE_VERIFY_MAC, SIGN_VERIFY } = KeyUsage;
     this.table = addKey('TableKey', 'encrypts the table', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, { rotate: true });
-    // What these two protect would be lost with the region; docs/adr/0012 has the reasons.
+    // What these two protect would be lost with the region; docs/adr/0016 has the reasons.
     this.values = addKey('ValuesKey', 'wraps the keys of parameter values', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, {
       rotate: true,
       multiRegion: true,

@@ -102,7 +102,7 @@ describe('the environments of cdk.json', () => {
       },
     ],
   ])('have exactly these settings in %s', (env, settings) => {
-    const placeholders = settings.keepData ? ['mail.sender', 'mail.linkBase'] : [];
+    const placeholders = settings.keepData ? ['mail.sender', 'mail.linkBase', 'alarms'] : [];
 
     expect(readFrom({ ...context, env })).toEqual({ name: env, settings, placeholders });
   });
@@ -446,13 +446,14 @@ describe('a setting', () => {
   );
 
   it('alarms is optional where the data is not kept, and has no default', () => {
-    const environment = { ...withValue('alarms', ABSENT), keepData: false, deployment: 'all-at-once' };
+    const { existing: _, ...rest } = withValue('alarms', ABSENT) as typeof VALID;
+    const environment = { ...rest, keepData: false, deployment: 'all-at-once' };
 
     expect(readValid(environment)).toStrictEqual(environment);
   });
 
   it('deployment defaults to all-at-once, and canary requires alarms', () => {
-    const silent = { ...withValue('alarms', ABSENT), keepData: false };
+    const silent = { ...withValue('alarms', ABSENT), existing: undefined, keepData: false };
 
     expect(readValid(withValue('deployment', ABSENT)).deployment).toBe('all-at-once');
     expect(reading(silent)).toThrow('deployment: A canary requires alarms: they roll it back');
@@ -474,6 +475,7 @@ describe('a placeholder', () => {
   /** An environment without any. */
   const REAL = {
     ...VALID,
+    existing: undefined,
     corsOrigins: ['https://admin.gatehouse.dev'],
     domain: { name: 'gatehouse.dev', certificate: 'arn:aws-cn:acm:cn-north-1:210987654321:certificate/0f2b7c1e' },
     mail: { ...VALID.mail, sender: 'gate@gatehouse.dev', linkBase: 'https://admin.gatehouse.dev/reset?key=' },
