@@ -152,11 +152,15 @@ describe('a stack with an existing table and existing keys', () => {
         return name === 'Fn::Join' && value[0] === '' ? ['', joined(value[1])] : value;
       },
     );
-  const joined = (parts: unknown[]): unknown[] =>
-    parts.reduce<unknown[]>((all, part) => {
-      const last = all.at(-1);
-      return typeof last === 'string' && typeof part === 'string' ? [...all.slice(0, -1), last + part] : [...all, part];
-    }, []);
+  const joined = (parts: unknown[]): unknown[] => {
+    const result: unknown[] = [];
+    for (const part of parts) {
+      const last = result.at(-1);
+      if (typeof last === 'string' && typeof part === 'string') result[result.length - 1] = last + part;
+      else result.push(part);
+    }
+    return result;
+  };
 
   it('creates neither, and uses their name and ARNs where it would use those of its own', () => {
     const adopting = templateOf('prod', { existing: { table: 'Restored', keys } });

@@ -19,7 +19,7 @@ async function synthesizeCopy(): Promise<string> {
   for (const source of SOURCES) cpSync(join(ROOT, source), join(root, source), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
   const copy = await import(join(root, 'infra/local/stack/synthesize.ts'));
-  await copy.synthesize(assembly, { env: 'prod', checked: false });
+  await copy.synthesize(assembly, { env: 'prod', checked: false, allowPlaceholders: 'true' });
   return assembly;
 }
 
