@@ -1,7 +1,7 @@
-import { createReadStream } from 'node:fs';
+import { accessSync, constants, createReadStream } from 'node:fs';
 import { importRecords, type Tally } from '../lib/transfer/import-records.ts';
 import type { RecordError } from '../lib/transfer/record.ts';
-import { exitOnSignal, fail, finish, print, printError, readArguments } from './command-line.ts';
+import { exitOnSignal, fail, finish, print, printError, readArguments, rejectArguments } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { openStackTable } from './stack-table.ts';
 
@@ -40,6 +40,7 @@ exitOnSignal(NOT_COMPLETED);
 const { values, positionals } = readArguments(COMMAND);
 const { apply } = values;
 const [file = ''] = positionals;
+requireReadable(file);
 const tally = await run().catch((error) => fail(explainError(error, values.table), NOT_COMPLETED));
 const { imported, present, rejected } = tally;
 print(
@@ -68,6 +69,14 @@ function progress(): (records: number) => void {
     reported = records;
     reportedAt = Date.now();
   };
+}
+
+function requireReadable(path: string): void {
+  try {
+    accessSync(path, constants.R_OK);
+  } catch {
+    rejectArguments(`${path} cannot be read.`, COMMAND);
+  }
 }
 
 /** The lines of a file. The readline module would also split at U+2028, which JSON strings can contain. */

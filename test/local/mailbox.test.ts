@@ -72,7 +72,7 @@ describe('a mailed link', () => {
     const unknown = await submit(`${link}<x>`, 'long enough');
 
     expect([short.status, unknown.status]).toEqual([400, 400]);
-    expect(short.page).toContain('<p role="alert">Method argument not valid. newPassword: Size</p>');
+    expect(short.page).toContain('<p role="alert">Method argument not valid. newPassword: Size, from 4 to 100</p>');
     expect(unknown.page).toMatch(/<p role="alert">Unknown key\. The key is unknown, has been used or is older than/);
     expect(unknown.page).toContain('&lt;x&gt;">');
     for (const { page } of [short, unknown]) expect(page).toContain('<form');

@@ -253,6 +253,16 @@ describe('npm run import', () => {
     expect(result.stdout.at(-2)).toBe('Line 1000: malformed');
   });
 
+  it('rejects a file that it cannot read as a wrong argument', async () => {
+    const { result } = await runCommand('import', [join(folder, 'missing')], {});
+
+    expect([result.code, result.stdout, result.stderr[0]]).toEqual([
+      2,
+      [],
+      `${join(folder, 'missing')} cannot be read.`,
+    ]);
+  });
+
   it('imports into the table of the local service without --table', async () => {
     const stateDir = join(folder, 'state');
     const file = fileOf([userRecord('local')]);

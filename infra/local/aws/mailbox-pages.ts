@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FieldError } from '../../../lib/contract/failure.ts';
 import type { Mail } from './mailbox.ts';
 
 /* The pages of the local mailbox: the messages, and a form that sets a password with the key of a mailed link. */
@@ -71,14 +72,16 @@ async function setPassword(sent: URLSearchParams, apiUrl: string): Promise<Conte
   });
   if (response.ok) return DONE;
   const { title, detail, fieldErrors = [] } = (await response.json()) as Problem;
-  const fields = fieldErrors.map(({ field, message }) => `${field}: ${message}`);
+  const fields = fieldErrors.map(({ field, message, min, max }) =>
+    min === undefined ? `${field}: ${message}` : `${field}: ${message}, from ${min} to ${max}`,
+  );
   return form(key, [title, detail, ...fields].filter(Boolean).join('. '), response.status);
 }
 
 interface Problem {
   readonly title?: string;
   readonly detail?: string;
-  readonly fieldErrors?: readonly { readonly field: string; readonly message: string }[];
+  readonly fieldErrors?: readonly FieldError[];
 }
 
 async function readForm(req: IncomingMessage): Promise<URLSearchParams> {
