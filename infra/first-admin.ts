@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { DescribeTableCommand, DynamoDBClient, ListTagsOfResourceCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as v from 'valibot';
 import { Failure } from '../lib/contract/failure.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
@@ -8,6 +8,7 @@ import { createFirstAdministrator } from '../lib/users/first-administrator.ts';
 import { email, login } from '../lib/users/user-schema.ts';
 import { fail, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
+import { tagsOf } from './table-tags.ts';
 
 /* `npm run first-admin`: creates the first administrator of a deployed table with the operator's AWS credentials. */
 
@@ -62,9 +63,7 @@ function readPerson(): { table: string; login: string; email: string } {
 
 /** The stack records the ARNs of the keys that protect passwords in a tag of the table. */
 async function pepperKeysOf(client: DynamoDBClient, table: string): Promise<string[]> {
-  const { Table } = await client.send(new DescribeTableCommand({ TableName: table }));
-  const { Tags } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }));
-  const key = Tags?.find((tag) => tag.Key === 'gatehouse:pepper-key')?.Value;
+  const key = (await tagsOf(client, table)).get('gatehouse:pepper-key');
   return (
     key?.split(' ') ?? fail(`${table} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`, NOT_CREATED)
   );

@@ -1,9 +1,9 @@
-import { DescribeTableCommand, type DynamoDBClient, ListTagsOfResourceCommand } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { openTable, type Table } from '../lib/table/table.ts';
 import { scannerClient } from '../lib/table/table-scanner.ts';
 import { OPERATOR } from './local/state/operator.ts';
 import { runningTable } from './local/state/state.ts';
+import { tagsOf } from './table-tags.ts';
 
 /** The table of a stack and the ARNs of the KMS keys that protect what it stores. */
 interface StackTable {
@@ -44,10 +44,4 @@ function runningService() {
   const running = runningTable(folder);
   if (running) return running;
   throw new Error(`No service runs on STATE_DIR=${folder}. Start it with \`npm start\`, or name a table with --table.`);
-}
-
-async function tagsOf(client: DynamoDBClient, tableName: string): Promise<Map<string | undefined, string | undefined>> {
-  const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
-  const { Tags = [] } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }));
-  return new Map(Tags.map(({ Key, Value }) => [Key, Value]));
 }

@@ -278,7 +278,7 @@ export const operations: readonly Mutant[] = [
     ['if (!(error instanceof Failure)) return explainError(error, person.table);', ''],
     ["if (error.code === 'login-taken') return", "if (error.code === 'email-taken') return"],
     ['randomBytes(15)', 'randomBytes(6)'],
-    ["tag.Key === 'gatehouse:pepper-key'", "tag.Key !== ''"],
+    ["get('gatehouse:pepper-key')", "get('gatehouse:values-key')"],
     ['if (!v.is(login, person.login))', 'if (false)'],
     ['if (!v.is(email, person.email))', 'if (false)'],
   ]),
