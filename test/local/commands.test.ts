@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loginGuardKey, totalKey } from '../../lib/table/keys.ts';
+import { environmentWithoutAws } from '../support/environment-without-aws.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { type Input, respondFrom, type ScriptedResponse, scriptedAws } from '../support/scripted-aws.ts';
@@ -13,7 +14,6 @@ import { type Input, respondFrom, type ScriptedResponse, scriptedAws } from '../
 /* Exit codes and complete output of the operator's commands, each run as a process on a scripted table. */
 
 const ROOT = join(import.meta.dirname, '../..');
-const { AWS_ENDPOINT_URL_DYNAMODB: _, ...ENVIRONMENT } = process.env;
 
 const stops: (() => void)[] = [];
 afterAll(() => {
@@ -43,7 +43,7 @@ async function run(script: string, options: readonly string[], environment: obje
   const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [`infra/${script}.ts`, ...options], {
     cwd: ROOT,
     env: {
-      ...ENVIRONMENT,
+      ...environmentWithoutAws(),
       STATE_DIR: ':memory:',
       ...environment,
     },
@@ -245,7 +245,7 @@ it.each([
     const { environment, calls } = await serve(inMemoryScanner([]), () => 'no-response');
     const child = spawn(process.execPath, [`infra/${script}.ts`, '--table', 'Gate'], {
       cwd: ROOT,
-      env: { ...ENVIRONMENT, ...environment },
+      env: { ...environmentWithoutAws(), ...environment },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     const ended = once(child, 'exit');

@@ -2,7 +2,7 @@ import { type ExecFileException, execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, inject, it, vi } from 'vitest';
 import { awsReader } from '../../infra/preflight/aws-reader.ts';
 import { BOOTSTRAP_VERSION, checksOf } from '../../infra/preflight/checks.ts';
 import type { Settings } from '../../infra/settings.ts';
@@ -44,6 +44,7 @@ const READY: Script = {
 
 const stops: (() => void)[] = [];
 afterAll(() => {
+  vi.unstubAllEnvs();
   for (const stop of stops) stop();
 });
 
@@ -56,10 +57,8 @@ async function serve(script: Script) {
 /** What is missing, by the name of its check. */
 async function missing(changes: Script, settings = SETTINGS) {
   const { environment } = await serve({ ...READY, ...changes });
-  Object.assign(process.env, {
-    AWS_ACCESS_KEY_ID: environment.AWS_ACCESS_KEY_ID,
-    AWS_SECRET_ACCESS_KEY: environment.AWS_SECRET_ACCESS_KEY,
-  });
+  vi.stubEnv('AWS_ACCESS_KEY_ID', environment.AWS_ACCESS_KEY_ID);
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', environment.AWS_SECRET_ACCESS_KEY);
   const checks = checksOf('moon', settings, awsReader(settings.region, environment.AWS_ENDPOINT_URL));
   const results = await Promise.all(checks.map(async (check) => [check.name, await check.missing()] as const));
   return Object.fromEntries(results.filter(([, result]) => result !== undefined));

@@ -14,6 +14,7 @@ import { openState } from '../../infra/local/state/state.ts';
 import { commit } from '../../lib/table/change.ts';
 import { loginGuardKey } from '../../lib/table/keys.ts';
 import { remove } from '../../lib/table/write.ts';
+import { environmentWithoutAws } from '../support/environment-without-aws.ts';
 
 /* Runs `npm run verify` as an operator does, in a process beside a service that keeps its data in a folder. */
 
@@ -34,13 +35,16 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const { AWS_ENDPOINT_URL_DYNAMODB: _, ...environment } = process.env;
-
 /** Runs the command on this folder unless the environment names another. */
 async function verify(options: readonly string[] = [], more: Record<string, string> = {}) {
   const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/verify.ts', ...options], {
     cwd: ROOT,
-    env: { ...environment, STATE_DIR: folder, NODE_COMPILE_CACHE: join(inject('assembly'), '../compiled'), ...more },
+    env: {
+      ...environmentWithoutAws(),
+      STATE_DIR: folder,
+      NODE_COMPILE_CACHE: join(inject('assembly'), '../compiled'),
+      ...more,
+    },
   })
     .then((output) => ({ code: 0, ...output }))
     .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
@@ -146,7 +150,7 @@ describe('without a service', () => {
   it('stops its engine when it is interrupted', async () => {
     const child = spawn(process.execPath, ['infra/verify.ts'], {
       cwd: ROOT,
-      env: { ...environment, STATE_DIR: folder },
+      env: { ...environmentWithoutAws(), STATE_DIR: folder },
     });
     const ended = once(child, 'exit');
     const engineIn = () => /"engine":"(\d+):/.exec(existsSync(lock) ? readFileSync(lock, 'utf8') : '')?.[1];
