@@ -36,11 +36,8 @@ export interface LoginThrottle {
    * during a waiting period.
    */
   begin(login: string, source: Source, keys?: readonly Key[]): Promise<BegunAttempt>;
-  /**
-   * Counts a request other than a login attempt against its source, before any work is done for it. Fails with
-   * too-many-attempts, and with unavailable when the request could not be counted.
-   */
-  countRequest(source: Source): Promise<void>;
+  /** Reads the count of the requests of a source other than login attempts, together with the items under `keys`. */
+  beginRequest(source: Source, keys?: readonly Key[]): Promise<BegunRequest>;
   /** The keys under which the counts of this login and source are stored, for the rules of a reset. */
   keysOf(login: string, source: Source): Promise<FailureKeys>;
 }
@@ -48,6 +45,16 @@ export interface LoginThrottle {
 /** A login attempt, and the items that were read with its counts; undefined for those that do not exist. */
 interface BegunAttempt {
   readonly attempt: Attempt;
+  readonly items: readonly (Item | undefined)[];
+}
+
+/** A request other than a login attempt, and the items that were read with the count of its source. */
+interface BegunRequest {
+  /**
+   * Counts the request against its source. Await it before any work beyond reading is done for the request. Fails with
+   * too-many-attempts, and with unavailable when the request could not be counted.
+   */
+  count(): Promise<void>;
   readonly items: readonly (Item | undefined)[];
 }
 
@@ -118,8 +125,6 @@ export function openLoginThrottle(
     return [{ network, elsewhere, source } as Failures, rest as (Item | undefined)[]];
   }
 
-  const readCount = async (key: Key) => (await table.getAll([key]))[0] as SourceFailures | undefined;
-
   /** Counts a request against its source, rereading the count after each concurrent change. */
   async function count(
     key: Key,
@@ -130,7 +135,7 @@ export function openLoginThrottle(
     let known = source;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       if (await table.update(recordRequest(key, known, failures, { now: Date.now(), arrivedAt, ...limits }))) return;
-      known = await readCount(key);
+      [known] = (await table.getAll([key])) as unknown as [SourceFailures | undefined];
     }
     throw new Failure('unavailable');
   }
@@ -165,10 +170,11 @@ export function openLoginThrottle(
       return { attempt, items };
     },
 
-    async countRequest({ address, arrivedAt }) {
+    async beginRequest({ address, arrivedAt }, keys = []) {
       const hash = await keyedHash();
       const key = sourceAttemptsKey(hash(machineOf(address)));
-      await count(key, await readCount(key), 0, arrivedAt);
+      const [counted, ...items] = await table.getAll([key, ...keys]);
+      return { items, count: () => count(key, counted as SourceFailures | undefined, 0, arrivedAt) };
     },
 
     keysOf,

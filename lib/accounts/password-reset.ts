@@ -3,20 +3,20 @@ import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { logMailNotSent } from '../mail/log-mail-not-sent.ts';
 import type { Mailer } from '../mail/mail.ts';
-import { countMail, findMailCount } from '../mail/mail-limit.ts';
+import { countMail, findMailCount, type MailCount } from '../mail/mail-limit.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { CALL_RESERVE_MS } from '../runtime/aws.ts';
 import { setDeadline } from '../runtime/deadline.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { sleep } from '../runtime/sleep.ts';
 import { change, type Decision } from '../table/change.ts';
-import { emailGuardKey, resetItemKey } from '../table/keys.ts';
-import type { Table } from '../table/table.ts';
+import { emailGuardKey, entityKey, type Key, mailCountKey, resetItemKey } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import { remove, versionIs, withCondition } from '../table/write.ts';
 import { emailKey, formerEmailKey, heldEmailKey } from '../users/email-key.ts';
 import { hashOf, newResetKey, type StoredResetKey } from '../users/reset-key.ts';
 import type { User } from '../users/user.ts';
-import { auditEventFor, findUser, passwordChange } from '../users/user-table.ts';
+import { auditEventFor, findUser, passwordChange, userOf } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import { mailboxProven } from './login-throttle-rules.ts';
 
@@ -37,7 +37,8 @@ export async function requestReset(
   source: Source,
   address: string,
 ): Promise<void> {
-  await throttle.countRequest(source);
+  const { count } = await throttle.beginRequest(source);
+  await count();
   const durationElapsed = sleep(DURATION_MS);
   // AWS calls end CALL_RESERVE_MS before the deadline, which here is MARGIN_MS before the end of the duration.
   setDeadline(DURATION_MS - MARGIN_MS + CALL_RESERVE_MS);
@@ -87,21 +88,18 @@ export async function finishReset(
   key: string,
   newPassword: string,
 ): Promise<void> {
-  await throttle.countRequest(source);
   const itemKey = resetItemKey(hashOf(key));
+  const { count, items } = await throttle.beginRequest(source, [itemKey]);
+  const [issuedKey] = items as unknown as [StoredResetKey | undefined];
+  const counted = count();
   let hashing: Promise<string> | undefined;
   const load = async () => {
-    const storedKey = (await table.get(itemKey)) as StoredResetKey | undefined;
-    const user = storedKey && (await findUser(table, storedKey.userId));
+    const [, found] = await settleAll([counted, readKeyAndUser(table, itemKey, issuedKey)]);
     // No hash is computed for a key that the decision would reject.
-    if (!storedKey || !user || !isUsable(storedKey, user, Date.now())) return undefined;
+    if (!found || !isUsable(found.storedKey, found.user, Date.now())) return undefined;
     hashing ??= passwords.hash(newPassword);
-    const [passwordHash, mails, failureKeys] = await settleAll([
-      hashing,
-      findMailCount(table, user.id, 'passwordChanged'),
-      throttle.keysOf(user.login, source),
-    ]);
-    return { storedKey, user, passwordHash, mails, failureKeys };
+    const [passwordHash, failureKeys] = await settleAll([hashing, throttle.keysOf(found.user.login, source)]);
+    return { ...found, passwordHash, failureKeys };
   };
   const notified = await change(table, load, (loaded, now) => {
     if (!loaded || !isUsable(loaded.storedKey, loaded.user, now)) throw new Failure('unknown-key');
@@ -118,6 +116,15 @@ export async function finishReset(
     return { writes, result: mail && user };
   });
   if (notified) await mailer.notify('passwordChanged', notified);
+}
+
+/** Reads the key again, because it may have been used since, with its user and the count of notices to the user. */
+async function readKeyAndUser(table: Table, itemKey: Key, issuedKey: StoredResetKey | undefined) {
+  if (!issuedKey) return undefined;
+  const { userId } = issuedKey;
+  const keys = [itemKey, entityKey('USER', userId), mailCountKey(userId, 'passwordChanged')];
+  const [storedKey, user, mails] = (await table.getAll(keys)) as unknown as [StoredResetKey?, Item?, MailCount?];
+  return storedKey && user && { storedKey, user: userOf(user), mails };
 }
 
 function isUsable(storedKey: StoredResetKey, user: User, now: number): boolean {

@@ -24,7 +24,7 @@ export const BUDGETS: Readonly<Record<string, string>> = {
   'GET /api/openapi.json': '0 | 0 + 0 | ',
   'POST /api/account': '3 | 3 + 10 | 3 GetItem, SendEmail, TransactWriteItems',
   'POST /api/account/change-password': '5 | 6 + 14 | 2 GenerateMac, 2 TransactWriteItems, 2 UpdateItem, 3 GetItem, BatchGetItem, SendEmail',
-  'POST /api/account/reset-password/finish': '7 | 4 + 13 | 3 GetItem, BatchGetItem, GenerateMac, SendEmail, TransactWriteItems, UpdateItem',
+  'POST /api/account/reset-password/finish': '5 | 5 + 13 | 2 BatchGetItem, GenerateMac, SendEmail, TransactWriteItems, UpdateItem',
   'POST /api/account/reset-password/init': '7 | 4 + 5 | 3 GetItem, BatchGetItem, SendEmail, TransactWriteItems, UpdateItem',
   'POST /api/authenticate': '4 | 5 + 6 | 2 TransactWriteItems, 2 UpdateItem, BatchGetItem, GenerateMac, GetItem, Sign',
   'POST /api/users': '4 | 2 + 17 | 2 GetItem, SendEmail, TransactWriteItems, UpdateItem',

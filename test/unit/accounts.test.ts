@@ -102,6 +102,15 @@ const throttleOn = (table: RecordingTable): LoginThrottle => ({
     };
     return { attempt, items };
   },
+  async beginRequest(source, keys = []) {
+    const [, ...items] = await table.getAll([elsewhereAttemptsKey('source'), ...keys]);
+    const count = async () => {
+      // Longer than any other work, so that work before the end of the count is noticed.
+      await waitMicrotasks(200);
+      events.push(`count ${source.address} ${source.arrivedAt}`);
+    };
+    return { count, items };
+  },
 });
 type Attempt = Awaited<ReturnType<LoginThrottle['begin']>>['attempt'];
 /** A throttle whose attempts have these methods instead of their own. */
@@ -117,9 +126,7 @@ const unrecordable = (table: RecordingTable, failure: Failure): LoginThrottle =>
   throttleWith(table, () => ({ record: () => Promise.reject(failure) }));
 const throttle: LoginThrottle = {
   begin: () => Promise.reject(new Error('Use throttleOn')),
-  async countRequest(source) {
-    events.push(`count ${source.address} ${source.arrivedAt}`);
-  },
+  beginRequest: () => Promise.reject(new Error('Use throttleOn')),
   async keysOf(login, source) {
     await waitMicrotasks();
     events.push(`keys of ${login} ${source.address}`);
@@ -144,6 +151,13 @@ const slowly =
     return work(...parameters);
   };
 const throttled = () => Promise.reject(new Failure('too-many-attempts', { retryAfter: 7 }));
+/** A throttle that rejects every request that it counts. */
+const throttledRequests = (table: RecordingTable): LoginThrottle => ({
+  ...throttle,
+  async beginRequest(...parameters) {
+    return { ...(await throttleOn(table).beginRequest(...parameters)), count: throttled };
+  },
+});
 
 const ada: User = {
   id: 7,
@@ -291,7 +305,7 @@ describe('logIn', () => {
     const login = logIn({ ...services(table), throttle: { ...throttle, begin: throttled } }, SOURCE, 'ada', 'old');
 
     await expect(login).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
-    expect([events, table.reads]).toEqual([[], []]);
+    expect([events, table.transactions]).toEqual([[], []]);
   });
 
   it.each([
@@ -363,7 +377,7 @@ describe('logIn', () => {
 });
 
 describe('requestReset', () => {
-  const services = (table: RecordingTable) => ({ table, mailer, throttle });
+  const services = (table: RecordingTable) => ({ table, mailer, throttle: throttleOn(table) });
   /** Milliseconds of fake time until the request completes. */
   async function timed(request: Promise<void>): Promise<number> {
     const elapsed = request.then(() => Date.now() - NOW);
@@ -470,19 +484,15 @@ describe('requestReset', () => {
   it('rejects a throttled source at once, without looking up the address', async () => {
     const table = tableOf(ada);
 
-    const request = requestReset(
-      { ...services(table), throttle: { ...throttle, countRequest: throttled } },
-      SOURCE,
-      'x',
-    );
+    const request = requestReset({ ...services(table), throttle: throttledRequests(table) }, SOURCE, 'x');
 
     await expect(request).rejects.toMatchObject({ code: 'too-many-attempts' });
-    expect([Date.now() - NOW, table.reads, events]).toEqual([0, [], []]);
+    expect([Date.now() - NOW, table.reads.length, events]).toEqual([0, 1, []]);
   });
 });
 
 describe('finishReset', () => {
-  const services = (table: RecordingTable) => ({ table, passwords, throttle, mailer });
+  const services = (table: RecordingTable) => ({ table, passwords, throttle: throttleOn(table), mailer });
   const KEY = 'k3y';
   const at = resetItemKey(createHash('sha256').update(KEY).digest('hex'));
   const stored = { ...at, userId: 7, resetStamp: 'reset', expires: SECONDS + 1 };
@@ -555,6 +565,26 @@ describe('finishReset', () => {
     expect([events, table.transactions]).toEqual([[counted], []]);
   });
 
+  it('makes one read for a key that was never issued', async () => {
+    const table = tableOf(ada);
+
+    await expect(finishReset(services(table), SOURCE, KEY, 'new')).rejects.toMatchObject({ code: 'unknown-key' });
+    expect(table.reads).toHaveLength(1);
+  });
+
+  it('rejects a key that is used while its request is counted', async () => {
+    const table = tableWithKey();
+    const { getAll } = table;
+    table.getAll = async (keys) => {
+      const items = await getAll(keys);
+      table.items = table.items.filter(({ pk }) => pk !== at.pk);
+      return items;
+    };
+
+    await expect(finishReset(services(table), SOURCE, KEY, 'new')).rejects.toMatchObject({ code: 'unknown-key' });
+    expect([events, table.transactions]).toEqual([[counted], []]);
+  });
+
   it('hashes the password once, even when the transaction is retried', async () => {
     const table = tableWithKey();
     table.transactionErrors.push(cancelledBy('ConditionalCheckFailed'), cancelledBy('ConditionalCheckFailed'));
@@ -577,18 +607,13 @@ describe('finishReset', () => {
     expect(events).not.toContain('notify passwordChanged ada@example.com');
   });
 
-  it('rejects a throttled source without reading the table', async () => {
+  it('rejects a throttled source without computing a hash', async () => {
     const table = tableWithKey();
 
-    const finished = finishReset(
-      { ...services(table), throttle: { ...throttle, countRequest: throttled } },
-      SOURCE,
-      KEY,
-      'new',
-    );
+    const finished = finishReset({ ...services(table), throttle: throttledRequests(table) }, SOURCE, KEY, 'new');
 
     await expect(finished).rejects.toMatchObject({ code: 'too-many-attempts' });
-    expect([events, table.reads]).toEqual([[], []]);
+    expect([events, table.transactions]).toEqual([[], []]);
   });
 });
 

@@ -3,6 +3,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type LoginThrottle, openLoginThrottle } from '../../lib/accounts/login-throttle.ts';
 import { Failure } from '../../lib/contract/failure.ts';
+import type { Source } from '../../lib/contract/source.ts';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Key } from '../../lib/table/keys.ts';
@@ -32,6 +33,11 @@ async function throttleOn(table: Table, ...responses: ScriptedResponse[]) {
   setDeadline(Number.POSITIVE_INFINITY);
   return { throttle, requests, inputs };
 }
+/** Counts a request as the rules of a reset do. */
+async function countRequest(throttle: LoginThrottle, source: Source): Promise<void> {
+  const { count } = await throttle.beginRequest(source);
+  await count();
+}
 const from = (address: string) => ({ address, arrivedAt: NOW });
 
 describe('the secret that pseudonymizes logins and addresses', () => {
@@ -39,7 +45,7 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const { throttle, inputs } = await throttleOn(recordingTable(), MAC);
     const before = inputs().length;
 
-    await throttle.countRequest(from('203.0.113.7'));
+    await countRequest(throttle, from('203.0.113.7'));
     await throttle.begin('ada', from('203.0.113.7'));
 
     const Message = Buffer.from('gatehouse: who guesses at which login').toString('base64');
@@ -51,9 +57,9 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const outage = { error: 'KMSInternalException', status: 500 };
     const { throttle, requests } = await throttleOn(recordingTable(), outage, outage, MAC);
 
-    await expect(throttle.countRequest(from('203.0.113.7'))).rejects.toMatchObject({ name: 'KMSInternalException' });
-    await throttle.countRequest(from('203.0.113.7'));
-    await throttle.countRequest(from('203.0.113.7'));
+    await expect(countRequest(throttle, from('203.0.113.7'))).rejects.toMatchObject({ name: 'KMSInternalException' });
+    await countRequest(throttle, from('203.0.113.7'));
+    await countRequest(throttle, from('203.0.113.7'));
 
     expect(requests).toHaveLength(3);
   });
@@ -62,7 +68,7 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const outage = { error: 'KMSInternalException', status: 500 };
     const { throttle, requests } = await throttleOn(recordingTable(), outage, MAC);
 
-    await Promise.all([throttle.countRequest(from('203.0.113.7')), throttle.countRequest(from('203.0.113.8'))]);
+    await Promise.all([countRequest(throttle, from('203.0.113.7')), countRequest(throttle, from('203.0.113.8'))]);
 
     expect(requests).toHaveLength(2);
   });
@@ -308,11 +314,22 @@ describe('a request without a login attempt', () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
 
-    await throttle.countRequest(from(address));
+    await countRequest(throttle, from(address));
 
     expect(table.reads).toEqual([[source]]);
     expect(table.transactions).toEqual([]);
     expect(table.updates).toMatchObject([{ key: source, values: { ':failures': 0, ':one': 1 } }]);
+  });
+
+  it('reads its count together with the items of other keys', async () => {
+    const key = { pk: 'RESET#x', sk: 'RESET' };
+    const item = { ...key, userId: 7 };
+    const table = recordingTable({ ...source, n: 0, requests: 5, since: NOW }, item);
+    const { throttle } = await throttleOn(table, MAC);
+
+    const { items } = await throttle.beginRequest(from(address), [key]);
+
+    expect([items, table.reads, table.updates]).toEqual([[item], [[source, key]], []]);
   });
 
   it('is counted in at most five tries when other requests change the counter', async () => {
@@ -323,8 +340,8 @@ describe('a request without a login attempt', () => {
     const one = await throttleOn(lucky, MAC);
     const other = await throttleOn(unlucky, MAC);
 
-    await one.throttle.countRequest(from(address));
-    const failing = other.throttle.countRequest(from(address));
+    await countRequest(one.throttle, from(address));
+    const failing = countRequest(other.throttle, from(address));
 
     await expect(failing).rejects.toMatchObject({ code: 'unavailable' });
     expect([lucky.updates.length, unlucky.updates.length]).toEqual([5, 5]);
@@ -342,7 +359,7 @@ describe('a request without a login attempt', () => {
       return update(write);
     };
 
-    const rejected = throttle.countRequest(from(address));
+    const rejected = countRequest(throttle, from(address));
 
     await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
     expect(table.updates).toHaveLength(1);
