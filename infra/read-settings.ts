@@ -27,7 +27,7 @@ export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>
   if (!isObject(own)) throw new Error(`The environment ${name} in cdk.json must be an object.`);
   // All environments share the mail templates unless an environment overrides them.
   const mail = { templates: node.tryGetContext('mailTemplates'), ...(own.mail as object) };
-  const environment = { ...own, ...unprotectedIn(node), mail };
+  const environment = { ...own, ...overridesIn(node), mail };
   const { success, output, issues } = parse(environment);
   const invalid = (violations: string[]) =>
     new Error(`The settings of ${name} in cdk.json are invalid. ${violations.join('; ')}.`);
@@ -60,12 +60,16 @@ function unknownSettings(environment: object): string[] {
   }
 }
 
-/** The CDK CLI passes `-c unprotected=true` as a string. */
-function unprotectedIn(node: Pick<Node, 'tryGetContext'>): { unprotected?: boolean } {
-  const value = node.tryGetContext('unprotected');
-  if (value === undefined) return {};
-  if (!/^(true|false)$/.test(String(value))) throw new Error(`unprotected must be true or false, not ${value}.`);
-  return { unprotected: String(value) === 'true' };
+/** The settings that `-c` overrides for one deployment. The CDK CLI passes their values as strings. */
+function overridesIn(node: Pick<Node, 'tryGetContext'>): { unprotected?: boolean; deployment?: unknown } {
+  const unprotected = node.tryGetContext('unprotected');
+  const deployment = node.tryGetContext('deployment');
+  if (unprotected !== undefined && !/^(true|false)$/.test(String(unprotected)))
+    throw new Error(`unprotected must be true or false, not ${unprotected}.`);
+  return {
+    ...(unprotected !== undefined && { unprotected: String(unprotected) === 'true' }),
+    ...(deployment !== undefined && { deployment }),
+  };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

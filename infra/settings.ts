@@ -53,17 +53,19 @@ const language = v.pipe(
   }),
   v.description('The texts in one language.'),
 );
-/** What the environment of a function can hold in total; bytes. */
-const MAX_ENVIRONMENT_BYTES = 4096;
+/** Lambda accepts 4,096 bytes for the whole environment of a function; the other variables need about a thousand. */
+const MAX_TEMPLATE_BYTES = 3000;
 const templates = v.pipe(
   v.record(v.string(), language),
   v.check((languages) => Object.hasOwn(languages, 'en'), 'must contain English (en)'),
   v.check(
-    (languages) => Buffer.byteLength(JSON.stringify(languages)) < MAX_ENVIRONMENT_BYTES,
-    'All texts together must be shorter than 4 KB: they are part of the environment of a function',
+    (languages) => Buffer.byteLength(JSON.stringify(languages)) <= MAX_TEMPLATE_BYTES,
+    'All texts together must not exceed 3,000 bytes of JSON: they are part of the environment of a function',
   ),
   v.description('The texts of all mails by language; English is the fallback for all other languages.'),
 );
+
+const DEPLOYMENTS = v.picklist(['all-at-once', 'canary']);
 
 const isTopicOrAddress = (recipient: string): boolean =>
   /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/.test(recipient) || v.is(v.pipe(v.string(), v.email()), recipient);
@@ -198,6 +200,8 @@ export const settings = v.pipe(
     pepperKeys: v.optional(
       v.pipe(
         logicalIds('PepperKey'),
+        // The ARNs of all are in one tag of the table, whose value may have 256 characters.
+        v.maxLength(3, 'There can be three at most'),
         v.description(
           'The logical ids of the keys that protect password hashes: the first is used for new hashes, all verify. A second one is needed only while [the key is replaced](operating.md#replacing-the-pepper-key).',
         ),
@@ -301,7 +305,7 @@ export const settings = v.pipe(
     ),
     deployment: v.optional(
       v.pipe(
-        v.picklist(['all-at-once', 'canary']),
+        DEPLOYMENTS,
         v.description(
           'How new versions of the functions get requests: all at once, or [a tenth of them for ten minutes](operating.md#deploying-a-change) before the rest, with a rollback on alarms.',
         ),
@@ -400,6 +404,9 @@ export const context = v.object({
   ),
   unprotected: v.optional(
     v.pipe(v.boolean(), v.description('Overrides the setting `unprotected` of the environment, for one deployment.')),
+  ),
+  deployment: v.optional(
+    v.pipe(DEPLOYMENTS, v.description('Overrides the setting `deployment` of the environment, for one deployment.')),
   ),
   checked: v.optional(
     v.pipe(

@@ -35,7 +35,7 @@ export class GatehouseFunction extends LambdaFunction {
       removalPolicy: settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     logGroup.grantWrite(role);
-    nameByPermissions(role);
+    nameByStatements(role.node.findChild('DefaultPolicy') as Policy);
     super(scope, id, {
       ...props,
       environment: { ...environment, METRICS_NAMESPACE: metricsNamespace(environmentName) },
@@ -50,21 +50,20 @@ export class GatehouseFunction extends LambdaFunction {
 }
 
 /**
- * Makes the logical ids of a role and its policy depend on its permissions. Changed permissions then belong to a new
- * role, which only new versions of the function use: versions that still serve requests, or serve them again after a
- * rollback, keep the permissions that they need. CloudFormation deletes the old role at the end of the update.
+ * Makes the logical id of a policy, and with it its name, depend on its statements. A changed policy is then added to
+ * the role before the function is updated, and the former one is removed at the end of the deployment: versions that
+ * still serve requests, or serve them again after a rollback, keep the permissions that they need. The role stays,
+ * because an alias cannot divide requests between versions with different roles:
+ * https://docs.aws.amazon.com/lambda/latest/dg/configuring-alias-routing.html
  */
-function nameByPermissions(role: Role): void {
-  const stack = Stack.of(role);
-  const policy = role.node.findChild('DefaultPolicy') as Policy;
+function nameByStatements(policy: Policy): void {
+  const stack = Stack.of(policy);
   const hash = () =>
     createHash('sha256')
       .update(JSON.stringify(stack.resolve(policy.document)))
       .digest('hex')
       .slice(0, 8);
-  for (const { node } of [role, policy]) {
-    const element = node.defaultChild as CfnElement;
-    const logicalId: string = stack.resolve(element.logicalId);
-    element.overrideLogicalId(Lazy.uncachedString({ produce: () => `${logicalId}${hash()}` }));
-  }
+  const element = policy.node.defaultChild as CfnElement;
+  const logicalId: string = stack.resolve(element.logicalId);
+  element.overrideLogicalId(Lazy.uncachedString({ produce: () => `${logicalId}${hash()}` }));
 }

@@ -19,7 +19,7 @@ import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
-import { GATEWAY_THROTTLES, metricsNamespace } from './metrics.ts';
+import { FAILED_INVOCATIONS, GATEWAY_THROTTLES, metricsNamespace } from './metrics.ts';
 
 const EXPOSED_HEADERS = [
   'Authorization',
@@ -51,6 +51,7 @@ export class GatehouseHttpApi extends Construct {
     super(scope, id);
     this.strictLimits = throttle.login;
     this.api = new HttpApi(this, 'Api', {
+      apiName: Stack.of(this).stackName,
       createDefaultStage: false,
       // Otherwise a client could bypass whatever the host name leads through.
       ...(domain && { disableExecuteApiEndpoint: true }),
@@ -98,6 +99,12 @@ export class GatehouseHttpApi extends Construct {
       metricName: GATEWAY_THROTTLES,
       // A request that API Gateway throttles reaches no function; other 429 are those of the functions.
       filterPattern: FilterPattern.literal('{ $.status = "429" && $.integrationStatus = "-" }'),
+      metricValue: '1',
+    });
+    accessLog.addMetricFilter('FailedInvocations', {
+      metricNamespace: metricsNamespace(environment),
+      metricName: FAILED_INVOCATIONS,
+      filterPattern: FilterPattern.literal('{ $.status = "5*" && $.integrationError != "-" }'),
       metricValue: '1',
     });
     this.url = domain ? `https://${domain.name}` : this.api.apiEndpoint;

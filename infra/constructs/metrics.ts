@@ -8,6 +8,9 @@ export const metricsNamespace = (environment: string): string => `Gatehouse/${en
 /** The metric of requests that API Gateway throttled, which a filter of the access log counts. */
 export const GATEWAY_THROTTLES = 'gatewayThrottles';
 
+/** The metric of invocations that ended without a response, which a filter of the access log counts. */
+export const FAILED_INVOCATIONS = 'failedInvocations';
+
 interface Measured {
   readonly environment: string;
   readonly apiId: string;
@@ -38,7 +41,7 @@ export function metricsOf({ environment, apiId, tableName }: Measured) {
     rejections: (failure: FailureCode) => logged('milliseconds', Stats.SAMPLE_COUNT, { failure }),
     /** One line per failure code. */
     allRejections: new MathExpression({
-      expression: `SEARCH('{${metricsNamespace(environment)},failure} MetricName="milliseconds"', 'SampleCount')`,
+      expression: `SEARCH('{"${metricsNamespace(environment)}",failure} MetricName="milliseconds"', 'SampleCount')`,
       usingMetrics: {},
       label: '',
     }),
@@ -46,6 +49,7 @@ export function metricsOf({ environment, apiId, tableName }: Measured) {
     mailsNotSent: logged('mailsNotSent', Stats.SUM),
     findings: logged('findings', Stats.MAXIMUM),
     verifications: logged('findings', Stats.SAMPLE_COUNT),
+    failedInvocations: logged(FAILED_INVOCATIONS, Stats.SUM),
     gatewayThrottles: logged(GATEWAY_THROTTLES, Stats.SUM),
     /** Of all functions in the account, because they share its quota of concurrent executions. */
     functionThrottles: new Metric({ namespace: 'AWS/Lambda', metricName: 'Throttles', statistic: Stats.SUM }),

@@ -36,6 +36,13 @@ export class Queries extends Construct {
       'sort times desc',
     );
     save(
+      'failed-invocations',
+      [access],
+      'fields @timestamp, route, status, integrationError, functionRequestId',
+      'filter status like /^5/ and integrationError != "-"',
+      'sort @timestamp desc',
+    );
+    save(
       'unavailable',
       functions,
       'filter failure = "unavailable"',

@@ -51,7 +51,7 @@ describe('a synthesis', () => {
     [
       'an unknown context key',
       { enviroment: 'prod' },
-      'There is no context key enviroment; there are env, transport, environments, mailTemplates, allowPlaceholders, unprotected, checked.',
+      'There is no context key enviroment; there are env, transport, environments, mailTemplates, allowPlaceholders, unprotected, deployment, checked.',
     ],
     [
       'placeholders in production',

@@ -162,6 +162,11 @@ export const operations: readonly Mutant[] = [
     ['if (verifiesDaily) this', 'this'],
     ["if (recipient.startsWith('arn:'))", 'if (false)'],
     ['this.notifyOfKeyStates(keyArns);', ''],
+    ['          errorCode: Match.doesNotExist(),\n', ''],
+    [
+      'threshold: 2000, evaluationPeriods: 3',
+      "threshold: 2000, evaluationPeriods: 3, evaluateLowSampleCountPercentile: 'ignore'",
+    ],
   ]),
   ...plant('infra/constructs/canary-deployments.ts', 'test/stack/deployment.test.ts', [
     ['alarms: [...alarms],', ''],
@@ -170,8 +175,13 @@ export const operations: readonly Mutant[] = [
     ['`${functionArn}:${live.aliasName}`', 'live.functionArn'],
   ]),
   ...plant('infra/constructs/gatehouse-function.ts', 'test/stack/deployment.test.ts', [
-    ['    nameByPermissions(role);\n', ''],
-    ['[role, policy]', '[role]'],
+    ["    nameByStatements(role.node.findChild('DefaultPolicy') as Policy);\n", ''],
+    ['JSON.stringify(stack.resolve(policy.document))', 'policy.node.path'],
+    ['new Role(scope, `${id}-role`', 'new Role(scope, `${id}-role${settings.signingKeys.length}`'],
+  ]),
+  ...plant('infra/read-settings.ts', 'test/unit/settings.test.ts', [
+    ['...(deployment !== undefined && { deployment }),', ''],
+    ["{ unprotected: String(unprotected) === 'true' }", '{ unprotected: true }'],
   ]),
   ...plant('infra/constructs/queries.ts', 'test/stack/alarms.test.ts', [["      'key-states',", "      'keys',"]]),
   ...plant('infra/constructs/endpoint-function.ts', 'test/stack/facts.test.ts', [
@@ -453,7 +463,9 @@ export const operations: readonly Mutant[] = [
     ["corsOrigins.every((origin) => origin.startsWith('https://'))", 'corsOrigins.length >= 0'],
     ["alarms.split(':')[3] === region", "region !== ''"],
     ['!keepData || alarms !== undefined', 'true'],
-    ['JSON.stringify(languages)) < MAX_ENVIRONMENT_BYTES', 'JSON.stringify(languages)) < 9 * MAX_ENVIRONMENT_BYTES'],
+    ['JSON.stringify(languages)) <= MAX_TEMPLATE_BYTES', 'JSON.stringify(languages)) <= 9 * MAX_TEMPLATE_BYTES'],
+    ['v.maxLength(3,', 'v.maxLength(4,'],
+    ['deployment: v.optional(\n    v.pipe(DEPLOYMENTS', 'deployments: v.optional(\n    v.pipe(DEPLOYMENTS'],
     ['Buffer.byteLength(JSON.stringify(languages))', 'JSON.stringify(languages).length'],
     ['v.minLength(1),', ''],
     ['new Set(keys).size === keys.length', 'keys.length > 0'],

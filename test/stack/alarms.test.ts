@@ -59,7 +59,11 @@ describe('the runbook', () => {
     const rows = [...RUNBOOK.matchAll(/^\| \[([\w-]+)\]\(#\1\) \|.*\| (yes )?\|$/gm)];
 
     expect(rows.map(([, name]) => name).sort()).toEqual([...notifiers.keys()].sort());
-    expect(rows.filter(([, , rollsBack]) => rollsBack).map(([, name]) => name)).toEqual(['server-errors', 'defects']);
+    expect(rows.filter(([, , rollsBack]) => rollsBack).map(([, name]) => name)).toEqual([
+      'server-errors',
+      'defects',
+      'failed-invocations',
+    ]);
   });
 });
 
@@ -106,12 +110,26 @@ describe('every alarm', () => {
     expect(breaching[0]?.EvaluationPeriods).toBe(26);
   });
 
+  it('evaluates a percentile of few requests too', () => {
+    for (const alarm of propertiesOf(prod, 'AWS::CloudWatch::Alarm'))
+      expect(alarm).not.toHaveProperty('EvaluateLowSampleCountPercentile');
+  });
+
+  it('about keys ignores attempts that KMS refuses', () => {
+    const [pattern] = propertiesOf(prod, 'AWS::Events::Rule').flatMap(({ EventPattern }) => EventPattern ?? []);
+
+    expect(pattern.detail).toMatchObject({
+      eventName: ['DisableKey', 'ScheduleKeyDeletion'],
+      errorCode: [{ exists: false }],
+    });
+  });
+
   it('about the verification exists only with the verification', () => {
     const names = propertiesOf(templateOf('prod', { dailyVerification: false }), 'AWS::CloudWatch::Alarm').map(
       ({ AlarmName }) => AlarmName,
     );
 
-    expect(names).toHaveLength(8);
+    expect(names).toHaveLength(9);
     expect(names.join()).not.toMatch(/verification|intact/);
   });
 });

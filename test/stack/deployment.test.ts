@@ -60,7 +60,7 @@ describe('a deployment', () => {
   it('is a canary in prod, with a group for each function, which rolls back on the alarms of deployments', () => {
     const groups = resourcesOf(prod, 'AWS::CodeDeploy::DeploymentGroup');
     const alarms = Object.entries(resourcesOf(prod, 'AWS::CloudWatch::Alarm'))
-      .filter(([, { Properties }]) => /-(server-errors|defects)$/.test(Properties.AlarmName))
+      .filter(([, { Properties }]) => /-(server-errors|defects|failed-invocations)$/.test(Properties.AlarmName))
       .map(([id]) => ({ Name: { Ref: id } }));
     const used = aliases(prod).map(([, alias]) => {
       const { CodeDeployLambdaAliasUpdate } = policyOf(alias) as {
@@ -69,7 +69,7 @@ describe('a deployment', () => {
       return CodeDeployLambdaAliasUpdate.DeploymentGroupName.Ref;
     });
 
-    expect(alarms).toHaveLength(2);
+    expect(alarms).toHaveLength(3);
     expect(used.sort()).toEqual(Object.keys(groups).sort());
     for (const { Properties } of Object.values(groups)) {
       expect(Properties).toMatchObject({
@@ -113,14 +113,26 @@ describe('the role of a function', () => {
   };
   const rotating = templateOf('prod', { signingKeys: ['SigningKey2', 'SigningKey'] });
 
-  it('is a new one when its permissions change, so that versions that serve requests keep the old one', () => {
-    const [before, after] = [prod, rotating].map((template) => idsOf(template, 'POST /api/authenticate'));
-
-    expect(after?.role).not.toBe(before?.role);
-    expect(after?.policy).not.toBe(before?.policy);
+  it('never changes, because an alias cannot lead to versions with different roles', () => {
+    const adopting = templateOf('prod', { existing: { table: 'restored' } });
+    for (const { route } of routes) {
+      const roles = [prod, rotating, adopting].map((template) => idsOf(template, route).role);
+      expect(new Set(roles).size).toBe(1);
+    }
   });
 
-  it('stays the same when they do not', () => {
+  it('has another policy with another name when its permissions change, so that old versions keep the old one', () => {
+    const [before = '', after = ''] = [prod, rotating].map(
+      (template) => idsOf(template, 'POST /api/authenticate').policy,
+    );
+
+    expect(after).not.toBe(before);
+    const nameOf = (template: typeof prod, id: string) =>
+      resourcesOf(template, 'AWS::IAM::Policy')[id]?.Properties.PolicyName;
+    expect(nameOf(rotating, after)).not.toBe(nameOf(prod, before));
+  });
+
+  it('has the same policy when they do not', () => {
     expect(idsOf(rotating, 'GET /api/users')).toEqual(idsOf(prod, 'GET /api/users'));
     expect(idsOf(templateOf('prod', { auditDays: 7 }), 'POST /api/authenticate')).toEqual(
       idsOf(prod, 'POST /api/authenticate'),

@@ -504,14 +504,14 @@ describe('the HTTP API', () => {
 
   it.each(['prod', 'dev'])('of %s allows no cross-origin requests', (name) => {
     expect(apiOf(templateOf(name)).map(([, { Properties }]) => Properties)).toEqual([
-      { Name: 'Api', ProtocolType: 'HTTP', Tags: { 'gatehouse:environment': name } },
+      { Name: `Gatehouse-${name}`, ProtocolType: 'HTTP', Tags: { 'gatehouse:environment': name } },
     ]);
   });
 
   it('allows requests from the configured origins, with the methods and headers of the API', () => {
     expect(apiOf(other).map(([, { Properties }]) => Properties)).toEqual([
       {
-        Name: 'Api',
+        Name: 'Gatehouse-prod',
         ProtocolType: 'HTTP',
         DisableExecuteApiEndpoint: true,
         Tags: { 'gatehouse:environment': 'prod' },

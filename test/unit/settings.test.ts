@@ -153,8 +153,16 @@ describe('an environment', () => {
 
     expect(readFrom(context).name).toBe('moon');
     expect(() => readFrom({ ...context, enviroment: 'prod' })).toThrow(
-      /^There is no context key enviroment; there are env, transport, environments, mailTemplates, allowPlaceholders, unprotected, checked\.$/,
+      /^There is no context key enviroment; there are env, transport, environments, mailTemplates, allowPlaceholders, unprotected, deployment, checked\.$/,
     );
+  });
+
+  it('is deployed as the context says', () => {
+    const context = { env: 'moon', environments: { moon: { ...VALID, deployment: 'canary' } } };
+
+    expect(readFrom({ ...context, deployment: 'all-at-once' }).settings.deployment).toBe('all-at-once');
+    expect(readFrom(context).settings.deployment).toBe('canary');
+    expect(() => readFrom({ ...context, deployment: 'at-once' })).toThrow('deployment: ');
   });
 
   it.each([true, 'true', false, 'false'])('is unprotected as the context says: %j', (unprotected) => {
@@ -345,6 +353,7 @@ describe('a setting', () => {
     ['mail.templates', {}, 'mail.templates: must contain English (en).'],
     ['signingKeys', ['SigningKey', 'SigningKey'], 'signingKeys: Each key must be listed only once'],
     ['pepperKeys', ['PepperKey', 'PepperKey'], 'pepperKeys: Each key must be listed only once'],
+    ['pepperKeys', ['PepperKey', 'PepperKey2', 'PepperKey3', 'PepperKey4'], 'pepperKeys: There can be three at most'],
     [
       'guessing',
       { failuresPerSource: 8, requestsPerSource: 7 },
@@ -398,8 +407,8 @@ describe('a setting', () => {
     ['keepData', false, 'existing: requires keepData'],
     [
       'mail.templates.en.reset.text',
-      `{link}${'ü'.repeat(2048)}`,
-      'mail.templates: All texts together must be shorter than 4 KB',
+      `{link}${'ü'.repeat(1500)}`,
+      'mail.templates: All texts together must not exceed 3,000 bytes',
     ],
   ])('%s is rejected with an explanation when it is %j', (path, value, reason) => {
     expect(reading(withValue(path, value))).toThrow(reason);
