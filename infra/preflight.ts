@@ -33,9 +33,13 @@ if (env === undefined) rejectArguments('--env is missing.', COMMAND);
 exitOnSignal(NOT_CHECKED);
 const { name, settings } = readEnvironment(String(env));
 
+const aws = awsReader(settings.region);
+// Without credentials, every check would fail with the same sentence.
+await aws.ses.config.credentials().catch((error) => fail(explainError(error, undefined), NOT_CHECKED));
+
 let status = 0;
 print(`Reading what ${name} needs in ${settings.region}`);
-for (const check of checksOf(name, settings, awsReader(settings.region))) {
+for (const check of checksOf(name, settings, aws)) {
   try {
     const missing = await check.missing();
     print(missing ? `MISSING  ${check.name}: ${missing.problem}\n  ${missing.remedy}` : `ok       ${check.name}`);

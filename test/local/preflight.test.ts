@@ -202,11 +202,11 @@ describe('npm run preflight', () => {
     'GET /v2/email/identities/example.com': verified,
   };
 
-  async function run(options: readonly string[], script: Script = DEV) {
+  async function run(options: readonly string[], script: Script = DEV, changes: Record<string, string> = {}) {
     const { environment } = await serve(script);
     const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/preflight.ts', ...options], {
       cwd: ROOT,
-      env: { ...process.env, ...environment },
+      env: { ...process.env, ...environment, ...changes },
     })
       .then((output) => ({ code: 0, ...output }))
       .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
@@ -251,6 +251,18 @@ describe('npm run preflight', () => {
       'UNKNOWN  CDK bootstrap: A permission is missing (docs/operating.md lists them): not authorized to perform ssm:GetParameter.',
     );
     expect(stdout[3]).toMatch(/^MISSING {2}SES outside of the sandbox: /);
+  });
+
+  it('exits with 2 and one sentence without credentials', async () => {
+    const noProfile = { AWS_EC2_METADATA_DISABLED: 'true', HOME: '/nowhere' };
+    const { code, stdout, stderr } = await run(['--env', 'dev'], DEV, {
+      ...noProfile,
+      AWS_ACCESS_KEY_ID: '',
+      AWS_SECRET_ACCESS_KEY: '',
+    });
+
+    expect([code, stdout]).toEqual([2, []]);
+    expect(stderr).toEqual([expect.stringContaining('There are no AWS credentials, for example in AWS_PROFILE: ')]);
   });
 
   it('explains itself with --help', async () => {
