@@ -1,0 +1,38 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect, it } from 'vitest';
+
+/* Every relative link in the documents leads to a file and, with a fragment, to one of its headings. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const DOCUMENTS = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT });
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const withoutCode = (text: string): string => text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
+
+/** The fragment that GitHub makes from the text of a heading. */
+function fragmentOf(heading: string): string {
+  const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  return text
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+const fragmentsOf = (path: string): Set<string> =>
+  new Set([...withoutCode(read(path)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => fragmentOf(heading)));
+
+function isBroken(document: string, link: string): boolean {
+  const [path = '', fragment] = link.split('#');
+  const target = path ? normalize(join(dirname(document), path)) : document;
+  if (!existsSync(join(ROOT, target))) return true;
+  return fragment !== undefined && target.endsWith('.md') && !fragmentsOf(target).has(fragment);
+}
+
+it.each(DOCUMENTS)('the links in %s lead somewhere', (document) => {
+  const links = [...withoutCode(read(document)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+  const relative = links.filter((link) => !/^\w+:/.test(link));
+
+  expect(relative.filter((link) => isBroken(document, link))).toEqual([]);
+});
