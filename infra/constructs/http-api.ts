@@ -138,11 +138,12 @@ export class GatehouseHttpApi extends Construct {
           ? 'Public by its contract: its callers neither have nor need a token'
           : 'The function verifies the token itself: JWT authorizers do not support ES256 (docs/adr/0004)',
     });
+    // One automatic deployment instead of one per route, and CloudFormation fails if the stage has settings for a route
+    // that does not exist yet.
+    this.stage.node.addDependency(httpRoute);
     if (!strictThrottle) return;
     const { rate, burst } = this.strictLimits;
     this.routeSettings[route] = { ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst };
     (this.stage.node.defaultChild as CfnStage).routeSettings = this.routeSettings;
-    // CloudFormation fails if the stage has settings for a route that does not exist yet.
-    this.stage.node.addDependency(httpRoute);
   }
 }
