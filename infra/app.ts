@@ -1,7 +1,9 @@
 import { join, relative } from 'node:path';
-import { App, Validations } from 'aws-cdk-lib';
+import { App, type Stack, Validations } from 'aws-cdk-lib';
 import { bundle, transportOf } from './bundle.ts';
 import { fail, printError } from './command-line.ts';
+import { edgeStackName } from './constructs/metrics.ts';
+import { EdgeStack } from './edge-stack.ts';
 import { GatehouseStack } from './gatehouse-stack.ts';
 import { readSettings } from './read-settings.ts';
 
@@ -14,14 +16,15 @@ printError(`Synthesizing the environment ${name} for ${settings.region}`);
 if (placeholders.length > 0) printError(`Do not deploy this template: ${placeholders.join(', ')} are placeholders`);
 
 await bundle(bundles, { transport });
-const stack = new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
+const stacks: Stack[] = [new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles })];
+if (settings.edge) stacks.push(new EdgeStack(app, edgeStackName(name), { environment: name, settings }));
 // Violations of the AWS Solutions rules fail the synthesis. A local start skips them: loading them takes half a second.
 if (app.node.tryGetContext('checked') !== false) {
   const { AwsSolutionsChecks } = await import('cdk-nag');
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 }
 app.synth();
-printError(`The template is ${relative('.', join(app.outdir, stack.templateFile))}`);
+for (const { templateFile } of stacks) printError(`The template is ${relative('.', join(app.outdir, templateFile))}`);
 
 /** A mistake in the settings ends the synthesis with its sentence alone. */
 function readContext() {

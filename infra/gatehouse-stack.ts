@@ -59,7 +59,13 @@ export class GatehouseStack extends Stack {
     const { ids: keyIds, arns: keyArns } = keys.list();
     const { alarms: recipient } = settings;
     const alarms = recipient
-      ? new Alarms(this, 'Alarms', { recipient, metrics, keyArns, verifiesDaily: verification !== undefined })
+      ? new Alarms(this, 'Alarms', {
+          recipient,
+          metrics,
+          keyArns,
+          verifiesDaily: verification !== undefined,
+          hasEdge: settings.edge !== undefined,
+        })
       : undefined;
     if (settings.deployment === 'canary') {
       new CanaryDeployments(this, 'Deployments', { functions, alarms: alarms?.ofDeployments ?? [] });
@@ -69,6 +75,7 @@ export class GatehouseStack extends Stack {
       access: httpApi.accessLogName,
       functions: functions.map(({ logGroup }) => logGroup.logGroupName),
       verification: verification?.logGroupName,
+      hasEdge: settings.edge !== undefined,
     });
 
     new CfnOutput(this, 'Url', { value: httpApi.url });

@@ -15,7 +15,7 @@ const NOT_CHECKED = WRONG_ARGUMENTS;
 const COMMAND = {
   usage: 'npm run preflight -- --env NAME',
   help: `Reads what AWS must have ready before an environment is deployed, with your AWS credentials and the region in its
-settings. Changes nothing. Prints a command for each missing piece.
+settings, and in us-east-1 for an edge. Changes nothing. Prints a command for each missing piece.
 
 --env NAME  an environment of cdk.json
 
@@ -33,13 +33,13 @@ if (env === undefined) rejectArguments('--env is missing.', COMMAND);
 exitOnSignal(NOT_CHECKED);
 const { name, settings } = readEnvironment(String(env));
 
-const aws = awsReader(settings.region);
 // Without credentials, every check would fail with the same sentence.
-await aws.ses.config.credentials().catch((error) => fail(explainError(error, undefined), NOT_CHECKED));
+const { ses } = awsReader(settings.region);
+await ses.config.credentials().catch((error) => fail(explainError(error, undefined), NOT_CHECKED));
 
 let status = 0;
 print(`Reading what ${name} needs in ${settings.region}`);
-for (const check of checksOf(name, settings, aws)) {
+for (const check of checksOf(name, settings, awsReader)) {
   try {
     const missing = await check.missing();
     print(missing ? `MISSING  ${check.name}: ${missing.problem}\n  ${missing.remedy}` : `ok       ${check.name}`);

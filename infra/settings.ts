@@ -113,6 +113,63 @@ const existingTableAndKeys = v.strictObject({
   ),
 });
 
+/** The region of everything that belongs to CloudFront. */
+export const EDGE_REGION = 'us-east-1';
+
+const hostName = (description: string, example: string) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/, 'must be a host name in lower case'),
+    v.description(description),
+    v.metadata({ example }),
+  );
+
+const certificate = (description: string, region: string) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of a certificate in ACM'),
+    v.description(description),
+    v.metadata({ example: `arn:aws:acm:${region}:123456789012:certificate/12345678-1234-1234-1234-123456789012` }),
+  );
+
+/** A limit of a rate-based rule of WAF, whose minimum is 10. */
+const rateLimit = (description: string, example: number) =>
+  v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(10),
+    v.description(description),
+    v.metadata({ unit: 'per five minutes', example }),
+  );
+
+const edge = v.strictObject({
+  hostName: hostName('The host name that clients use.', 'api.example.com'),
+  certificate: certificate('The certificate for `edge.hostName`, in us-east-1.', EDGE_REGION),
+  secret: v.pipe(
+    v.string(),
+    v.regex(/^[\w/+=.@-]{1,512}$/, 'must be the name of a secret in Secrets Manager'),
+    v.description('The name of the secret in us-east-1 that the edge sends to the functions.'),
+    v.metadata({ example: 'gatehouse-prod-edge' }),
+  ),
+  secretHashes: v.pipe(
+    v.array(
+      v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 hash: 64 hexadecimal digits in lower case')),
+    ),
+    v.minLength(1),
+    v.maxLength(2),
+    v.check((hashes) => new Set(hashes).size === hashes.length, 'Each hash must be listed only once'),
+    v.description(
+      'The SHA-256 hashes of the secrets that functions accept. A second one is needed only while [the secret is replaced](operating.md#replacing-the-secret-of-the-edge).',
+    ),
+    v.metadata({ example: ['1284255d34234c9439f7b664e2b1a86fca2561c9ca9163fcd1b15e365cb7201e'] }),
+  ),
+  requestsPerSource: rateLimit('The requests of one IP address; beyond it, the edge responds with 429.', 2000),
+  loginsPerSource: rateLimit(
+    'The requests of one IP address to log in, to request a reset and to finish a reset (`strictThrottle`).',
+    100,
+  ),
+});
+
 /** The schema of the settings of one environment; docs/settings.md is made from it. */
 export const settings = v.pipe(
   v.strictObject({
@@ -263,23 +320,23 @@ export const settings = v.pipe(
     domain: v.optional(
       v.pipe(
         v.strictObject({
-          name: v.pipe(
-            v.string(),
-            v.regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/, 'must be a host name in lower case'),
-            v.description('The host name of the API.'),
-            v.metadata({ example: 'gatehouse.example.com' }),
-          ),
-          certificate: v.pipe(
-            v.string(),
-            v.regex(/^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of a certificate in ACM'),
-            v.description('The certificate for the host name, in the same region.'),
-            v.metadata({
-              example: 'arn:aws:acm:eu-central-1:123456789012:certificate/12345678-1234-1234-1234-123456789012',
-            }),
-          ),
+          name: hostName('The host name of the API; with `edge`, that of its origin.', 'gatehouse.example.com'),
+          certificate: certificate('The certificate for the host name, in the same region.', 'eu-central-1'),
         }),
         v.description(
           'A [host name of your own](operating.md#a-host-name-of-your-own). The URL of API Gateway is then disabled. If it is not set, that URL is the only one.',
+        ),
+      ),
+    ),
+    edge: v.optional(
+      v.pipe(
+        edge,
+        v.check(
+          ({ loginsPerSource, requestsPerSource }) => loginsPerSource <= requestsPerSource,
+          'loginsPerSource must not exceed requestsPerSource: each of these is a request',
+        ),
+        v.description(
+          'An [edge](operating.md#an-edge) in front of the API: CloudFront with limits per IP address by WAF. Functions then reject every other request. Requires `domain`.',
         ),
       ),
     ),
@@ -340,6 +397,27 @@ export const settings = v.pipe(
       'API Gateway can only use a certificate in its own region, which is that of the environment',
     ),
     ['domain', 'certificate'],
+  ),
+  v.forward(
+    v.check(
+      ({ edge, domain }) => !edge || domain !== undefined,
+      'requires domain: the edge reaches the API under a host name that does not change',
+    ),
+    ['edge'],
+  ),
+  v.forward(
+    v.check(
+      ({ edge, domain }) => !edge || edge.hostName !== domain?.name,
+      'must differ from domain.name, under which the edge reaches the API',
+    ),
+    ['edge', 'hostName'],
+  ),
+  v.forward(
+    v.check(
+      ({ edge }) => !edge || edge.certificate.split(':')[3] === EDGE_REGION,
+      `CloudFront can only use a certificate in ${EDGE_REGION}`,
+    ),
+    ['edge', 'certificate'],
   ),
   v.forward(
     v.check(

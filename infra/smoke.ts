@@ -18,13 +18,14 @@ import { smokeTest } from './smoke/smoke-test.ts';
 const FAILED = 1;
 
 const COMMAND = {
-  usage: 'npm run smoke -- --url URL [--mail ADDRESS] [--origin ORIGIN]',
+  usage: 'npm run smoke -- --url URL [--mail ADDRESS] [--origin ORIGIN] [--past-edge URL]',
   help: `Checks a deployed environment: signs in, uses every route, and deletes the user and the integration that it has
 created for this. Prints one line for each check. What a failed run leaves is deleted by the next one; run one at a time.
 
 --url URL         the URL of the API, which the deployment prints as Url
 --mail ADDRESS    also sends an invitation to this address, of which no user may exist, and asks for its link
 --origin ORIGIN   also checks that pages of this origin, one of corsOrigins, may call the API
+--past-edge URL   also checks that the API rejects requests past its edge, at the URL of domain.name
 
 Environment
   SMOKE_LOGIN     the login of an activated user with ROLE_ADMIN
@@ -37,10 +38,15 @@ Exit status
   ${WRONG_ARGUMENTS}  wrong arguments
 
 docs/operating.md explains what the checks prove.`,
-  options: { url: { type: 'string' }, mail: { type: 'string' }, origin: { type: 'string' } },
+  options: {
+    url: { type: 'string' },
+    mail: { type: 'string' },
+    origin: { type: 'string' },
+    'past-edge': { type: 'string' },
+  },
 } as const;
 
-const { url, mail, origin } = readOptions();
+const { url, mail, origin, pastEdge } = readOptions();
 exitOnSignal(FAILED);
 const login = required('SMOKE_LOGIN', process.env.SMOKE_LOGIN || (await ask('Login: ')));
 const password = required('SMOKE_PASSWORD', process.env.SMOKE_PASSWORD || (await ask('Password: ', true)));
@@ -49,7 +55,7 @@ const invitation =
 let [passed, failed] = [0, 0];
 
 print(`Checking ${url}`);
-await smokeTest(new Deployment(url), { login, password, invitation, origin }, ({ name, failure }) => {
+await smokeTest(new Deployment(url), { login, password, invitation, origin, pastEdge }, ({ name, failure }) => {
   if (failure === undefined) passed++;
   else failed++;
   print(failure === undefined ? `ok    ${name}` : `FAIL  ${name}: ${failure}`);
@@ -58,13 +64,13 @@ print(`${passed} passed, ${failed} failed`);
 await finish(failed === 0 ? 0 : FAILED);
 
 function readOptions() {
-  const { url, mail, origin } = readArguments(COMMAND).values;
+  const { url, mail, origin, 'past-edge': pastEdge } = readArguments(COMMAND).values;
   const { protocol, hostname } = (url && URL.parse(url)) || {};
   const isLocal = hostname === '127.0.0.1' || hostname === 'localhost';
   if (!url) return rejectArguments('--url is missing.', COMMAND);
   if (protocol !== 'https:' && !(protocol === 'http:' && isLocal))
     return rejectArguments('--url must start with https://, because a password is sent to it.', COMMAND);
-  return { url, mail, origin };
+  return { url, mail, origin, pastEdge: pastEdge ? new Deployment(pastEdge) : undefined };
 }
 
 function required(name: string, value: string): string {

@@ -22,6 +22,7 @@ interface Props {
   readonly metrics: Metrics;
   readonly keyArns: readonly string[];
   readonly verifiesDaily: boolean;
+  readonly hasEdge: boolean;
 }
 
 /** What an alarm watches; the other properties have defaults. */
@@ -45,7 +46,7 @@ export class Alarms extends Construct {
   readonly ofDeployments: readonly Alarm[];
   private readonly topic: ITopic;
 
-  constructor(scope: Construct, id: string, { recipient, metrics, keyArns, verifiesDaily }: Props) {
+  constructor(scope: Construct, id: string, { recipient, metrics, keyArns, verifiesDaily, hasEdge }: Props) {
     super(scope, id);
     this.topic = this.openTopic(recipient);
 
@@ -98,6 +99,13 @@ export class Alarms extends Construct {
       metric: metrics.rejections('too-many-attempts'),
       threshold: 50,
     });
+    if (hasEdge) {
+      // Not one of deployments: anybody who reaches the API directly could roll them back.
+      this.add('not-from-edge', 'Requests without the secret of the edge: it may not match the hashes.', {
+        metric: metrics.rejections('not-from-edge'),
+        threshold: 10,
+      });
+    }
     if (verifiesDaily) this.addForVerification(metrics);
     this.notifyOfKeyStates(keyArns);
   }

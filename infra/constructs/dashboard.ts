@@ -24,7 +24,7 @@ const KINDS: readonly RequestKind[] = ['login', 'reset', 'change', 'read'];
 
 /** The dashboard of an environment, named after its stack. */
 export class EnvironmentDashboard extends Construct {
-  constructor(scope: Construct, id: string, { metrics, alarms, keyIds, settings: { tableMaximum } }: Props) {
+  constructor(scope: Construct, id: string, { metrics, alarms, keyIds, settings: { tableMaximum, edge } }: Props) {
     super(scope, id);
     const dashboard = new Dashboard(this, 'Dashboard', { dashboardName: Stack.of(this).stackName });
     if (alarms.length > 0) dashboard.addWidgets(new AlarmStatusWidget({ alarms: [...alarms], width: 24, height: 3 }));
@@ -67,6 +67,12 @@ export class EnvironmentDashboard extends Construct {
       graph('Mail not sent', [metrics.mailsNotSent]),
       graph('Findings of the daily verification', [metrics.findings]),
     );
+    if (edge) {
+      dashboard.addWidgets(
+        graph('Requests that the edge blocks', metrics.edgeBlocks),
+        graph('Requests not from the edge', [metrics.rejections('not-from-edge')]),
+      );
+    }
   }
 }
 

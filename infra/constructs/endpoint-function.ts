@@ -42,6 +42,7 @@ export class EndpointFunction extends GatehouseFunction {
         AUDIT_DAYS: String(settings.auditDays),
         FAILURES_PER_SOURCE: String(settings.guessing.failuresPerSource),
         REQUESTS_PER_SOURCE: String(settings.guessing.requestsPerSource),
+        ...(settings.edge && { EDGE_SECRET_HASHES: settings.edge.secretHashes.join(',') }),
       },
     });
     this.live = new Alias(this, 'Live', { aliasName: 'live', version: this.currentVersion });

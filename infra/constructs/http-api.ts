@@ -38,6 +38,7 @@ const PREFLIGHT_MAX_AGE = Duration.hours(2);
 
 /** The HTTP API: a route for each row, throttling that bounds the cost, and an access log. */
 export class GatehouseHttpApi extends Construct {
+  /** The URL that clients use. */
   readonly url: string;
   readonly id: string;
   readonly accessLogName: string;
@@ -47,7 +48,7 @@ export class GatehouseHttpApi extends Construct {
   private readonly routeSettings: Record<string, object> = {};
 
   constructor(scope: Construct, id: string, { environment, ...settings }: Settings & { environment: string }) {
-    const { throttle, corsOrigins, domain, logRetentionDays, keepData } = settings;
+    const { throttle, corsOrigins, domain, edge, logRetentionDays, keepData } = settings;
     super(scope, id);
     this.strictLimits = throttle.login;
     this.api = new HttpApi(this, 'Api', {
@@ -107,7 +108,8 @@ export class GatehouseHttpApi extends Construct {
       filterPattern: FilterPattern.literal('{ $.status = "5*" && $.integrationError != "-" }'),
       metricValue: '1',
     });
-    this.url = domain ? `https://${domain.name}` : this.api.apiEndpoint;
+    const hostName = edge?.hostName ?? domain?.name;
+    this.url = hostName ? `https://${hostName}` : this.api.apiEndpoint;
     this.id = this.api.apiId;
     this.accessLogName = accessLog.logGroupName;
   }

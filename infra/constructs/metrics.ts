@@ -1,6 +1,7 @@
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { FailureCode } from '../../lib/contract/failure.ts';
 import type { RequestKind } from '../../lib/http/log-request.ts';
+import { EDGE_REGION } from '../settings.ts';
 
 /** The CloudWatch namespace of the metrics that the functions log. */
 export const metricsNamespace = (environment: string): string => `Gatehouse/${environment}`;
@@ -10,6 +11,13 @@ export const GATEWAY_THROTTLES = 'gatewayThrottles';
 
 /** The metric of invocations that ended without a response, which a filter of the access log counts. */
 export const FAILED_INVOCATIONS = 'failedInvocations';
+
+/** The rules of the edge in the order in which WAF applies them, each with a metric of its name. */
+export const EDGE_RULES = ['logins', 'requests'] as const;
+export type EdgeRule = (typeof EDGE_RULES)[number];
+
+/** The stack of the edge, whose web ACL has a metric of the same name. */
+export const edgeStackName = (environment: string): string => `GatehouseEdge-${environment}`;
 
 interface Measured {
   readonly environment: string;
@@ -71,6 +79,17 @@ export function metricsOf({ environment, apiId, tableName }: Measured) {
             label: '',
           }),
       ),
+    /** The requests that each rule of the edge blocks. */
+    edgeBlocks: EDGE_RULES.map(
+      (Rule) =>
+        new Metric({
+          namespace: 'AWS/WAFV2',
+          metricName: 'BlockedRequests',
+          statistic: Stats.SUM,
+          dimensionsMap: { WebACL: edgeStackName(environment), Rule },
+          region: EDGE_REGION,
+        }),
+    ),
     /** Of all senders in the account and region. */
     mail: (metricName: 'Send' | 'Bounce' | 'Complaint' | 'Reject') =>
       new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.SUM }),

@@ -7,11 +7,12 @@ interface Logs {
   readonly functions: readonly string[];
   /** Of the daily verification. */
   readonly verification: string | undefined;
+  readonly hasEdge: boolean;
 }
 
 /** Saves the Logs Insights query of each section of docs/runbook.md under the name of its alarm. */
 export class Queries extends Construct {
-  constructor(scope: Construct, id: string, { access, functions, verification }: Logs) {
+  constructor(scope: Construct, id: string, { access, functions, verification, hasEdge }: Logs) {
     super(scope, id);
     const save = (name: string, logGroupNames: readonly string[], ...commands: string[]) =>
       new CfnQueryDefinition(this, name, {
@@ -75,13 +76,23 @@ export class Queries extends Construct {
       'fields @timestamp, resetNotSent, invitationNotSent, noticeNotSent, code, awsStatus, awsRequestId, userId',
       'sort @timestamp desc',
     );
+    // Behind an edge, only the functions know the addresses of clients.
     save(
       'too-many-attempts',
-      [access],
-      'filter status = "429" and integrationStatus != "-"',
-      'stats count(*) as times by sourceIp, route',
+      hasEdge ? functions : [access],
+      hasEdge ? 'filter failure = "too-many-attempts"' : 'filter status = "429" and integrationStatus != "-"',
+      `stats count(*) as times by ${hasEdge ? 'clientAddress' : 'sourceIp'}, route`,
       'sort times desc',
     );
+    if (hasEdge) {
+      save(
+        'not-from-edge',
+        [access],
+        'filter status = "403"',
+        'stats count(*) as times by sourceIp, route',
+        'sort times desc',
+      );
+    }
     save(
       'key-states',
       functions,

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { GetAccountCommand, GetConfigurationSetCommand, GetEmailIdentityCommand } from '@aws-sdk/client-sesv2';
-import type { Settings } from '../settings.ts';
+import { edgeStackName } from '../constructs/metrics.ts';
+import { EDGE_REGION, type Settings } from '../settings.ts';
 import type { AwsReader } from './aws-reader.ts';
 
 /** What an environment needs of AWS before its deployment. */
@@ -17,8 +19,9 @@ interface Missing {
 }
 
 /** The checks of an environment. */
-export function checksOf(environment: string, settings: Settings, aws: AwsReader): Check[] {
-  const { mail, loginConcurrency, domain, alarms } = settings;
+export function checksOf(environment: string, settings: Settings, readerOf: (region: string) => AwsReader): Check[] {
+  const { mail, loginConcurrency, domain, alarms, edge } = settings;
+  const aws = readerOf(settings.region);
   // The stack itself creates the topic of an e-mail address.
   const topic = alarms?.startsWith('arn:') ? alarms : undefined;
   return [
@@ -29,10 +32,24 @@ export function checksOf(environment: string, settings: Settings, aws: AwsReader
       : []),
     { name: 'SES outside of the sandbox', missing: () => sandbox(mail, aws) },
     { name: 'Lambda concurrency', missing: () => concurrency(loginConcurrency, aws) },
-    ...(domain ? [{ name: `certificate for ${domain.name}`, missing: () => certificate(domain, aws) }] : []),
+    ...(domain
+      ? [{ name: `certificate for ${domain.name}`, missing: () => certificate(domain.name, domain.certificate, aws) }]
+      : []),
     ...(topic ? [{ name: `alarm topic ${topic}`, missing: () => alarmTopic(topic, aws) }] : []),
+    ...(edge ? checksOfEdge(environment, edge, readerOf(EDGE_REGION)) : []),
   ];
 }
+
+function checksOfEdge(environment: string, edge: Edge, aws: AwsReader): Check[] {
+  const { hostName } = edge;
+  return [
+    { name: `CDK bootstrap in ${aws.region}`, missing: () => bootstrap(environment, aws) },
+    { name: `certificate for ${hostName}`, missing: () => certificate(hostName, edge.certificate, aws) },
+    { name: `secret ${edge.secret}`, missing: () => secret(environment, edge, aws) },
+  ];
+}
+
+type Edge = NonNullable<Settings['edge']>;
 
 /** The version that the cloud assembly requires (`requiresBootstrapStackVersion` in its manifest). */
 export const BOOTSTRAP_VERSION = 6;
@@ -125,7 +142,7 @@ async function concurrency(loginConcurrency: number | undefined, aws: AwsReader)
   };
 }
 
-async function certificate({ name, certificate: arn }: NonNullable<Settings['domain']>, aws: AwsReader) {
+async function certificate(name: string, arn: string, aws: AwsReader): Promise<Missing | undefined> {
   const request = `aws acm request-certificate --domain-name ${name} --validation-method DNS --region ${aws.region}`;
   const text = await ifFound('ResourceNotFoundException', () =>
     aws.read({
@@ -148,6 +165,28 @@ async function certificate({ name, certificate: arn }: NonNullable<Settings['dom
   return {
     problem: `has the status ${Status}; while it is pending, its record in DNS is missing`,
     remedy: `aws acm describe-certificate --certificate-arn ${arn} --region ${aws.region} --query '${records}'`,
+  };
+}
+
+/** Reads the secret, but prints only its hash. */
+async function secret(environment: string, { secret: name, secretHashes }: Edge, aws: AwsReader) {
+  const create = `aws secretsmanager create-secret --name ${name} --secret-string "$(openssl rand -hex 32)" --region ${aws.region}`;
+  const text = await ifFound('ResourceNotFoundException', () =>
+    aws.read({
+      service: 'secretsmanager',
+      headers: { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': 'secretsmanager.GetSecretValue' },
+      body: JSON.stringify({ SecretId: name }),
+    }),
+  );
+  if (text === undefined) return { problem: 'does not exist', remedy: create };
+  const value = String(JSON.parse(text).SecretString);
+  if (!/^[0-9a-f]{64}$/.test(value))
+    return { problem: 'is not 64 hexadecimal digits: create one with another name', remedy: create };
+  const hash = createHash('sha256').update(value).digest('hex');
+  if (secretHashes.includes(hash)) return undefined;
+  return {
+    problem: `has the SHA-256 hash ${hash}, which secretHashes does not contain`,
+    remedy: `add "${hash}" to secretHashes, and deploy it before ${edgeStackName(environment)} sends this secret`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { EDGE_HEADERS } from '../../lib/http/edge.ts';
 import { Checks } from './checks.ts';
 import { type Deployment, Unexpected } from './deployment.ts';
 import { checkIntegrations } from './integration-checks.ts';
@@ -11,6 +12,8 @@ interface Inputs {
   readonly invitation: Invitation | undefined;
   /** An origin of `corsOrigins`. */
   readonly origin: string | undefined;
+  /** The API at the URL that leads past its edge. */
+  readonly pastEdge: Deployment | undefined;
 }
 
 /** Checks a deployment, and removes what the checks have created. */
@@ -18,7 +21,8 @@ export async function smokeTest(deployment: Deployment, inputs: Inputs, report: 
   const checks = new Checks(deployment, report);
   await checks.inSequence(() => checkPublicRoutes(checks));
   await checks.inSequence(() => checkChallenge(checks));
-  const { origin } = inputs;
+  const { origin, pastEdge } = inputs;
+  if (pastEdge !== undefined) await checks.inSequence(() => checkEdge(checks, pastEdge));
   if (origin !== undefined) await checks.inSequence(() => checkOrigin(checks, origin));
   const token = await checks.inSequence(() =>
     checkLogin(checks, 'POST /api/authenticate', inputs.login, inputs.password),
@@ -50,6 +54,17 @@ async function checkChallenge(checks: Checks): Promise<void> {
     if (headers.get('www-authenticate') !== 'Bearer')
       throw new Unexpected(`the header WWW-Authenticate is ${headers.get('www-authenticate')}`);
   });
+}
+
+/** Only the edge may use the API, and only the edge may state the address of a client. */
+async function checkEdge(checks: Checks, pastEdge: Deployment): Promise<void> {
+  const forged = { [EDGE_HEADERS.clientAddress]: '203.0.113.1', [EDGE_HEADERS.secret]: 'guessed' };
+  for (const route of ['GET /api/health', 'POST /api/authenticate'] as const) {
+    await checks.check(`${route} past the edge is rejected with 403`, () => pastEdge.reject(route, 403));
+    await checks.check(`${route} past the edge is rejected with 403, also with the headers of the edge`, () =>
+      pastEdge.reject(route, 403, { headers: forged }),
+    );
+  }
 }
 
 /** What a browser requires before a page of this origin may change anything and read the responses. */

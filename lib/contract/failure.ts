@@ -26,6 +26,7 @@ export type FailureCode =
   | 'parameter-ids-used-up'
   | TooLong
   | 'page-too-large'
+  | 'not-from-edge'
   | 'unavailable'
   | 'unexpected';
 

@@ -1,6 +1,6 @@
 /** The origin of a request. */
 export interface Source {
-  /** The peer of the connection: the client itself, unless a proxy is in between. */
+  /** The peer of the connection, or the client's address that the edge states. */
   readonly address: string;
   /** In milliseconds since 1970. Earlier than the start of the handler if the request was queued. */
   readonly arrivedAt: number;

@@ -10,6 +10,7 @@ import { isOutage } from '../runtime/outage.ts';
 import { resetRetries } from '../runtime/retries.ts';
 import type { Precondition } from '../table/version.ts';
 import { parseBody } from './body.ts';
+import { openEdge } from './edge.ts';
 import { logDefect, logRequest } from './log-request.ts';
 import { problem } from './problem.ts';
 import { parseIfMatch, readPath, readQueryAndBody } from './request.ts';
@@ -20,7 +21,7 @@ export interface Request<C extends Contract> {
   readonly path: PathOf<C>;
   readonly query: QueryOf<C>;
   readonly body: BodyOf<C>;
-  /** As seen by API Gateway. Headers such as X-Forwarded-For are ignored because clients can forge them. */
+  /** As seen by API Gateway or the edge. Headers such as X-Forwarded-For are ignored: clients can forge them. */
   readonly source: Source;
   /** The versions in If-Match. */
   readonly precondition: Precondition;
@@ -28,8 +29,8 @@ export interface Request<C extends Contract> {
   readonly pathname: string;
 }
 
-/** The API Gateway event, with its caller once authenticated. */
-type Event = APIGatewayProxyEventV2 & { caller?: Caller };
+/** The API Gateway event, with the client's address if there is an edge, and its caller once authenticated. */
+type Event = APIGatewayProxyEventV2 & { clientAddress?: string; caller?: Caller };
 type Result = APIGatewayProxyStructuredResultV2;
 
 /** What is particular to a kind of endpoint. */
@@ -43,6 +44,12 @@ interface Steps<C extends Contract> {
 /** The Lambda handler of a contract. Call it through `endpoint` or `publicEndpoint`, which know who may call. */
 export function lambdaHandler<C extends Contract>(contract: C, { authenticate, respondTo }: Steps<C>) {
   const pipeline = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(respondAndLog(contract));
+  const clientAddressAtEdge = openEdge();
+  if (clientAddressAtEdge) {
+    pipeline.before(({ event }) => {
+      event.clientAddress = clientAddressAtEdge(event.headers);
+    });
+  }
   if (authenticate) {
     pipeline.before(async ({ event }) => {
       event.caller = await authenticate(event.headers.authorization);
@@ -53,7 +60,7 @@ export function lambdaHandler<C extends Contract>(contract: C, { authenticate, r
     const { query, body } = readQueryAndBody(contract, event);
     const precondition = parseIfMatch(event.headers['if-match']);
     const { http, timeEpoch } = event.requestContext;
-    const source: Source = { address: http.sourceIp, arrivedAt: timeEpoch };
+    const source: Source = { address: event.clientAddress ?? http.sourceIp, arrivedAt: timeEpoch };
     const readRequest = () =>
       ({ path: readPath(contract, event), query, body, source, precondition, pathname: event.rawPath }) as Request<C>;
     return respond(await respondTo(readRequest, event.caller));

@@ -164,6 +164,12 @@ const PROBLEMS = {
     title: 'The page is too large',
     detail: 'The response would exceed 5 MB: request a smaller size',
   },
+  'not-from-edge': {
+    status: 403,
+    message: 'error.http.403',
+    title: 'Forbidden',
+    detail: 'Requests must be sent to the public host name of this API',
+  },
   unavailable: {
     status: 503,
     message: 'error.http.503',

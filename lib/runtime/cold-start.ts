@@ -11,7 +11,12 @@ const started: Promise<unknown>[] = [];
 /** Starts work in the cold start, so that no request waits for it. Errors are ignored: the first use tries again. */
 export function startInColdStart(work: () => Promise<unknown>): void {
   limitColdStart();
-  started.push(work().catch(() => undefined));
+  awaitInColdStart(work().catch(() => undefined));
+}
+
+/** Lets no request end before this work, which must not fail. */
+export function awaitInColdStart(work: Promise<unknown>): void {
+  started.push(work);
 }
 
 /** Waits for work started in the cold start, because Lambda freezes the environment after the response. Never fails. */

@@ -3,6 +3,7 @@ import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import type { Caller } from '../contract/caller.ts';
 import { ROLES, type Role } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
+import { awaitInColdStart } from '../runtime/cold-start.ts';
 import type { Table } from '../table/table.ts';
 import { readKeySet } from './signing-keys.ts';
 import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from './token.ts';
@@ -68,6 +69,8 @@ export function openVerifier(table: Table): Verifier {
   }
   // A failed read must not fail the cold start: the first request reads again.
   const firstRead = readKeys().catch(() => undefined);
+  // A request that is rejected before its token is read must not leave this read behind.
+  awaitInColdStart(firstRead);
 
   return {
     async verify(authorization = '') {

@@ -385,7 +385,14 @@ describe('a source over its limit', () => {
     const last = await tryWrongPassword('one-more', { from: BLOCKED });
     calls = [];
 
-    const headers = { 'X-Forwarded-For': '203.0.113.7', Forwarded: 'for=203.0.113.7', 'X-Real-IP': '203.0.113.7' };
+    const headers = {
+      'X-Forwarded-For': '203.0.113.7',
+      Forwarded: 'for=203.0.113.7',
+      'X-Real-IP': '203.0.113.7',
+      // Without an edge, its headers mean nothing.
+      'Gatehouse-Client-Address': '203.0.113.7',
+      'Gatehouse-Edge-Secret': 'anything',
+    };
     const rejected = [
       await tryWrongPassword('anyone', { from: BLOCKED }),
       await logIn('admin', 'admin', { from: BLOCKED, headers }),

@@ -1,4 +1,5 @@
 import { type ExecFileException, execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -16,7 +17,10 @@ const USAGE = 'Usage: npm run preflight -- --env NAME';
 const SENDER = '/v2/email/identities/gate%40mail.example.org';
 const DOMAIN = '/v2/email/identities/mail.example.org';
 const TOPIC = 'arn:aws:sns:eu-north-1:123456789012:operators';
-const SETTINGS: Settings = { ...OTHER_SETTINGS, loginConcurrency: 100 };
+const SECRET = '5f'.repeat(32);
+const SECRET_HASH = createHash('sha256').update(SECRET).digest('hex');
+const EDGE = { ...OTHER_SETTINGS.edge, secretHashes: ['a0'.repeat(32), SECRET_HASH] };
+const SETTINGS: Settings = { ...OTHER_SETTINGS, loginConcurrency: 100, edge: EDGE };
 
 const attributes = (confirmed: number) => ({
   xml: `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes>
@@ -30,6 +34,9 @@ const certificate = (Status: string, ...SubjectAlternativeNames: string[]) => ({
 const verified = { VerifiedForSendingStatus: true };
 const NOT_FOUND = { error: 'NotFoundException', message: 'not found' };
 
+const CREATE_SECRET =
+  'aws secretsmanager create-secret --name gate/edge-2 --secret-string "$(openssl rand -hex 32)" --region us-east-1';
+
 type Script = Record<string, ScriptedResponse>;
 const READY: Script = {
   GetParameter: { Parameter: { Value: '21' } },
@@ -40,6 +47,10 @@ const READY: Script = {
   'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 400 } },
   DescribeCertificate: certificate('ISSUED', 'one.example', '*.one.example'),
   GetTopicAttributes: attributes(1),
+  // Of the edge, in another region.
+  'us-east-1 GetParameter': { Parameter: { Value: '21' } },
+  'us-east-1 DescribeCertificate': certificate('ISSUED', 'api.one.example'),
+  'us-east-1 GetSecretValue': { SecretString: SECRET },
 };
 
 const stops: (() => void)[] = [];
@@ -48,18 +59,22 @@ afterAll(() => {
   for (const stop of stops) stop();
 });
 
-async function serve(script: Script) {
-  const aws = await scriptedAws((operation) => script[operation]);
+async function serve(script: Script, prefix = '') {
+  const aws = await scriptedAws((operation) => script[prefix + operation]);
   stops.push(aws.stop);
   return aws;
 }
 
 /** What is missing, by the name of its check. */
 async function missing(changes: Script, settings = SETTINGS) {
-  const { environment } = await serve({ ...READY, ...changes });
+  const script = { ...READY, ...changes };
+  const { environment } = await serve(script);
+  const inEdgeRegion = await serve(script, 'us-east-1 ');
   vi.stubEnv('AWS_ACCESS_KEY_ID', environment.AWS_ACCESS_KEY_ID);
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', environment.AWS_SECRET_ACCESS_KEY);
-  const checks = checksOf('moon', settings, awsReader(settings.region, environment.AWS_ENDPOINT_URL));
+  const checks = checksOf('moon', settings, (region) =>
+    awsReader(region, (region === 'us-east-1' ? inEdgeRegion.environment : environment).AWS_ENDPOINT_URL),
+  );
   const results = await Promise.all(checks.map(async (check) => [check.name, await check.missing()] as const));
   return Object.fromEntries(results.filter(([, result]) => result !== undefined));
 }
@@ -171,16 +186,60 @@ describe('an account', () => {
       'nobody has confirmed a subscription',
       `aws sns subscribe --topic-arn ${TOPIC} --protocol email --notification-endpoint ADDRESS --region eu-north-1`,
     ],
+    [
+      'was bootstrapped in the region of the environment only',
+      'CDK bootstrap in us-east-1',
+      { 'us-east-1 GetParameter': { error: 'ParameterNotFound' } },
+      'not done in this account and region',
+      'npx cdk bootstrap -c env=moon',
+    ],
+    [
+      'has no certificate for the edge',
+      'certificate for api.one.example',
+      { 'us-east-1 DescribeCertificate': certificate('ISSUED', 'one.example') },
+      'is for one.example only',
+      'aws acm request-certificate --domain-name api.one.example --validation-method DNS --region us-east-1',
+    ],
+    [
+      'has a certificate for the edge that was not issued',
+      'certificate for api.one.example',
+      { 'us-east-1 DescribeCertificate': certificate('PENDING_VALIDATION', 'api.one.example') },
+      'has the status PENDING_VALIDATION; while it is pending, its record in DNS is missing',
+      `aws acm describe-certificate --certificate-arn ${EDGE.certificate} --region us-east-1 --query 'Certificate.DomainValidationOptions[].ResourceRecord'`,
+    ],
+    [
+      'has no secret',
+      'secret gate/edge-2',
+      { 'us-east-1 GetSecretValue': { error: 'ResourceNotFoundException' } },
+      'does not exist',
+      CREATE_SECRET,
+    ],
+    [
+      'has a secret that could be guessed',
+      'secret gate/edge-2',
+      { 'us-east-1 GetSecretValue': { SecretString: '{"secret":"guessable"}' } },
+      'is not 64 hexadecimal digits: create one with another name',
+      CREATE_SECRET,
+    ],
+    [
+      'has a secret that the functions do not accept',
+      'secret gate/edge-2',
+      {},
+      `has the SHA-256 hash ${SECRET_HASH}, which secretHashes does not contain`,
+      `add "${SECRET_HASH}" to secretHashes, and deploy it before GatehouseEdge-moon sends this secret`,
+      { ...SETTINGS, edge: OTHER_SETTINGS.edge },
+    ],
   ])('that %s lacks: %s', async (_, name, changes, problem, remedy, settings) => {
     expect(await missing(changes, settings)).toEqual({ [name]: { problem, remedy } });
   });
 
   it('is not asked for what the settings do not need', async () => {
-    const { loginConcurrency: _, alarms: __, domain: ___, ...fewer } = SETTINGS;
+    const { loginConcurrency: _, alarms: __, domain: ___, edge: ____, ...fewer } = SETTINGS;
     const lacking: Script = {
       'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 10 } },
       GetTopicAttributes: { error: 'NotFound' },
       DescribeCertificate: { error: 'ResourceNotFoundException' },
+      'us-east-1 GetSecretValue': { error: 'ResourceNotFoundException' },
       [`GET ${DOMAIN}`]: { ...verified, ConfigurationSetName: 'default' },
     };
 

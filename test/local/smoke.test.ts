@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,12 +8,14 @@ import { createInterface } from 'node:readline';
 import { afterAll, expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
 import { startGatehouse } from '../support/gatehouse.ts';
+import { OTHER_SETTINGS } from '../support/other-settings.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
 /* `npm run smoke` on the local cloud, directly and through a proxy that breaks something. */
 
 const ROOT = join(import.meta.dirname, '../..');
 const ORIGIN = 'https://admin.example.com';
-const USAGE = 'Usage: npm run smoke -- --url URL [--mail ADDRESS] [--origin ORIGIN]';
+const USAGE = 'Usage: npm run smoke -- --url URL [--mail ADDRESS] [--origin ORIGIN] [--past-edge URL]';
 
 /** The route of a function that must not use KMS. */
 let denied = '';
@@ -53,14 +56,16 @@ async function smoke({ url = gatehouse.cloud.url, options = [], environment = {}
 interface Changes {
   readonly toRequest?: (headers: IncomingHttpHeaders) => void;
   readonly toResponse?: (headers: IncomingHttpHeaders, target: string, method: string) => void;
+  /** The URL of the service; that of the shared instance unless given. */
+  readonly target?: string;
 }
 
 /** Starts a proxy in front of the service. */
-async function proxy({ toRequest, toResponse }: Changes) {
+async function proxy({ toRequest, toResponse, target = gatehouse.cloud.url }: Changes) {
   const server = createServer((incoming, outgoing) => {
     const { method = '', url: path = '', headers } = incoming;
     toRequest?.(headers);
-    const forwarded = request(`${gatehouse.cloud.url}${path}`, { method, headers }, (response) => {
+    const forwarded = request(`${target}${path}`, { method, headers }, (response) => {
       toResponse?.(response.headers, path, method);
       outgoing.writeHead(response.statusCode ?? 0, response.headers);
       response.pipe(outgoing);
@@ -182,6 +187,35 @@ it('fails when headers are renamed, lost or not forwarded and when a function la
     expect.stringMatching(/^FAIL {2}every route was checked: not GET \/\.well-known\/jwks\.json, /),
   ]);
   expect(await stored()).toEqual(['admin', 'user']);
+});
+
+it('passes through an edge, and proves that nothing passes it by', { timeout: 60_000 }, async () => {
+  const secret = '5f'.repeat(32);
+  const secretHashes = [createHash('sha256').update(secret).digest('hex')];
+  const changes = { domain: OTHER_SETTINGS.domain, edge: { ...OTHER_SETTINGS.edge, secretHashes } };
+  synthesizeInProcess('dev', changes);
+  const origin = await startGatehouse({ assembly: assemblyOf('dev', changes) });
+  const edge = await proxy({
+    target: origin.cloud.url,
+    toRequest: (headers) =>
+      Object.assign(headers, { 'gatehouse-edge-secret': secret, 'gatehouse-client-address': '203.0.113.7' }),
+  });
+
+  const passed = await smoke({ url: edge.url, options: ['--past-edge', origin.cloud.url] });
+  const open = await smoke({ url: edge.url, options: ['--past-edge', edge.url] });
+  edge.stop();
+  await origin.stop();
+
+  expect({ code: passed.code, failures: passed.failures }).toEqual({ code: 0, failures: [] });
+  expect(passed.stdout.filter((line) => line.includes('past the edge'))).toEqual([
+    'ok    GET /api/health past the edge is rejected with 403',
+    'ok    GET /api/health past the edge is rejected with 403, also with the headers of the edge',
+    'ok    POST /api/authenticate past the edge is rejected with 403',
+    'ok    POST /api/authenticate past the edge is rejected with 403, also with the headers of the edge',
+  ]);
+  expect(open.failures).toEqual([
+    expect.stringMatching(/^FAIL {2}GET \/api\/health past the edge is rejected with 403: 200 instead of 403; /),
+  ]);
 });
 
 it('fails when the header Authorization is renamed, and checks nothing that needs a token', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
+import { OTHER_SETTINGS } from '../support/other-settings.ts';
 
 /* The CDK app as the CDK CLI runs it, which prints its output unchanged. */
 
@@ -42,6 +43,18 @@ describe('a synthesis', () => {
       stdout: '',
       stderr: expect.stringMatching(
         /^Synthesizing the environment dev for eu-central-1\nThe template is .*Gatehouse-dev\.template\.json\n$/,
+      ),
+    });
+  }, 60_000);
+
+  it('has a second template in an environment with an edge', async () => {
+    const { edge, domain } = OTHER_SETTINGS;
+    const certificate = domain.certificate.replace(OTHER_SETTINGS.region, context.environments.dev.region);
+
+    expect(await synthesize(withSetting({ edge, domain: { ...domain, certificate } }))).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(
+        /\nThe template is .*Gatehouse-dev\.template\.json\nThe template is .*GatehouseEdge-dev\.template\.json\n$/,
       ),
     });
   }, 60_000);

@@ -217,6 +217,28 @@ export const edges: readonly Mutant[] = [
     ['text.trim()', 'text'],
     ['(isText || JSON_IN_UTF8.test(type))', '(TEXT_IN_UTF8.test(type) || JSON_IN_UTF8.test(type))'],
   ]),
+  ...plant('lib/http/edge.ts', 'test/unit/edge.test.ts', [
+    ['if (hashes === undefined) return undefined;', 'if (!hashes) return () => "";'],
+    ["hashes.split(',')", '[hashes]'],
+    ['!secret || !isAccepted(secret)', '!isAccepted(secret ?? "")'],
+    ['!isAccepted(secret)', '!accepted'],
+    ['|| isIP(address) === 0', ''],
+    ['isIP(address) === 0', 'isIP(address) === 6'],
+    ['isIP(address) === 0', "address === ''"],
+    ['isIP(address) === 0', 'isIP(address) !== 4'],
+    ["createHash('sha256').update(secret)", "createHash('sha256').update(secret.toLowerCase())"],
+    ['accepted.some(', 'accepted.every('],
+    ["createHash('sha256').update(secret).digest()", "Buffer.from(secret.slice(0, 64).padEnd(64, '0'), 'hex')"],
+    ['return address;', "return address.replace('::ffff:', '');"],
+  ]),
+  ...plant('lib/http/edge.ts', 'test/api/edge.test.ts', [
+    ["secret: 'gatehouse-edge-secret'", "secret: 'gatehouse-secret'"],
+    ["throw new Failure('not-from-edge')", "throw new Failure('forbidden')"],
+  ]),
+  ...plant('lib/http/lambda-handler.ts', 'test/api/edge.test.ts', [
+    ['  if (authenticate) {\n', '  if (!clientAddressAtEdge && authenticate) {\n'],
+  ]),
+  ...plant('lib/tokens/verify-token.ts', 'test/api/edge.test.ts', [['  awaitInColdStart(firstRead);\n', '']]),
   ...plant('lib/http/endpoint.ts', 'test/unit/endpoint.test.ts', [
     ['caller.requireAuthorized(), handled()', 'Promise.resolve(), handled()'],
     [
@@ -244,7 +266,9 @@ export const edges: readonly Mutant[] = [
       'const readRequest = () =>\n      ({ path: readPath(contract, event),',
       'const path = readPath(contract, event);\n    const readRequest = () =>\n      ({ path,',
     ],
-    ['address: http.sourceIp', "address: event.headers['x-forwarded-for'] ?? http.sourceIp"],
+    ['?? http.sourceIp', "?? event.headers['x-forwarded-for'] ?? http.sourceIp"],
+    ['event.clientAddress ?? http.sourceIp', 'http.sourceIp'],
+    ['if (clientAddressAtEdge) {', 'if (clientAddressAtEdge && authenticate) {'],
     ['timeoutEarlyInMillis: 0', 'timeoutEarlyInMillis: 500'],
     [
       'request.response.statusCode, Date.now() - started, failure.code);',
@@ -337,7 +361,7 @@ export const edges: readonly Mutant[] = [
   ...plant('lib/runtime/cold-start.ts', 'test/unit/aws.test.ts', [
     ['MAX_COLD_START_MS + CALL_RESERVE_MS', 'MAX_COLD_START_MS'],
     ['await Promise.all(started);', 'await Promise.race(started);'],
-    ['started.push(work().catch(() => undefined));', 'started.push(work());'],
+    ['awaitInColdStart(work().catch(() => undefined));', 'awaitInColdStart(work());'],
   ]),
   ...plant('lib/runtime/env.ts', 'test/unit/aws.test.ts', [['if (!value)', 'if (value === undefined)']]),
   ...plant('lib/runtime/kms.ts', 'test/unit/aws.test.ts', [

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { routes } from '../../routes.ts';
+import { OTHER_SETTINGS } from '../support/other-settings.ts';
 import { type Resource, resourcesOf, templateOf } from '../support/stack.ts';
 
-const prod = templateOf('prod');
+const { domain, edge } = OTHER_SETTINGS;
+const prod = templateOf('prod', { domain, edge });
 const RUNBOOK = readFileSync(join(import.meta.dirname, '../../docs/runbook.md'), 'utf8');
 /** Sections about the alarms as a whole. */
 const OTHER_SECTIONS = ['What it costs'];
@@ -131,6 +134,52 @@ describe('every alarm', () => {
 
     expect(names).toHaveLength(9);
     expect(names.join()).not.toMatch(/verification|intact/);
+  });
+});
+
+it('the alarm of the edge counts the requests that did not come from it', () => {
+  const [alarm] = propertiesOf(prod, 'AWS::CloudWatch::Alarm').filter(({ AlarmName }) =>
+    /not-from-edge$/.test(AlarmName),
+  );
+
+  expect(alarm).toMatchObject({
+    Namespace: 'Gatehouse/prod',
+    MetricName: 'milliseconds',
+    Statistic: 'SampleCount',
+    Dimensions: [{ Name: 'failure', Value: 'not-from-edge' }],
+    Threshold: 10,
+    Period: 300,
+    EvaluationPeriods: 1,
+  });
+});
+
+describe('an environment without an edge', () => {
+  const direct = templateOf('prod');
+  const queries = propertiesOf(direct, 'AWS::Logs::QueryDefinition');
+
+  it('has neither its alarm nor its query', () => {
+    expect(propertiesOf(direct, 'AWS::CloudWatch::Alarm').filter(({ AlarmName }) => /edge/.test(AlarmName))).toEqual(
+      [],
+    );
+    expect(queries.filter(({ Name }) => /edge/.test(Name))).toEqual([]);
+  });
+
+  it('finds the addresses of clients in the access log; with an edge, only the functions know them', () => {
+    const find = (template: typeof prod) => {
+      const [query] = propertiesOf(template, 'AWS::Logs::QueryDefinition').filter(({ Name }) =>
+        Name.endsWith('/too-many-attempts'),
+      );
+      return [query?.LogGroupNames.length, query?.QueryString];
+    };
+
+    expect(find(direct)).toEqual([
+      1,
+      expect.stringMatching(/integrationStatus != "-"\n\| stats .* by sourceIp, route/),
+    ]);
+    expect(find(prod)).toEqual([
+      routes.length,
+      expect.stringMatching(/^filter failure = "too-many-attempts"\n\| stats .* by clientAddress, route/),
+    ]);
   });
 });
 

@@ -6,6 +6,8 @@ import { contentionTable } from '../support/contention.ts';
 import {
   commonTable,
   demandTable,
+  edgeRequestTable,
+  edgeTable,
   fixedCostTable,
   monthlyTable,
   priceTable,
@@ -14,19 +16,23 @@ import {
   trafficTable,
 } from '../support/cost-tables.ts';
 import { withGenerated } from '../support/generated-tables.ts';
+import { OTHER_SETTINGS } from '../support/other-settings.ts';
 import { PRICES } from '../support/prices.ts';
 import { cpuTimes, TRAFFIC } from '../support/request-costs.ts';
-import { templateOf } from '../support/stack.ts';
+import { edgeTemplateOf, templateOf } from '../support/stack.ts';
 
 const read = (file: string): string => readFileSync(join(import.meta.dirname, '../../docs', file), 'utf8');
 const performance = read('performance.md');
 const prod = templateOf('prod');
+const { domain, edge } = OTHER_SETTINGS;
 const costs = requestCosts(prod, performance);
 
 it('docs/cost.md has the current budgets, prices and resources; -u updates it', () => {
   const document = withGenerated(read('cost.md'), {
     prices: priceTable(),
     fixed: fixedCostTable(prod),
+    edge: edgeTable(edgeTemplateOf('prod', { domain, edge })),
+    'edge-requests': edgeRequestTable(),
     common: commonTable(),
     requests: requestTable(costs),
     traffic: trafficTable(),

@@ -442,6 +442,7 @@ describe('a function', () => {
       AUDIT_DAYS: audit,
       FAILURES_PER_SOURCE: source[0],
       REQUESTS_PER_SOURCE: source[1],
+      ...(name === 'other' && { EDGE_SECRET_HASHES: OTHER_SETTINGS.edge.secretHashes.join(',') }),
       ...(Object.keys(tableRights(row)).length > 0 && { TABLE_NAME: { Ref: 'Table' } }),
       ...(has('sign') && {
         SIGNING_KEYS: name === 'other' ? joined(['SigningKeyB', 'SigningKeyA']) : arnOf('SigningKey'),
@@ -560,10 +561,16 @@ describe('the HTTP API', () => {
       },
     ]);
     expect(other.toJSON().Outputs).toEqual({
-      Url: { Value: `https://${name}` },
+      Url: { Value: `https://${OTHER_SETTINGS.edge.hostName}` },
       DomainTarget: { Value: { 'Fn::GetAtt': [domainId, 'RegionalDomainName'] } },
       TableName: { Value: { Ref: 'Table' } },
     });
+  });
+
+  it('without an edge is used under its own host name', () => {
+    const { Outputs } = templateOf('prod', { domain: OTHER_SETTINGS.domain }).toJSON();
+
+    expect(Outputs.Url).toEqual({ Value: `https://${OTHER_SETTINGS.domain.name}` });
   });
 
   it.each([

@@ -29,13 +29,17 @@ export function fixedCostTable(template: Template): string {
     alarms.flat().flatMap((metric) => (metric.Namespace.startsWith('AWS/') ? [] : [JSON.stringify(metric)])),
   );
   const dashboards = all('AWS::CloudWatch::Dashboard').length;
-  const rows: [string, number, number][] = [
+  return monthlyCosts([
     ['KMS keys', keys.length, PRICES.key.dollars],
     ['KMS keys that rotate: from the third year, two older versions each', 2 * rotated, PRICES.key.dollars],
     ['metrics of alarms', alarms.flat().length, PRICES.alarm.dollars],
     ['custom metrics that alarms use', custom.size, PRICES.metric.dollars],
     ['dashboards', dashboards, PRICES.dashboard.dollars],
-  ];
+  ]);
+}
+
+/** Resources with their number and price, and the sum. */
+function monthlyCosts(rows: readonly [name: string, count: number, price: number][]): string {
   const sum = total(rows.map(([, count, price]) => count * price));
   return table(
     ['', 'number', 'each', 'a month'],
@@ -44,6 +48,26 @@ export function fixedCostTable(template: Template): string {
       ['total', '', '', `$${sum.toFixed(2)}`],
     ],
   );
+}
+
+/** The costs of the edge without traffic, counted in its template, with the alarm on it and its secret. */
+export function edgeTable(edge: Template): string {
+  const webAcls = Object.values(edge.findResources('AWS::WAFv2::WebACL'));
+  const rules = webAcls.flatMap(({ Properties }) => Properties.Rules as unknown[]);
+  return monthlyCosts([
+    ['web ACLs', webAcls.length, PRICES.webAcl.dollars],
+    ['rules', rules.length, PRICES.webAclRule.dollars],
+    ['secrets', 1, PRICES.secret.dollars],
+    ['metrics of alarms', 1, PRICES.alarm.dollars],
+    ['custom metrics that alarms use', 1, PRICES.metric.dollars],
+  ]);
+}
+
+/** What a million requests cost in addition at the edge. */
+export function edgeRequestTable(): string {
+  const { edgeRequest, edgeFunction, webAclRequest } = PRICES;
+  const parts = [edgeRequest, edgeFunction, webAclRequest].map((price) => price.dollars);
+  return table(['CloudFront', 'CloudFront Function', 'WAF', 'total'], [[...parts, total(parts)].map(dollars)]);
 }
 
 interface Metric {

@@ -22,6 +22,14 @@ export const OTHER_SETTINGS = {
     name: 'gate.one.example',
     certificate: 'arn:aws:acm:eu-north-1:123456789012:certificate/0f2b7c1e-5a64-4d3b-9c8e-7b1a2d3c4e5f',
   },
+  edge: {
+    hostName: 'api.one.example',
+    certificate: 'arn:aws:acm:us-east-1:123456789012:certificate/9c8e7b1a-2d3c-4e5f-0f2b-7c1e5a644d3b',
+    secret: 'gate/edge-2',
+    secretHashes: ['b1'.repeat(32), 'a0'.repeat(32)],
+    requestsPerSource: 1009,
+    loginsPerSource: 31,
+  },
   signingKeys: ['SigningKeyB', 'SigningKeyA'],
   pepperKeys: ['PepperKeyB', 'PepperKeyA'],
   mail: {

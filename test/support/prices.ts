@@ -12,6 +12,8 @@ const GATEWAY = 'https://aws.amazon.com/api-gateway/pricing/';
 const LAMBDA = 'https://aws.amazon.com/lambda/pricing/';
 const DYNAMODB = 'https://aws.amazon.com/dynamodb/pricing/on-demand/';
 const KMS = 'https://aws.amazon.com/kms/pricing/';
+const WAF = 'https://aws.amazon.com/waf/pricing/';
+const CLOUDFRONT = 'https://aws.amazon.com/cloudfront/pricing/pay-as-you-go/';
 const CLOUDWATCH = 'https://aws.amazon.com/cloudwatch/pricing/';
 
 /** Prices of eu-central-1 for the first tier of usage, without taxes and free tiers. docs/cost.md says how to check. */
@@ -33,4 +35,11 @@ export const PRICES = {
   metric: price(0.3, 'custom metric and month', CLOUDWATCH),
   dashboard: price(3, 'dashboard and month', CLOUDWATCH),
   transfer: price(0.09, 'GB to the internet', 'https://aws.amazon.com/ec2/pricing/on-demand/'),
+  webAcl: price(5, 'web ACL and month', WAF),
+  webAclRule: price(1, 'rule of a web ACL and month', WAF),
+  webAclRequest: price(0.6, 'million requests that WAF inspects', WAF),
+  edgeRequest: price(1.2, 'million HTTPS requests to CloudFront in Europe', CLOUDFRONT),
+  edgeFunction: price(0.1, 'million runs of a CloudFront Function', CLOUDFRONT),
+  edgeTransfer: price(0.085, 'GB from CloudFront to the internet', CLOUDFRONT),
+  secret: price(0.4, 'secret and month', 'https://aws.amazon.com/secrets-manager/pricing/'),
 } as const satisfies Record<string, Price>;

@@ -55,6 +55,7 @@ const RULES: Record<string, (requirement: unknown) => string> = {
   excludes: (text) => `must not contain \`${text}\``,
   includes: (text) => `must contain \`${text}\``,
   integer: () => 'a whole number',
+  max_length: (length) => `at most ${length} entries`,
   min_length: (length) => `at least ${length} entry`,
   min_value: (value) => `at least ${value}`,
   url: () => 'a URL',
@@ -158,7 +159,7 @@ To serve an administration client from \`https://admin.example.com\`:
 The API allows the methods GET, POST, PUT and DELETE with the headers \`Authorization\`, \`Content-Type\` and \`If-Match\`,
 and lets pages read the headers of its responses. Cookies are not used. A client behind the same host as the API, for
 example behind one CDN, needs no entry; read [the login throttle](operating.md#the-login-throttle) before you put a proxy
-in front of the API.
+other than [the edge](operating.md#an-edge) in front of the API.
 
 ## Environment variables
 

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { inject } from 'vitest';
+import { edgeStackName } from '../../infra/constructs/metrics.ts';
+import { EdgeStack } from '../../infra/edge-stack.ts';
 import { GatehouseStack } from '../../infra/gatehouse-stack.ts';
 import { readSettings } from '../../infra/read-settings.ts';
 import type { Settings } from '../../infra/settings.ts';
@@ -18,7 +20,7 @@ export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
     `../template-of-${process.pid}-${name}-${createHash('sha256').update(JSON.stringify(changes)).digest('hex')}`,
   );
 
-/** Synthesizes the stack of an environment with other settings and this run's bundles, in this process for speed. */
+/** Synthesizes the stacks of an environment with other settings and this run's bundles, in this process for speed. */
 export function synthesizeInProcess(name: string, changes: Partial<Settings> = {}, prepare?: (app: App) => void) {
   const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
   const outdir = assemblyOf(name, changes);
@@ -31,6 +33,7 @@ export function synthesizeInProcess(name: string, changes: Partial<Settings> = {
   const settings = { ...readSettings(app.node).settings, ...changes };
   const bundles = join(inject('assembly'), 'bundles');
   const stack = new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
+  if (settings.edge) new EdgeStack(app, edgeStackName(name), { environment: name, settings });
   prepare?.(app);
   app.synth();
   return stack;
@@ -44,6 +47,13 @@ export function templateOf(name: string, changes: Partial<Settings> = {}): Templ
   const template = templates.get(key) ?? Template.fromStack(synthesizeInProcess(name, changes));
   templates.set(key, template);
   return template;
+}
+
+/** The template of the edge of an environment with these settings. */
+export function edgeTemplateOf(name: string, changes: Partial<Settings>): Template {
+  templateOf(name, changes);
+  const file = join(assemblyOf(name, changes), `${edgeStackName(name)}.template.json`);
+  return Template.fromJSON(JSON.parse(readFileSync(file, 'utf8')));
 }
 
 /** A resource of a CloudFormation template. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
 import * as v from 'valibot';
@@ -130,7 +131,11 @@ describe('a request', () => {
       body: '{"name":"Ada","more":1}',
       query: 'a=1&b=3&a=2',
       path: { id: '7', other: 'x' },
-      headers: { 'if-match': '"1", W/"2", "3"', 'x-forwarded-for': '198.51.100.1' },
+      headers: {
+        'if-match': '"1", W/"2", "3"',
+        'x-forwarded-for': '198.51.100.1',
+        'gatehouse-client-address': '198.51.100.1',
+      },
     });
 
     expect(requests).toEqual([
@@ -340,6 +345,37 @@ describe('field errors', () => {
       400,
       [{ objectName: 'user', field: 'size', message: 'Size' }],
     ]);
+  });
+});
+
+describe('behind an edge', () => {
+  const SECRET = '5f'.repeat(32);
+  const EDGE = { 'gatehouse-edge-secret': SECRET, 'gatehouse-client-address': '198.51.100.1' };
+  beforeEach(() => {
+    vi.stubEnv('EDGE_SECRET_HASHES', createHash('sha256').update(SECRET).digest('hex'));
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  it('the source is the address that the edge states, which is logged', async () => {
+    const { handler, requests } = endpointOf(PUBLIC);
+
+    await call(handler, { headers: { ...EDGE, 'x-forwarded-for': '203.0.113.9' } });
+
+    expect(requests).toMatchObject([{ source: { address: '198.51.100.1', arrivedAt: 123_456 } }]);
+    expect(lines).toMatchObject([{ status: 200, clientAddress: '198.51.100.1' }]);
+  });
+
+  it('a request that does not come from the edge is rejected before its body is read', async () => {
+    const { handler, requests } = endpointOf(WITH_BODY);
+
+    const { statusCode, body } = await call(handler, { body: 'no JSON' });
+
+    expect([statusCode, requests]).toEqual([403, []]);
+    expect(JSON.parse(body).detail).toBe('Requests must be sent to the public host name of this API');
+    expect(lines).toMatchObject([{ status: 403, failure: 'not-from-edge' }]);
+    expect(lines[0]).not.toHaveProperty('clientAddress');
   });
 });
 

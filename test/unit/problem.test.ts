@@ -106,6 +106,10 @@ const SHOWN: Record<FailureCode, Shown> = {
     ...{ status: 400, message: 'error.http.400', title: 'The page is too large' },
     detail: 'The response would exceed 5 MB: request a smaller size',
   },
+  'not-from-edge': {
+    ...{ status: 403, message: 'error.http.403', title: 'Forbidden' },
+    detail: 'Requests must be sent to the public host name of this API',
+  },
   unavailable: {
     ...{ status: 503, message: 'error.http.503', title: 'Service Unavailable', headers: { 'Retry-After': '1' } },
     detail: 'The request was not completed, or its outcome is unknown: try again',

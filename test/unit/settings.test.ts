@@ -315,6 +315,23 @@ const WRONG: Record<string, readonly unknown[]> = {
     ...[...NO_TEXT, '', 'arn:aws:acm:cn-north-1:123456789012:certificate/', 'arn:aws:acm:cn-north-1::certificate/a'],
     ...['arn:aws:iam:cn-north-1:123456789012:certificate/a', 'arn:aws:acm:cn-north-1:123456789012:certificate/a '],
   ],
+  edge: [true, null, 7, 'api.one.example'],
+  'edge.other': [7],
+  'edge.hostName': [...NO_TEXT, '', 'api', 'API.one.example', 'https://api.one.example', '*.one.example'],
+  'edge.certificate': [...NO_TEXT, '', 'arn:aws:iam:us-east-1:123456789012:certificate/a'],
+  'edge.secret': [
+    ...NO_TEXT,
+    '',
+    'a secret',
+    'x'.repeat(513),
+    'arn:aws:secretsmanager:us-east-1:123456789012:secret:a',
+  ],
+  'edge.secretHashes': [
+    ...[ABSENT, null, 'a0'.repeat(32), [], [7], ['a0'.repeat(31)], ['a0'.repeat(33)], ['A0'.repeat(32)]],
+    ...[['g0'.repeat(32)], ['a0'.repeat(32), 'b1'.repeat(32), 'c2'.repeat(32)]],
+  ],
+  'edge.requestsPerSource': [...NO_COUNT, 9],
+  'edge.loginsPerSource': [...NO_COUNT, 9],
   dailyVerification: [{}, null, 7],
   deployment: ['linear', null, true],
   alarms: [
@@ -384,6 +401,28 @@ describe('a setting', () => {
       'arn:aws:acm:us-east-1:123456789012:certificate/0f2b7c1e',
       'domain.certificate: API Gateway can only use a certificate in its own region, which is that of the environment.',
     ],
+    ['domain', ABSENT, 'edge: requires domain: the edge reaches the API under a host name that does not change'],
+    [
+      'edge.hostName',
+      OTHER_SETTINGS.domain.name,
+      'edge.hostName: must differ from domain.name, under which the edge reaches the API',
+    ],
+    [
+      'edge.certificate',
+      'arn:aws:acm:cn-north-1:123456789012:certificate/0f2b7c1e',
+      'edge.certificate: CloudFront can only use a certificate in us-east-1',
+    ],
+    ['edge.secretHashes', Array(2).fill('a0'.repeat(32)), 'edge.secretHashes: Each hash must be listed only once'],
+    [
+      'edge.secretHashes',
+      ['secret'],
+      'edge.secretHashes.0: must be a SHA-256 hash: 64 hexadecimal digits in lower case, but is "secret".',
+    ],
+    [
+      'edge.loginsPerSource',
+      1010,
+      'edge: loginsPerSource must not exceed requestsPerSource: each of these is a request',
+    ],
     [
       'mail.linkBase',
       'http://one.example/key=',
@@ -436,6 +475,9 @@ describe('a setting', () => {
     ['mail.templates', { en: VALID.mail.templates.en, 'pt-BR': VALID.mail.templates.en }],
     ['corsOrigins', []],
     ['corsOrigins', ['https://one.example:8443']],
+    ['edge.secretHashes', ['a0'.repeat(32)]],
+    ['edge.requestsPerSource', 31],
+    ['edge.loginsPerSource', 10],
     ['dailyVerification', false],
     ['alarms', 'arn:aws:sns:cn-north-1:123456789012:operators'],
     ['alarms', 'operators@example.org'],
@@ -445,7 +487,7 @@ describe('a setting', () => {
     expect(readValid(environment)).toEqual(environment);
   });
 
-  it.each(['loginConcurrency', 'domain', 'mail.configurationSet', 'existing', 'unprotected'])(
+  it.each(['loginConcurrency', 'edge', 'mail.configurationSet', 'existing', 'unprotected'])(
     '%s is optional and has no default',
     (path) => {
       const environment = withValue(path, ABSENT);
@@ -453,6 +495,12 @@ describe('a setting', () => {
       expect(readValid(environment)).toStrictEqual(environment);
     },
   );
+
+  it('domain is optional without an edge, and has no default', () => {
+    const { edge: _, ...environment } = withValue('domain', ABSENT);
+
+    expect(readValid(environment)).toStrictEqual(environment);
+  });
 
   it('alarms is optional where the data is not kept, and has no default', () => {
     const { existing: _, ...rest } = withValue('alarms', ABSENT) as typeof VALID;
@@ -487,6 +535,11 @@ describe('a placeholder', () => {
     existing: undefined,
     corsOrigins: ['https://admin.gatehouse.dev'],
     domain: { name: 'gatehouse.dev', certificate: 'arn:aws-cn:acm:cn-north-1:210987654321:certificate/0f2b7c1e' },
+    edge: {
+      ...VALID.edge,
+      hostName: 'api.gatehouse.dev',
+      certificate: 'arn:aws:acm:us-east-1:210987654321:certificate/0f2b7c1e',
+    },
     mail: { ...VALID.mail, sender: 'gate@gatehouse.dev', linkBase: 'https://admin.gatehouse.dev/reset?key=' },
     alarms: 'arn:aws-cn:sns:cn-north-1:210987654321:operators',
   };
@@ -506,6 +559,8 @@ describe('a placeholder', () => {
     ['alarms', { alarms: 'operators@example.com' }],
     ['domain.name', { domain: { ...REAL.domain, name: 'gate.example.com' } }],
     ['domain.name', { domain: { ...REAL.domain, name: 'gate.example' } }],
+    ['edge.hostName', { edge: { ...REAL.edge, hostName: 'api.example.com' } }],
+    ['edge.certificate', { edge: { ...REAL.edge, certificate: VALID.edge.certificate } }],
   ])('in %s is rejected with keepData, and allowed without: %j', (path, changes) => {
     const environment = { ...REAL, ...changes };
 
@@ -535,7 +590,7 @@ describe('a placeholder', () => {
 });
 
 it.each(['us-gov-west-1', 'eusc-de-east-1', 'ap-southeast-7', 'mx-central-1'])('region can be %s', (region) => {
-  const { domain: _, existing: __, ...rest } = VALID;
+  const { domain: _, edge: __, existing: ___, ...rest } = VALID;
   const environment = { ...rest, alarms: 'operators@example.com' };
 
   expect(readValid({ ...environment, region }).region).toBe(region);

@@ -73,6 +73,7 @@ interface TemplateFile {
 export function readTemplate(assembly: string): Template {
   const read = (file: string) => JSON.parse(readFileSync(join(assembly, file), 'utf8'));
   const artifacts: [string, Artifact][] = Object.entries(read('manifest.json').artifacts);
+  // Without the edge, whose stack comes after that of the API.
   const [stack, artifact] = artifacts.find(([, { type }]) => type === 'aws:cloudformation:stack') ?? [];
   if (!stack || !artifact?.properties?.templateFile) throw new Error(`${assembly} contains no stack`);
 

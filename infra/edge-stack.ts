@@ -1,0 +1,166 @@
+import { CfnOutput, Duration, SecretValue, Stack, Tags, Validations } from 'aws-cdk-lib';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import {
+  AllowedMethods,
+  CachePolicy,
+  Distribution,
+  Function as EdgeFunction,
+  FunctionCode,
+  FunctionEventType,
+  FunctionRuntime,
+  HttpVersion,
+  OriginProtocolPolicy,
+  OriginRequestPolicy,
+  OriginSslPolicy,
+  SecurityPolicyProtocol,
+  ViewerProtocolPolicy,
+} from 'aws-cdk-lib/aws-cloudfront';
+import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
+import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
+import type { Construct } from 'constructs';
+import { Failure } from '../lib/contract/failure.ts';
+import { EDGE_HEADERS } from '../lib/http/edge.ts';
+import { problem } from '../lib/http/problem.ts';
+import { routes } from '../routes.ts';
+import { EDGE_RULES, type EdgeRule } from './constructs/metrics.ts';
+import { EDGE_REGION, type Settings } from './settings.ts';
+
+/** States the client's address, in place of whatever the client sends under this name. */
+const STATE_CLIENT_ADDRESS = `function handler(event) {
+  var request = event.request;
+  request.headers['${EDGE_HEADERS.clientAddress}'] = { value: event.viewer.ip };
+  return request;
+}
+`;
+
+/** CloudFront keeps errors for ten seconds unless told otherwise, also those that must not be stored. */
+const CACHED_ERRORS = [400, 403, 404, 405, 414, 500, 501, 502, 503, 504];
+
+/** Also the longest time for which WAF blocks an address that stops sending requests. */
+const WINDOW_SECONDS = 300;
+
+/** The rejection of the login throttle, without the path, which WAF cannot state. */
+const TOO_MANY_REQUESTS = problem(new Failure('too-many-attempts'), 'userManagement', '');
+
+/** The edge of one environment: CloudFront and WAF in front of the API. The stack of the API does not refer to it. */
+export class EdgeStack extends Stack {
+  constructor(scope: Construct, id: string, { environment, settings }: { environment: string; settings: Settings }) {
+    const tags = { 'gatehouse:environment': environment };
+    const { domain, edge, keepData, unprotected } = settings;
+    if (!domain || !edge) throw new Error('An edge requires the settings domain and edge');
+    super(scope, id, {
+      description: 'Gatehouse: the edge in front of the API',
+      env: { region: EDGE_REGION },
+      terminationProtection: keepData && !unprotected,
+      tags,
+    });
+    for (const [name, value] of Object.entries(tags)) Tags.of(this).add(name, value);
+
+    const distribution = new Distribution(this, 'Distribution', {
+      comment: `Gatehouse ${environment}`,
+      domainNames: [edge.hostName],
+      certificate: Certificate.fromCertificateArn(this, 'Certificate', edge.certificate),
+      minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
+      httpVersion: HttpVersion.HTTP2_AND_3,
+      enableIpv6: true,
+      webAclId: this.webAcl(edge).attrArn,
+      defaultBehavior: {
+        origin: new HttpOrigin(domain.name, {
+          protocolPolicy: OriginProtocolPolicy.HTTPS_ONLY,
+          originSslProtocols: [OriginSslPolicy.TLS_V1_2],
+          // As long as API Gateway waits for a function.
+          readTimeout: Duration.seconds(30),
+          // CloudFormation resolves the reference only when it changes, so a new secret needs a new name.
+          customHeaders: { [EDGE_HEADERS.secret]: SecretValue.secretsManager(edge.secret).unsafeUnwrap() },
+        }),
+        allowedMethods: AllowedMethods.ALLOW_ALL,
+        viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
+        cachePolicy: CachePolicy.CACHING_DISABLED,
+        // API Gateway finds the API by the header Host, which must name the origin.
+        originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
+        // A compressed response would get a weak ETag, which If-Match never matches.
+        compress: false,
+        functionAssociations: [
+          {
+            eventType: FunctionEventType.VIEWER_REQUEST,
+            function: new EdgeFunction(this, 'StateClientAddress', {
+              comment: `Gatehouse ${environment}: states the address of the client`,
+              runtime: FunctionRuntime.JS_2_0,
+              code: FunctionCode.fromInline(STATE_CLIENT_ADDRESS),
+            }),
+          },
+        ],
+      },
+      errorResponses: CACHED_ERRORS.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
+    });
+    Validations.of(distribution).acknowledge(
+      { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'Users may be anywhere' },
+      {
+        id: 'AwsSolutions::AwsSolutions-CFR3',
+        reason:
+          'The functions log each request with the address of its client, and WAF keeps samples of those it blocks',
+      },
+    );
+    new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
+  }
+
+  /** Blocks an address that sends too many requests, before they cost an invocation. */
+  private webAcl({ requestsPerSource, loginsPerSource }: NonNullable<Settings['edge']>): CfnWebACL {
+    const metricsOf = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
+      metricName,
+      cloudWatchMetricsEnabled: true,
+      sampledRequestsEnabled: true,
+    });
+    const blockAbove = (name: EdgeRule, limit: number, scopeDownStatement?: CfnWebACL.StatementProperty) => ({
+      name,
+      priority: EDGE_RULES.indexOf(name),
+      statement: {
+        rateBasedStatement: {
+          aggregateKeyType: 'IP',
+          evaluationWindowSec: WINDOW_SECONDS,
+          limit,
+          ...(scopeDownStatement && { scopeDownStatement }),
+        },
+      },
+      action: {
+        block: {
+          customResponse: {
+            responseCode: TOO_MANY_REQUESTS.status,
+            customResponseBodyKey: 'too-many-requests',
+            responseHeaders: [{ name: 'Retry-After', value: String(WINDOW_SECONDS) }],
+          },
+        },
+      },
+      visibilityConfig: metricsOf(name),
+    });
+    return new CfnWebACL(this, 'WebAcl', {
+      description: 'Limits the requests of each IP address',
+      scope: 'CLOUDFRONT',
+      defaultAction: { allow: {} },
+      visibilityConfig: metricsOf(this.stackName),
+      customResponseBodies: {
+        'too-many-requests': {
+          contentType: 'APPLICATION_JSON',
+          content: JSON.stringify({ ...(TOO_MANY_REQUESTS.body as object), path: undefined }),
+        },
+      },
+      rules: [
+        blockAbove('logins', loginsPerSource, { orStatement: { statements: strictlyThrottledPaths().map(isPath) } }),
+        blockAbove('requests', requestsPerSource),
+      ],
+    });
+  }
+}
+
+const strictlyThrottledPaths = (): string[] =>
+  routes.filter(({ strictThrottle }) => strictThrottle).map(({ route }) => route.slice(route.indexOf(' ') + 1));
+
+/** Matches all spellings of a path that may reach its route, whose match is case-sensitive. */
+const isPath = (path: string): CfnWebACL.StatementProperty => ({
+  byteMatchStatement: {
+    fieldToMatch: { uriPath: {} },
+    positionalConstraint: 'EXACTLY',
+    searchString: path,
+    textTransformations: ['URL_DECODE', 'NORMALIZE_PATH'].map((type, priority) => ({ type, priority })),
+  },
+});

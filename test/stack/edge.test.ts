@@ -1,0 +1,257 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
+import { App } from 'aws-cdk-lib';
+import { describe, expect, it } from 'vitest';
+import { edgeStackName } from '../../infra/constructs/metrics.ts';
+import { EdgeStack } from '../../infra/edge-stack.ts';
+import { readTemplate } from '../../infra/local/stack/template.ts';
+import { OTHER_SETTINGS } from '../support/other-settings.ts';
+import { assemblyOf, edgeTemplateOf, type Resource, resourcesOf, templateOf } from '../support/stack.ts';
+
+/* Facts about the template of the edge. Each one states a resource in full. */
+
+const edge = edgeTemplateOf('prod', OTHER_SETTINGS);
+const TAGS = [{ Key: 'gatehouse:environment', Value: 'prod' }];
+
+/** The only resource of a type, with its logical id. */
+function only(type: string): [string, Resource] {
+  const found = Object.entries(resourcesOf(edge, type));
+  expect(found).toHaveLength(1);
+  return found[0] as [string, Resource];
+}
+const artifactsOf = (changes: typeof OTHER_SETTINGS | Record<string, never>) =>
+  JSON.parse(readFileSync(join(assemblyOf('prod', changes), 'manifest.json'), 'utf8')).artifacts;
+
+describe('the stack of the edge', () => {
+  it('exists only in an environment with an edge', () => {
+    templateOf('prod');
+
+    expect(Object.keys(artifactsOf({})).filter((name) => name.includes('Edge'))).toEqual([]);
+    expect(() => {
+      const settings = { ...OTHER_SETTINGS, edge: undefined };
+      return new EdgeStack(new App(), 'Edge', { environment: 'prod', settings });
+    }).toThrow('An edge requires the settings domain and edge');
+  });
+
+  it('is in us-east-1 and tagged like that of the API, and neither depends on the other', () => {
+    const { environment, properties, dependencies } = artifactsOf(OTHER_SETTINGS)['GatehouseEdge-prod'];
+    const api = artifactsOf(OTHER_SETTINGS)['Gatehouse-prod'];
+
+    expect(environment).toBe('aws://unknown-account/us-east-1');
+    expect(properties.tags).toEqual({ 'gatehouse:environment': 'prod' });
+    expect([dependencies, api.dependencies]).toEqual([['GatehouseEdge-prod.assets'], ['Gatehouse-prod.assets']]);
+  });
+
+  it.each([
+    { keepData: true, unprotected: false, isProtected: true },
+    { keepData: true, unprotected: true, isProtected: false },
+    { keepData: false, unprotected: false, isProtected: false },
+  ])('is protected against deletion like that of the API: %o', ({ isProtected, ...changes }) => {
+    const { terminationProtection } = new EdgeStack(new App(), 'Edge', {
+      environment: 'prod',
+      settings: { ...OTHER_SETTINGS, ...changes },
+    });
+
+    expect(terminationProtection).toBe(isProtected);
+  });
+
+  it('consists of a distribution, its function and a web ACL, and prints the target of the record in DNS', () => {
+    const { Description, Resources, Outputs } = edge.toJSON();
+    const types = Object.values(Resources as Record<string, Resource>).map(({ Type }) => Type);
+    const [distribution] = only('AWS::CloudFront::Distribution');
+
+    expect(Description).toBe('Gatehouse: the edge in front of the API');
+    expect(types.sort()).toEqual(['AWS::CloudFront::Distribution', 'AWS::CloudFront::Function', 'AWS::WAFv2::WebACL']);
+    expect(Outputs).toEqual({ EdgeTarget: { Value: { 'Fn::GetAtt': [distribution, 'DomainName'] } } });
+  });
+
+  it('is not what the local cloud runs', () => {
+    expect(readTemplate(assemblyOf('prod', OTHER_SETTINGS)).stack).toBe('Gatehouse-prod');
+  });
+});
+
+describe('the distribution', () => {
+  it('forwards everything except Host to the origin, with the secret, and caches nothing, not even errors', () => {
+    const [functionId] = only('AWS::CloudFront::Function');
+    const [webAcl] = only('AWS::WAFv2::WebACL');
+    const [, { Properties }] = only('AWS::CloudFront::Distribution');
+    const [origin] = Properties.DistributionConfig.Origins;
+
+    expect(Properties).toEqual({
+      DistributionConfig: {
+        Aliases: ['api.one.example'],
+        Comment: 'Gatehouse prod',
+        CustomErrorResponses: [400, 403, 404, 405, 414, 500, 501, 502, 503, 504].map((ErrorCode) => ({
+          ErrorCode,
+          ErrorCachingMinTTL: 0,
+        })),
+        DefaultCacheBehavior: {
+          AllowedMethods: ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'POST', 'DELETE'],
+          // CachingDisabled and AllViewerExceptHostHeader.
+          CachePolicyId: '4135ea2d-6df8-44a3-9df3-4b5a84be39ad',
+          OriginRequestPolicyId: 'b689b0a8-53d0-40ab-baf2-68738e2966ac',
+          Compress: false,
+          FunctionAssociations: [
+            { EventType: 'viewer-request', FunctionARN: { 'Fn::GetAtt': [functionId, 'FunctionARN'] } },
+          ],
+          TargetOriginId: origin.Id,
+          ViewerProtocolPolicy: 'https-only',
+        },
+        Enabled: true,
+        HttpVersion: 'http2and3',
+        IPV6Enabled: true,
+        Origins: [
+          {
+            Id: expect.any(String),
+            DomainName: 'gate.one.example',
+            CustomOriginConfig: {
+              OriginProtocolPolicy: 'https-only',
+              OriginReadTimeout: 30,
+              OriginSSLProtocols: ['TLSv1.2'],
+            },
+            OriginCustomHeaders: [
+              {
+                HeaderName: 'gatehouse-edge-secret',
+                HeaderValue: '{{resolve:secretsmanager:gate/edge-2:SecretString:::}}',
+              },
+            ],
+          },
+        ],
+        ViewerCertificate: {
+          AcmCertificateArn: OTHER_SETTINGS.edge.certificate,
+          MinimumProtocolVersion: 'TLSv1.2_2021',
+          SslSupportMethod: 'sni-only',
+        },
+        WebACLId: { 'Fn::GetAtt': [webAcl, 'Arn'] },
+      },
+      Tags: TAGS,
+    });
+  });
+
+  it('waits longer for the origin than any function may take', () => {
+    const timeouts = Object.values(resourcesOf(templateOf('prod', OTHER_SETTINGS), 'AWS::Lambda::Function'))
+      .filter(({ Properties }) => Properties.Environment.Variables.EDGE_SECRET_HASHES)
+      .map(({ Properties }) => Properties.Timeout);
+
+    expect(Math.max(...timeouts)).toBeLessThan(30);
+  });
+});
+
+describe('the function of the distribution', () => {
+  const [, { Properties }] = only('AWS::CloudFront::Function');
+
+  /** Runs the deployed code on a request with these headers, as CloudFront does: their names are in lower case. */
+  const run = (headers: object, ip: string) =>
+    runInNewContext(`${Properties.FunctionCode}; handler(event)`, {
+      event: { viewer: { ip }, request: { method: 'GET', uri: '/api/health', querystring: { a: 1 }, headers } },
+    });
+
+  it('runs on the JavaScript runtime 2.0', () => {
+    expect(Properties.FunctionConfig.Runtime).toBe('cloudfront-js-2.0');
+    expect(Properties.AutoPublish).toBe(true);
+  });
+
+  it.each(['203.0.113.7', '2001:db8::7'])('states the address of the client: %s', (ip) => {
+    const headers = { authorization: { value: 'Bearer x' } };
+
+    expect(run(headers, ip)).toEqual({
+      method: 'GET',
+      uri: '/api/health',
+      querystring: { a: 1 },
+      headers: { ...headers, 'gatehouse-client-address': { value: ip } },
+    });
+  });
+
+  it('replaces every address that the client sends', () => {
+    const forged = { value: '198.51.100.1', multiValue: [{ value: '198.51.100.1' }, { value: '198.51.100.2' }] };
+
+    expect(run({ 'gatehouse-client-address': forged }, '203.0.113.7').headers).toEqual({
+      'gatehouse-client-address': { value: '203.0.113.7' },
+    });
+  });
+});
+
+describe('the web ACL', () => {
+  const [, { Properties }] = only('AWS::WAFv2::WebACL');
+  const metrics = (MetricName: string) => ({
+    MetricName,
+    CloudWatchMetricsEnabled: true,
+    SampledRequestsEnabled: true,
+  });
+  const rule = (Name: string, Priority: number, statement: object) => ({
+    Name,
+    Priority,
+    Statement: { RateBasedStatement: { AggregateKeyType: 'IP', EvaluationWindowSec: 300, ...statement } },
+    Action: {
+      Block: {
+        CustomResponse: {
+          ResponseCode: 429,
+          CustomResponseBodyKey: 'too-many-requests',
+          ResponseHeaders: [{ Name: 'Retry-After', Value: '300' }],
+        },
+      },
+    },
+    VisibilityConfig: metrics(Name),
+  });
+  const path = (SearchString: string) => ({
+    ByteMatchStatement: {
+      FieldToMatch: { UriPath: {} },
+      PositionalConstraint: 'EXACTLY',
+      SearchString,
+      TextTransformations: [
+        { Priority: 0, Type: 'URL_DECODE' },
+        { Priority: 1, Type: 'NORMALIZE_PATH' },
+      ],
+    },
+  });
+
+  it('limits each address: its logins and resets, and all its requests', () => {
+    expect(Properties).toEqual({
+      Description: 'Limits the requests of each IP address',
+      Scope: 'CLOUDFRONT',
+      DefaultAction: { Allow: {} },
+      VisibilityConfig: metrics('GatehouseEdge-prod'),
+      Rules: [
+        rule('logins', 0, {
+          Limit: 31,
+          ScopeDownStatement: {
+            OrStatement: {
+              Statements: [
+                path('/api/authenticate'),
+                path('/api/account/reset-password/init'),
+                path('/api/account/reset-password/finish'),
+              ],
+            },
+          },
+        }),
+        rule('requests', 1, { Limit: 1009 }),
+      ],
+      CustomResponseBodies: { 'too-many-requests': { ContentType: 'APPLICATION_JSON', Content: expect.any(String) } },
+      Tags: TAGS,
+    });
+  });
+
+  it('responds with a problem like that of the login throttle', () => {
+    expect(JSON.parse(Properties.CustomResponseBodies['too-many-requests'].Content)).toEqual({
+      type: 'https://www.jhipster.tech/problem/problem-with-message',
+      title: 'Too Many Requests',
+      status: 429,
+      detail: expect.stringMatching(/too many requests from one address: .* in Retry-After$/),
+      message: 'error.http.429',
+    });
+  });
+
+  it('has the metrics that the dashboard of the API shows', () => {
+    const [dashboard] = Object.values(
+      resourcesOf(templateOf('prod', OTHER_SETTINGS), 'AWS::CloudWatch::Dashboard'),
+    ) as [Resource];
+    const body = JSON.stringify(dashboard.Properties.DashboardBody).replaceAll('\\"', '"');
+
+    for (const { Name } of Properties.Rules) {
+      expect(body).toContain(
+        `["AWS/WAFV2","BlockedRequests","Rule","${Name}","WebACL","${edgeStackName('prod')}",{"region":"us-east-1"`,
+      );
+    }
+  });
+});
