@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { exitOnSignal, fail, finish, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { awsReader } from './preflight/aws-reader.ts';
-import { checksOf } from './preflight/checks.ts';
+import { accountOf, checksOf } from './preflight/checks.ts';
 import { readSettings } from './read-settings.ts';
 
 /* `npm run preflight`: reads what AWS must have ready before an environment is deployed. */
@@ -33,12 +33,13 @@ if (env === undefined) rejectArguments('--env is missing.', COMMAND);
 exitOnSignal(NOT_CHECKED);
 const { name, settings } = readEnvironment(String(env));
 
-// Without credentials, every check would fail with the same sentence.
-const { ses } = awsReader(settings.region);
-await ses.config.credentials().catch((error) => fail(explainError(error, undefined), NOT_CHECKED));
+// Without valid credentials, every check would fail with the same sentence.
+const account = await accountOf(awsReader(settings.region)).catch((error) =>
+  fail(explainError(causeOf(error), undefined), NOT_CHECKED),
+);
 
 let status = 0;
-print(`Reading what ${name} needs in ${settings.region}`);
+print(`Reading what ${name} needs in ${settings.region} of the account ${account}`);
 for (const check of checksOf(name, settings, awsReader)) {
   try {
     const missing = await check.missing();

@@ -40,6 +40,15 @@ export function checksOf(environment: string, settings: Settings, readerOf: (reg
   ];
 }
 
+/** The id of the account of the operator's credentials. No permission is needed to read it. */
+export async function accountOf(aws: AwsReader): Promise<string> {
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const body = 'Action=GetCallerIdentity&Version=2011-06-15';
+  const [, account] = /<Account>(\d+)<\/Account>/.exec(await aws.read({ service: 'sts', headers, body })) ?? [];
+  if (account === undefined) throw new Error('STS does not name the account of the credentials.');
+  return account;
+}
+
 function checksOfEdge(environment: string, edge: Edge, aws: AwsReader): Check[] {
   const { hostName } = edge;
   return [

@@ -27,10 +27,10 @@ export async function smokeTest(deployment: Deployment, inputs: Inputs, report: 
   const token = await checks.inSequence(() =>
     checkLogin(checks, 'POST /api/authenticate', inputs.login, inputs.password),
   );
-  if (token !== undefined) {
+  // Without the role, every further check would fail for the same reason.
+  if (token !== undefined && (await checks.inSequence(() => checkRole(checks, token)))) {
     // What an earlier run has left would fail the creation.
     await checks.inSequence(() => checkNothingIsLeft(checks, token, 'nothing is left of an earlier run'));
-    await checks.inSequence(() => checks.succeeds('GET /api/account', { token }));
     const deleted = await checks.inSequence(() => checkUsers(checks, token, inputs.invitation));
     await checks.inSequence(() => checkIntegrations(checks, token));
     await checks.inSequence(() => checkAudits(checks, token, deleted));
@@ -53,6 +53,14 @@ async function checkChallenge(checks: Checks): Promise<void> {
     const { headers } = await checks.deployment.reject('GET /api/account', 401);
     if (headers.get('www-authenticate') !== 'Bearer')
       throw new Unexpected(`the header WWW-Authenticate is ${headers.get('www-authenticate')}`);
+  });
+}
+
+async function checkRole(checks: Checks, token: string): Promise<boolean> {
+  const { body } = await checks.succeeds('GET /api/account', { token });
+  return checks.check('the account has ROLE_ADMIN', async () => {
+    if (!body.authorities.includes('ROLE_ADMIN')) throw new Unexpected(`its roles are ${body.authorities.join(', ')}`);
+    return true;
   });
 }
 

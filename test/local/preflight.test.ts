@@ -259,6 +259,9 @@ describe('npm run preflight', () => {
     ...READY,
     'GET /v2/email/identities/gatehouse%40example.com': NOT_FOUND,
     'GET /v2/email/identities/example.com': verified,
+    GetCallerIdentity: {
+      xml: '<GetCallerIdentityResponse><GetCallerIdentityResult><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>',
+    },
   };
 
   async function run(options: readonly string[], script: Script = DEV, changes: Record<string, string> = {}) {
@@ -271,7 +274,7 @@ describe('npm run preflight', () => {
       .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
     return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };
   }
-  const STARTED = 'Reading what dev needs in eu-central-1';
+  const STARTED = 'Reading what dev needs in eu-central-1 of the account 123456789012';
 
   it('exits with 0 when everything is ready', async () => {
     expect(await run(['--env', 'dev'])).toEqual({
@@ -322,6 +325,16 @@ describe('npm run preflight', () => {
 
     expect([code, stdout]).toEqual([2, []]);
     expect(stderr).toEqual([expect.stringContaining('There are no AWS credentials, for example in AWS_PROFILE: ')]);
+  });
+
+  it('exits with 2 and one sentence for expired credentials', async () => {
+    const { code, stdout, stderr } = await run(['--env', 'dev'], {
+      ...DEV,
+      GetCallerIdentity: { error: 'ExpiredToken', message: 'expired' },
+    });
+
+    expect([code, stdout]).toEqual([2, []]);
+    expect(stderr).toEqual([expect.stringContaining('The AWS credentials have expired: ')]);
   });
 
   it('explains itself with --help', async () => {

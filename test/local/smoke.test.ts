@@ -233,6 +233,15 @@ it('fails when the header Authorization is renamed, and checks nothing that need
   expect(failures).toHaveLength(2);
 });
 
+it('fails for a caller without ROLE_ADMIN, and checks nothing else that needs a token', async () => {
+  const { code, stdout, failures } = await smoke({ environment: { SMOKE_LOGIN: 'user', SMOKE_PASSWORD: 'user' } });
+
+  expect(code).toBe(1);
+  expect(failures[0]).toBe('FAIL  the account has ROLE_ADMIN: its roles are ROLE_USER');
+  expect(failures).toHaveLength(2);
+  expect(stdout.at(-2)).toMatch(/^FAIL {2}every route was checked: not /);
+});
+
 it('fails on a service that does not respond', async () => {
   const { url, stop } = await proxy({});
   stop();

@@ -121,6 +121,7 @@ export const operations: readonly Mutant[] = [
     ["update(value).digest('hex')", 'update(`${value}\\n`).digest("hex")'],
   ]),
   ...plant('infra/smoke/smoke-test.ts', 'test/local/smoke.test.ts', [
+    ["if (!body.authorities.includes('ROLE_ADMIN'))", 'if (false)'],
     ['pastEdge.reject(route, 403));', 'pastEdge.send(route));'],
   ]),
   ...plant('infra/smoke/checks.ts', 'test/local/smoke.test.ts', [
