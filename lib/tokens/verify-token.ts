@@ -14,8 +14,10 @@ export interface Verifier {
   verify(authorization: string | undefined): Promise<Caller>;
 }
 
-/** `Bearer`, one space and a JWS in compact form whose ES256 signature has exactly 64 bytes. */
-const BEARER = /^Bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86})$/;
+/**
+ * `Bearer` in any case (RFC 9110, 11.1), one space and a JWS in compact form whose ES256 signature has exactly 64 bytes.
+ */
+const BEARER = /^Bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86})$/i;
 const MAX_HEADER_LENGTH = 2048;
 /** The tolerated difference between the clocks of two machines. */
 const CLOCK_SKEW_SECONDS = 60;

@@ -49,6 +49,14 @@ describe('a request without a valid token', () => {
   });
 });
 
+it.each(['bearer', 'BEARER'])('a request with a valid token is accepted with the scheme %s', async (scheme) => {
+  const { status } = await gatehouse.call('GET', '/api/account', {
+    headers: { Authorization: `${scheme} ${tokens.admin}` },
+  });
+
+  expect(status).toBe(200);
+});
+
 describe('a request body', () => {
   it.each(routesWithBody)(
     'is checked for authentication, size, media type and JSON syntax in this order by %s',
