@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
+import { Failure } from '../contract/failure.ts';
 import { rosterKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 
@@ -11,8 +12,13 @@ export const GetHealth = {
   response: v.strictObject({ status: v.literal('UP') }),
 } satisfies Contract;
 
-/** Reports UP if the table can be read; otherwise throws the SDK error. */
+/**
+ * Reports UP if the table can be read. Fails with unavailable if it does not exist, as during a restore, and otherwise
+ * as reads of the table do: a missing permission is a defect of the deployment.
+ */
 export async function health(table: Table): Promise<{ status: 'UP' }> {
-  await table.get(rosterKey);
+  await table.get(rosterKey).catch((error: Error) => {
+    throw error.name === 'ResourceNotFoundException' ? new Failure('unavailable') : error;
+  });
   return { status: 'UP' };
 }

@@ -591,9 +591,11 @@ export const domain: readonly Mutant[] = [
     ['Number(memory) > 262_144', 'Number(memory) > 26_214'],
   ]),
   ...plant('lib/status/health.ts', 'test/unit/views.test.ts', [
-    ['  await table.get(rosterKey);\n', ''],
-    ['await table.get(rosterKey);', 'void table.get(rosterKey);'],
-    ['await table.get(rosterKey);', 'table.get(rosterKey).catch(() => undefined);'],
+    ['await table.get(rosterKey)', 'await Promise.resolve()'],
+    ['await table.get(rosterKey)', 'void table.get(rosterKey)'],
+    ['    throw error.name', '    error.name'],
+    ["error.name === 'ResourceNotFoundException' ? new Failure('unavailable') : error", 'error'],
+    ["error.name === 'ResourceNotFoundException' ? new Failure('unavailable') : error", "new Failure('unavailable')"],
   ]),
   ...plant('lib/status/info.ts', 'test/unit/views.test.ts', [["['prod']", "['dev']"]]),
   ...plant('lib/tokens/issue-token.ts', 'test/unit/tokens.test.ts', [

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../../lib/audit/audit-entry.ts';
 import { auditView } from '../../lib/audit/read-audits.ts';
+import { Failure } from '../../lib/contract/failure.ts';
 import { type Integration, integrationView, moduleView } from '../../lib/integrations/integration.ts';
 import { parameterView } from '../../lib/integrations/parameter.ts';
 import { GetHealth, health } from '../../lib/status/health.ts';
@@ -103,7 +104,14 @@ describe('health', () => {
     expect(GetHealth.access).toBe('public');
   });
 
-  it('fails with the error of the table', async () => {
+  it('is unavailable when the table does not exist', async () => {
+    const missing = Object.assign(new Error(), { name: 'ResourceNotFoundException' });
+    const get = () => Promise.reject(missing);
+
+    await expect(health({ ...memoryTable(), get })).rejects.toEqual(new Failure('unavailable'));
+  });
+
+  it('fails with any other error of the table', async () => {
     const get = () => Promise.reject(new Error('out of reach'));
 
     await expect(health({ ...memoryTable(), get })).rejects.toThrow('out of reach');
