@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as v from 'valibot';
 import { Failure } from '../lib/contract/failure.ts';
-import { openPasswords } from '../lib/passwords/passwords.ts';
+import { openHasher } from '../lib/passwords/hasher.ts';
 import { openTable } from '../lib/table/table.ts';
 import { createFirstAdministrator } from '../lib/users/first-administrator.ts';
 import { email, login } from '../lib/users/user-schema.ts';
@@ -39,7 +39,7 @@ try {
   const client = new DynamoDBClient({});
   const user = await createFirstAdministrator(
     openTable(person.table, client),
-    openPasswords(await pepperKeysOf(client, person.table)),
+    openHasher(await pepperKeysOf(client, person.table)),
     { login: person.login, email: person.email, password },
   );
   if (!user) fail(`${person.table} already has an administrator. Nothing was changed.`, NOT_CREATED);

@@ -1,4 +1,5 @@
-import { idOfKey, keyIdOf } from '../lib/passwords/passwords.ts';
+import { idOfKey } from '../lib/passwords/hasher.ts';
+import { keyIdOf } from '../lib/passwords/passwords.ts';
 import { usersOf } from '../lib/transfer/entities.ts';
 import { exitOnSignal, fail, finish, print, readArguments } from './command-line.ts';
 import { explainError } from './explain-error.ts';

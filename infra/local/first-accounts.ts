@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import { Failure } from '../../lib/contract/failure.ts';
-import { openPasswords } from '../../lib/passwords/passwords.ts';
+import { openHasher } from '../../lib/passwords/hasher.ts';
 import { openTable, type Table } from '../../lib/table/table.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
@@ -23,9 +23,9 @@ export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
 export async function createFirstAccounts(cloud: Cloud, state: State): Promise<boolean> {
   const { endpoint, region, pepperKeys } = cloud;
   const table = operatorsTable(cloud);
-  const passwords = openPasswords(pepperKeys, new KMSClient({ endpoint, region, credentials: OPERATOR }));
+  const hasher = openHasher(pepperKeys, new KMSClient({ endpoint, region, credentials: OPERATOR }));
 
-  const first = await createFirstAdministrator(table, passwords, {
+  const first = await createFirstAdministrator(table, hasher, {
     login: 'admin',
     email: 'admin@example.com',
     password: 'admin',
@@ -40,7 +40,7 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<b
   if (admin) {
     const { id, authorities: roles, accountStamp, passwordChanges } = admin;
     const caller = authorize(table, { id, roles, accountStamp, jti: DONE, passwordChanges }, CreateUser.access);
-    await createUser(table, passwords, caller, {
+    await createUser(table, hasher, caller, {
       id: undefined,
       login: 'user',
       email: 'user@example.com',

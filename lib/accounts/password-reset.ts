@@ -4,7 +4,7 @@ import type { Source } from '../contract/source.ts';
 import { logMailNotSent } from '../mail/log-mail-not-sent.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { countMail, findMailCount, type MailCount } from '../mail/mail-limit.ts';
-import type { Passwords } from '../passwords/passwords.ts';
+import type { PasswordHasher } from '../passwords/hasher.ts';
 import { CALL_RESERVE_MS } from '../runtime/aws.ts';
 import { setDeadline } from '../runtime/deadline.ts';
 import { settleAll } from '../runtime/settle-all.ts';
@@ -80,10 +80,10 @@ async function findUserByEmail(table: Table, address: string): Promise<User | un
 export async function finishReset(
   {
     table,
-    passwords,
+    hasher,
     throttle,
     mailer,
-  }: { table: Table; passwords: Passwords; throttle: LoginThrottle; mailer: Mailer },
+  }: { table: Table; hasher: PasswordHasher; throttle: LoginThrottle; mailer: Mailer },
   source: Source,
   key: string,
   newPassword: string,
@@ -97,7 +97,7 @@ export async function finishReset(
     const [, found] = await settleAll([counted, readKeyAndUser(table, itemKey, issuedKey)]);
     // No hash is computed for a key that the decision would reject.
     if (!found || !isUsable(found.storedKey, found.user, Date.now())) return undefined;
-    hashing ??= passwords.hash(newPassword);
+    hashing ??= hasher.hash(newPassword);
     const [passwordHash, failureKeys] = await settleAll([hashing, throttle.keysOf(found.user.login, source)]);
     return { ...found, passwordHash, failureKeys };
   };

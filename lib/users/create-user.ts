@@ -1,5 +1,5 @@
 import { pick } from '../contract/entity-fields.ts';
-import type { Passwords } from '../passwords/passwords.ts';
+import type { PasswordHasher } from '../passwords/hasher.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
@@ -15,7 +15,7 @@ import { auditEventFor, creation } from './user-table.ts';
  */
 export async function createUser(
   table: Table,
-  passwords: Passwords,
+  hasher: PasswordHasher,
   caller: AuthorizedCaller,
   newUser: NewUser,
 ): Promise<{ user: User; key: string | undefined }> {
@@ -26,7 +26,7 @@ export async function createUser(
     // Reserve the id and compute the hash only for authorized callers, and only once across retries.
     reserved ??= settleAll([
       table.nextId('USER'),
-      password === undefined ? Promise.resolve(undefined) : passwords.hash(password),
+      password === undefined ? Promise.resolve(undefined) : hasher.hash(password),
     ]);
     return reserved;
   };

@@ -1,5 +1,5 @@
 import { auditDays, auditEntry, OPERATOR } from '../audit/audit-entry.ts';
-import type { Passwords } from '../passwords/passwords.ts';
+import type { PasswordHasher } from '../passwords/hasher.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { change } from '../table/change.ts';
 import { rosterKey } from '../table/keys.ts';
@@ -21,7 +21,7 @@ const noAdministrators: Condition = {
  */
 export async function createFirstAdministrator(
   table: Table,
-  passwords: Passwords,
+  hasher: PasswordHasher,
   { password, ...person }: { login: string; email: string; password: string; firstName?: string; lastName?: string },
 ): Promise<User | undefined> {
   let reserved: Promise<readonly [number, string]> | undefined;
@@ -29,7 +29,7 @@ export async function createFirstAdministrator(
     const roster = await table.get(rosterKey);
     if (roster?.ids) return undefined;
     // Reserve an id only when it is needed, and only once across retries.
-    reserved ??= settleAll([table.nextId('USER'), passwords.hash(password)]);
+    reserved ??= settleAll([table.nextId('USER'), hasher.hash(password)]);
     return reserved;
   };
   return change(table, load, (loaded, now) => {

@@ -92,8 +92,8 @@ export const stackMutants = {
     },
     {
       file: 'lib/users/create-user.ts',
-      from: 'import type { Passwords }',
-      to: "import { Failure } from '../contract/failure.ts';\nimport type { Passwords }",
+      from: 'import type { PasswordHasher }',
+      to: "import { Failure } from '../contract/failure.ts';\nimport type { PasswordHasher }",
     },
     {
       file: 'lib/users/create-user.ts',

@@ -5,7 +5,7 @@ import { authorize } from '../../lib/authorization/authorize.ts';
 import { createIntegration } from '../../lib/integrations/create-integration.ts';
 import { CreateIntegration } from '../../lib/integrations/integration-contracts.ts';
 import { integrationChanged } from '../../lib/integrations/integration-table.ts';
-import { openPasswords } from '../../lib/passwords/passwords.ts';
+import { openHasher } from '../../lib/passwords/hasher.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey, loginGuardKey, parameterId } from '../../lib/table/keys.ts';
 import { changeTotal, claim } from '../../lib/table/write.ts';
@@ -88,7 +88,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
   const tokens = makeTokens(await gatehouse.logIn('admin'));
   const { pk, sk, jwk } = tokens.publicKey;
   await commit(table, [claim({ pk, sk }, { jwk }, 'retry')]);
-  const passwordHash = await openPasswords(pepperKeys, kms).hash('pass');
+  const passwordHash = await openHasher(pepperKeys, kms).hash('pass');
 
   const setup: Setup = {
     gatehouse,

@@ -492,7 +492,7 @@ describe('requestReset', () => {
 });
 
 describe('finishReset', () => {
-  const services = (table: RecordingTable) => ({ table, passwords, throttle: throttleOn(table), mailer });
+  const services = (table: RecordingTable) => ({ table, hasher: passwords, throttle: throttleOn(table), mailer });
   const KEY = 'k3y';
   const at = resetItemKey(createHash('sha256').update(KEY).digest('hex'));
   const stored = { ...at, userId: 7, resetStamp: 'reset', expires: SECONDS + 1 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { requireArgon2 } from '../../lib/passwords/passwords.ts';
+import { requireArgon2 } from '../../lib/passwords/hasher.ts';
 
 const MESSAGE = 'Passwords require crypto.argon2: Node.js 24.7 or newer, built with OpenSSL 3.2 or newer';
 
@@ -32,7 +32,7 @@ describe('the self-test of argon2', () => {
       const setUp =
         `import crypto from 'node:crypto'; import { syncBuiltinESMExports } from 'node:module';` +
         `crypto.${broken}; syncBuiltinESMExports();`;
-      const file = pathToFileURL(join(import.meta.dirname, '../../lib/passwords/passwords.ts')).href;
+      const file = pathToFileURL(join(import.meta.dirname, '../../lib/passwords/hasher.ts')).href;
       const script = `${setUp} await import(${JSON.stringify(file)}).catch((error) => console.log(error.message));`;
 
       const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
