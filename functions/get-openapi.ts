@@ -1,7 +1,10 @@
 import { publicEndpoint } from '../lib/http/public-endpoint.ts';
-import { ok } from '../lib/http/response.ts';
+import { okJson } from '../lib/http/response.ts';
 import { GetOpenApi } from '../lib/status/openapi.ts';
 import document from '../openapi.json' with { type: 'json' };
 
+// Serialized once per function instance: it is half of the processor time of a call.
+const json = JSON.stringify(document);
+
 /** GET /api/openapi.json: the description of this API. */
-export const handler = publicEndpoint(GetOpenApi, async () => ok(document, { 'Cache-Control': 'public, max-age=300' }));
+export const handler = publicEndpoint(GetOpenApi, async () => okJson(json, { 'Cache-Control': 'public, max-age=300' }));

@@ -141,7 +141,7 @@ export class EdgeStack extends Stack {
       customResponseBodies: {
         'too-many-requests': {
           contentType: 'APPLICATION_JSON',
-          content: JSON.stringify({ ...(TOO_MANY_REQUESTS.body as object), path: undefined }),
+          content: JSON.stringify({ ...JSON.parse(String(TOO_MANY_REQUESTS.body)), path: undefined }),
         },
       },
       rules: [

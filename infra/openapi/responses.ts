@@ -141,9 +141,10 @@ const headersOf = (names: readonly string[]) =>
 function rejection(status: string, codes: readonly FailureCode[], entityName: EntityName, path: string): Response {
   const problems = codes.map((code) => {
     const requestId = code === 'unexpected' ? REQUEST_ID : undefined;
-    return { code, ...problem(exampleOf(code), entityName, path, requestId) };
+    const { headers, body } = problem(exampleOf(code), entityName, path, requestId);
+    return { code, headers, body: JSON.parse(String(body)) as { title: string; message: string } };
   });
-  const bodies = problems.map(({ body }) => body as { title: string; message: string });
+  const bodies = problems.map(({ body }) => body);
   const gateway = FROM_API_GATEWAY[status];
   const names = problems.map(({ headers = {} }) => Object.keys(headers).filter((name) => name !== 'Content-Type'));
   return {

@@ -116,6 +116,6 @@ function respond({ status, headers, body }: Response): Result {
       ...(body !== undefined && { 'Content-Type': 'application/json; charset=utf-8' }),
       ...headers,
     },
-    body: body === undefined ? '' : JSON.stringify(body),
+    body: body ?? '',
   };
 }

@@ -200,7 +200,7 @@ export function problem(failure: Failure, entityName: EntityName, path: string, 
       ...(failure.retryAfter !== undefined && { 'Retry-After': String(failure.retryAfter) }),
       ...(isAlert && { 'X-gatehouseApp-error': message, 'X-gatehouseApp-params': entityName }),
     },
-    body: {
+    body: JSON.stringify({
       type: `https://www.jhipster.tech/problem/${type}`,
       title,
       status,
@@ -212,6 +212,6 @@ export function problem(failure: Failure, entityName: EntityName, path: string, 
       ...(failure.fieldErrors && {
         fieldErrors: failure.fieldErrors.map((error) => ({ objectName: OBJECT_NAME[entityName], ...error })),
       }),
-    },
+    }),
   };
 }

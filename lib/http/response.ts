@@ -8,11 +8,17 @@ import type { Version } from '../table/version.ts';
 export interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
+  /** JSON text. */
+  readonly body?: string;
 }
 
 /** 200 with a body. */
 export function ok(body: unknown, headers: Record<string, string> = {}): Response {
+  return okJson(JSON.stringify(body), headers);
+}
+
+/** 200 with a body that is JSON text already. */
+export function okJson(body: string, headers: Record<string, string> = {}): Response {
   return { status: 200, headers, body };
 }
 
@@ -23,7 +29,7 @@ export function okEmpty(headers: Record<string, string> = {}): Response {
 
 /** 201 with the location of the created resource. */
 export function created(body: unknown, location: string, headers: Record<string, string> = {}): Response {
-  return { status: 201, headers: { ...headers, Location: location }, body };
+  return { status: 201, headers: { ...headers, Location: location }, body: JSON.stringify(body) };
 }
 
 /** The headers from which clients compose a notification: the event and the name or id of the entity. */
@@ -52,9 +58,9 @@ export function pageResponse<E>(
   view: (entity: E) => unknown,
   { query, pathname }: { query: ListQuery; pathname: string },
 ): Response {
-  const body = entities.map(view);
+  const body = JSON.stringify(entities.map(view));
   // Lambda returns the body as a JSON string, so its quotes are escaped a second time.
-  if (Buffer.byteLength(JSON.stringify(JSON.stringify(body))) > RESPONSE_BYTES_MAX) throw new Failure('page-too-large');
+  if (Buffer.byteLength(JSON.stringify(body)) > RESPONSE_BYTES_MAX) throw new Failure('page-too-large');
   const link = linkHeader(query, { total, more, cursor }, pathname);
   return {
     status: 200,

@@ -70,6 +70,9 @@ export const edges: readonly Mutant[] = [
     ['ok(ROLES)', 'ok(ROLES.slice(1))'],
     ['ok(ROLES)', 'ok(ROLES.slice(0, 2))'],
   ]),
+  ...plant('functions/get-openapi.ts', 'test/unit/openapi.test.ts', [
+    ['okJson(json,', 'okJson(JSON.stringify(document),'],
+  ]),
   ...plant('functions/list-integrations.ts', 'test/api/read-budget.test.ts', [
     [
       "'INTEGRATION', query, integrationOf, readBudget(table, caller)",
@@ -314,8 +317,9 @@ export const edges: readonly Mutant[] = [
   ]),
   ...plant('lib/http/response.ts', 'test/unit/response.test.ts', [
     ['RESPONSE_BYTES_MAX = 5 * 1024 * 1024', 'RESPONSE_BYTES_MAX = 6 * 1024 * 1024'],
-    ['JSON.stringify(JSON.stringify(body))', 'JSON.stringify(body)'],
-    ['Buffer.byteLength(JSON.stringify(JSON.stringify(body)))', 'JSON.stringify(JSON.stringify(body)).length'],
+    ['Buffer.byteLength(JSON.stringify(body))', 'Buffer.byteLength(body)'],
+    ['Buffer.byteLength(JSON.stringify(body))', 'JSON.stringify(body).length'],
+    ['return okJson(JSON.stringify(body), headers);', 'return okJson(String(body), headers);'],
     ['> RESPONSE_BYTES_MAX)', '>= RESPONSE_BYTES_MAX)'],
     ['LINK_BYTES_MAX = 8000', 'LINK_BYTES_MAX = 8192'],
     ['.length > LINK_BYTES_MAX', '.length >= LINK_BYTES_MAX'],

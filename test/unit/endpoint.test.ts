@@ -88,7 +88,7 @@ describe('a response', () => {
   it('is JSON, with the common headers and its own', async () => {
     const handler = publicEndpoint(PUBLIC, async () => ({
       status: 201,
-      body: { a: 'ä' },
+      body: '{"a":"ä"}',
       headers: { Location: '/x' },
     }));
 

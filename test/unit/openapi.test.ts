@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openApiText } from '../../infra/openapi/document.ts';
 import { EXAMPLES } from '../../infra/openapi/examples.ts';
 import document from '../../openapi.json' with { type: 'json' };
@@ -39,4 +39,17 @@ it('every alternative has a type, because generators of Java clients fail withou
 
   expect(alternatives.length).toBeGreaterThan(0);
   expect(alternatives.filter((schema) => !schema.type && !schema.$ref)).toEqual([]);
+});
+
+it('is served without being serialized for each request', async () => {
+  const { handler } = await import('../../functions/get-openapi.ts');
+  const event = { routeKey: 'GET /api/openapi.json', headers: {}, requestContext: { http: {} } };
+  const context = { getRemainingTimeInMillis: () => 10_000 };
+  const serialize = vi.spyOn(JSON, 'stringify');
+
+  const { body } = await handler(event as never, context as never);
+
+  expect(serialize.mock.calls.filter(([value]) => value === document)).toEqual([]);
+  serialize.mockRestore();
+  expect(body).toBe(JSON.stringify(document));
 });

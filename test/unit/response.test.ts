@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { cursorAfter, type ListQuery, type QueryParameter } from '../../lib/contract/list-query.ts';
-import { alert, created, etag, ok, okEmpty, pageResponse } from '../../lib/http/response.ts';
+import { alert, created, etag, ok, okEmpty, okJson, pageResponse } from '../../lib/http/response.ts';
 import type { Page } from '../../lib/table/list.ts';
 
 describe('a successful response', () => {
   it('has status 200 with a body', () => {
-    expect(ok([1], { A: 'b' })).toEqual({ status: 200, headers: { A: 'b' }, body: [1] });
-    expect(ok('x')).toEqual({ status: 200, headers: {}, body: 'x' });
+    expect(ok([1], { A: 'b' })).toEqual({ status: 200, headers: { A: 'b' }, body: '[1]' });
+    expect(ok('x')).toEqual({ status: 200, headers: {}, body: '"x"' });
+  });
+
+  it('has status 200 with a body that is JSON already', () => {
+    expect(okJson('[1]', { A: 'b' })).toEqual({ status: 200, headers: { A: 'b' }, body: '[1]' });
+    expect(okJson('"x"')).toEqual({ status: 200, headers: {}, body: '"x"' });
   });
 
   it('has status 200 without a body', () => {
@@ -17,7 +22,7 @@ describe('a successful response', () => {
   it('has status 201 and a Location after a creation', () => {
     const headers = { A: 'b', Location: '/there' };
 
-    expect(created({ id: 1 }, '/there', { A: 'b' })).toEqual({ status: 201, headers, body: { id: 1 } });
+    expect(created({ id: 1 }, '/there', { A: 'b' })).toEqual({ status: 201, headers, body: '{"id":1}' });
   });
 
   it.each([
@@ -69,8 +74,7 @@ describe('pageResponse', () => {
       pathname: '/p',
     });
 
-    expect(response).toMatchObject({ status: 200, body: [{ id: 1 }], headers: { 'X-Total-Count': '12345' } });
-    expect(response.body).toEqual([{ id: 1 }]);
+    expect(response).toMatchObject({ status: 200, body: '[{"id":1}]', headers: { 'X-Total-Count': '12345' } });
   });
 
   it('has X-Total-Count for a total of 0, but not for an unknown total', () => {
