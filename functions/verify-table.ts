@@ -7,11 +7,19 @@ const table = openTableScanner(VERIFIED_ATTRIBUTES);
 
 /** Runs daily in environments that enable it. Throws when the table is not intact, which raises the alarm. */
 export async function handler(): Promise<void> {
-  const { items, findings, undecided } = await verifyTable(table);
+  const { items, findings, undecided, oldestPendingRestart: oldest } = await verifyTable(table);
   // Log kinds and counts only: the text of a finding can contain a login or an e-mail address.
   log(
-    { verified: items, findings: findings.length, undecided: undecided.length, ...countByKind(findings) },
+    {
+      verified: items,
+      findings: findings.length,
+      undecided: undecided.length,
+      oldestPendingRestartSeconds: oldest ? Math.round((Date.now() - oldest.since) / 1000) : 0,
+      oldestPendingRestartId: oldest?.integrationId,
+      ...countByKind(findings),
+    },
     { field: 'findings', unit: 'Count', dimensions: [[]] },
+    { field: 'oldestPendingRestartSeconds', unit: 'Seconds', dimensions: [[]] },
   );
   if (findings.length > 0) throw new Error('The table is not intact: run npm run verify -- --table NAME for details');
 }

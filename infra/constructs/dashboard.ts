@@ -67,12 +67,15 @@ export class EnvironmentDashboard extends Construct {
       graph('Mail not sent', [metrics.mailsNotSent]),
       graph('Findings of the daily verification', [metrics.findings]),
     );
-    if (edge) {
-      dashboard.addWidgets(
-        graph('Requests that the edge blocks', metrics.edgeBlocks),
-        graph('Requests not from the edge', [metrics.rejections('not-from-edge')]),
-      );
-    }
+    dashboard.addWidgets(
+      graph('Oldest pending restart of a module (hours), measured once a day', [metrics.oldestPendingRestart]),
+      ...(edge
+        ? [
+            graph('Requests that the edge blocks', metrics.edgeBlocks),
+            graph('Requests not from the edge', [metrics.rejections('not-from-edge')]),
+          ]
+        : []),
+    );
   }
 }
 

@@ -1,3 +1,4 @@
+import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { FailureCode } from '../../lib/contract/failure.ts';
 import type { RequestKind } from '../../lib/http/log-request.ts';
@@ -57,6 +58,13 @@ export function metricsOf({ environment, apiId, tableName }: Measured) {
     mailsNotSent: logged('mailsNotSent', Stats.SUM),
     findings: logged('findings', Stats.MAXIMUM),
     verifications: logged('findings', Stats.SAMPLE_COUNT),
+    /** Has one value a day. */
+    oldestPendingRestart: new MathExpression({
+      expression: 'seconds / 3600',
+      usingMetrics: { seconds: logged('oldestPendingRestartSeconds', Stats.MAXIMUM) },
+      label: 'hours',
+      period: Duration.days(1),
+    }),
     failedInvocations: logged(FAILED_INVOCATIONS, Stats.SUM),
     gatewayThrottles: logged(GATEWAY_THROTTLES, Stats.SUM),
     /** Of all functions in the account, because they share its quota of concurrent executions. */

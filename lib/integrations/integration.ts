@@ -29,6 +29,11 @@ export interface Integration {
 /** The process that runs an integration. It loads changed parameters only when it restarts. */
 interface Module {
   readonly needsRestart: boolean;
+  /**
+   * When the flag was set, in milliseconds since 1970. Clients never see it. Absent while the flag is not set, and in
+   * items that were flagged before times were stored.
+   */
+  readonly needsRestartSince?: number | undefined;
   /** The number of parameter updates so far. */
   readonly changes: number;
 }

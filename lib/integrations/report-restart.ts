@@ -27,7 +27,7 @@ export function reportRestart(
       if (!module?.needsRestart || changes < module.changes) return { writes: [], result: before, event };
       const after: Integration = {
         ...before,
-        module: { ...module, needsRestart: false },
+        module: { needsRestart: false, changes: module.changes },
         version: nextVersion(before.version),
       };
       return { writes: [integrationChanged(before, after)], result: after, event };

@@ -40,7 +40,7 @@ export async function updateParameter(
     // The caller is checked first, so a rejected caller causes no KMS call.
     return { integration, parameter, seal: integration && parameter && (await openSeal(owner.id)) };
   };
-  return caller.change(load, ({ integration, parameter, seal }) => {
+  return caller.change(load, ({ integration, parameter, seal }, _callerUser, now) => {
     if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
     requireVersion(parameter, precondition);
     const confDescription =
@@ -53,10 +53,15 @@ export async function updateParameter(
       bytes: bytesOf(confName, confValue, confDescription),
       version: nextVersion(parameter.version),
     };
+    const { module } = integration;
     const flagged: Integration = {
       ...integration,
       parameterBytes: parameterBytesAfter(integration, parameter, after),
-      module: { needsRestart: true, changes: (integration.module?.changes ?? 0) + 1 },
+      module: {
+        needsRestart: true,
+        needsRestartSince: (module?.needsRestart ? module.needsRestartSince : undefined) ?? now,
+        changes: (module?.changes ?? 0) + 1,
+      },
       version: nextVersion(integration.version),
     };
     const attributes = {

@@ -11,6 +11,7 @@ const count = v.pipe(whole, v.minValue(0));
 const text = v.string();
 // Items written before versions had random bits hold a plain number.
 const version = v.union([text, count]);
+const module = v.object({ needsRestart: v.boolean(), needsRestartSince: v.optional(count), changes: count });
 const audit = { createdBy: text, createdDate: text, lastModifiedBy: text, lastModifiedDate: text };
 
 interface ItemKind {
@@ -44,7 +45,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
   {
     owns: collection('INTEGRATION'),
     attributes: v.object({
-      ...{ id, name: text, shortName: text, integrationType: text, active: v.boolean() },
+      ...{ id, name: text, shortName: text, integrationType: text, active: v.boolean(), module: v.optional(module) },
       ...{ parameterCount: whole, parametersEver: whole, parameterBytes: v.optional(count), version, revision: count },
     }),
   },

@@ -28,8 +28,15 @@ export interface Survey {
   readonly guards: Map<string, number>;
   readonly integrations: Map<number, Pick<Integration, 'parameterCount' | 'parametersEver' | 'parameterBytes'>>;
   roster: ReadonlySet<number>;
+  oldestPendingRestart: PendingRestart | undefined;
   /** By integration id. */
   readonly parameters: Map<number, SeenParameters>;
+}
+
+/** The integration whose module needs a restart, and since when, in milliseconds since 1970. */
+export interface PendingRestart {
+  readonly integrationId: number;
+  readonly since: number;
 }
 
 /** The number of parameters of an integration, the highest own number among them, and the sum of their bytes. */
@@ -56,6 +63,7 @@ export async function survey(table: TableScanner, onProgress: (items: number) =>
     guards: new Map(),
     integrations: new Map(),
     roster: new Set(),
+    oldestPendingRestart: undefined,
     parameters: new Map(),
   };
   for await (const page of table.scan()) {
@@ -88,9 +96,14 @@ function note(seen: Survey, item: Item): void {
   else if (item.pk === 'TOTAL') seen.totals[item.sk as Kind] = item.n as number;
 }
 
-function noteIntegration({ integrations }: Survey, item: Item): void {
-  const { id, parameterCount, parametersEver, parameterBytes } = item as unknown as Integration;
-  integrations.set(id, { parameterCount, parametersEver, parameterBytes });
+function noteIntegration(seen: Survey, item: Item): void {
+  const { id, module, parameterCount, parametersEver, parameterBytes } = item as unknown as Integration;
+  seen.integrations.set(id, { parameterCount, parametersEver, parameterBytes });
+  // A version that stores no times leaves the time when it clears the flag.
+  const since = module?.needsRestart ? module.needsRestartSince : undefined;
+  if (since !== undefined && since < (seen.oldestPendingRestart?.since ?? Number.POSITIVE_INFINITY)) {
+    seen.oldestPendingRestart = { integrationId: id, since };
+  }
 }
 
 function noteParameter({ parameters }: Survey, item: Item): void {

@@ -4,7 +4,7 @@ import type { Finding, FindingKind } from './finding.ts';
 import { verifyGuards } from './guards.ts';
 import { findDefect } from './item-kinds.ts';
 import { verifyRoster } from './roster.ts';
-import { type Survey, survey } from './survey.ts';
+import { type PendingRestart, type Survey, survey } from './survey.ts';
 
 /** The number of items and entities, the defects, and the checks without a result. */
 export interface Verification {
@@ -15,6 +15,8 @@ export interface Verification {
   readonly findings: readonly Finding[];
   /** One sentence per check that had no result because the items kept changing. */
   readonly undecided: readonly string[];
+  /** Of the integrations whose module needs a restart, the one that has needed it longest. */
+  readonly oldestPendingRestart: PendingRestart | undefined;
 }
 
 /**
@@ -45,6 +47,7 @@ export async function verifyTable(
     parameters: seen.counts.CONF,
     findings: verdicts.flatMap(({ findings }) => findings),
     undecided: verdicts.flatMap(({ undecided }) => undecided ?? []),
+    oldestPendingRestart: seen.oldestPendingRestart,
   };
 }
 

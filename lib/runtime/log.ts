@@ -12,7 +12,7 @@ type Entry = Readonly<Record<string, string | number | undefined>>;
 /** A field of a log line that CloudWatch records as a metric, once for each of the lists of fields by which it counts. */
 export interface Metric {
   readonly field: string;
-  readonly unit: 'Count' | 'Milliseconds';
+  readonly unit: 'Count' | 'Milliseconds' | 'Seconds';
   /** Every combination of their values is billed as a metric; the empty list counts without dimensions. */
   readonly dimensions: readonly (readonly string[])[];
 }

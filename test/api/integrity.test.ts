@@ -592,7 +592,21 @@ describe('the daily verification', () => {
   it('logs how many items it has verified', async () => {
     const { code, stdout } = await runDaily();
 
-    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, verified: intact.length, findings: 0, undecided: 0 });
+    expect({ code, ...JSON.parse(stdout) }).toEqual({
+      ...{ code: 0, verified: intact.length, findings: 0, undecided: 0, oldestPendingRestartSeconds: 0 },
+    });
+  });
+
+  it('logs which restart has been pending longest', async () => {
+    const module = { needsRestart: true, needsRestartSince: Date.now() - 90_000, changes: 1 };
+    await applyDamage([entityKey('INTEGRATION', GATE), { module }]);
+
+    const { code, stdout } = await runDaily();
+
+    const { oldestPendingRestartId, oldestPendingRestartSeconds } = JSON.parse(stdout);
+    expect([code, oldestPendingRestartId]).toEqual([0, GATE]);
+    expect(oldestPendingRestartSeconds).toBeGreaterThanOrEqual(90);
+    expect(oldestPendingRestartSeconds).toBeLessThan(120);
   });
 
   it('fails on findings, and logs only their kinds and numbers', async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { entityKey } from '../../lib/table/keys.ts';
 import { openBarrier } from '../support/barrier.ts';
 import { type Received, useGatehouse } from '../support/gatehouse.ts';
 
@@ -13,6 +14,7 @@ beforeAll(async () => {
 
 const call = (method: string, path: string, body?: unknown) => gatehouse.call(method, path, { token, body });
 const report = (id: number, body: unknown) => call('POST', `/api/utm-integrations/${id}/module/restarted`, body);
+const storedModuleOf = async (id: number) => (await gatehouse.table.get(entityKey('INTEGRATION', id)))?.module;
 const moduleOf = async (id: number) => (await call('GET', `/api/utm-integrations/${id}`)).body.module;
 
 async function makeParameter(): Promise<{ id: number; change: () => Promise<Received> }> {
@@ -96,4 +98,25 @@ describe('a report of a restart', () => {
     expect((await report(999_999, { changes: 0 })).status).toBe(404);
     expect((await gatehouse.call('POST', path, { token: analyst, body: { changes: 0 } })).status).toBe(403);
   });
+});
+
+it('the time since which a restart is pending is stored until the module has loaded all changes', async () => {
+  const { id, change } = await makeParameter();
+  const earliest = Date.now();
+
+  const first = await change();
+  const latest = Date.now();
+  const flagged = await storedModuleOf(id);
+  await change();
+  await report(id, { changes: 1 });
+  const flaggedAgain = await storedModuleOf(id);
+  await report(id, { changes: 2 });
+
+  expect(first.body.integration.module).toEqual({ needsRestart: true, changes: 1 });
+  expect(flagged).toEqual({ needsRestart: true, needsRestartSince: expect.any(Number), changes: 1 });
+  const { needsRestartSince } = flagged as { needsRestartSince: number };
+  expect(needsRestartSince).toBeGreaterThanOrEqual(earliest);
+  expect(needsRestartSince).toBeLessThanOrEqual(latest);
+  expect(flaggedAgain).toEqual({ needsRestart: true, needsRestartSince, changes: 2 });
+  expect(await storedModuleOf(id)).toEqual({ needsRestart: false, changes: 2 });
 });

@@ -28,8 +28,12 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('examples/session.ts', 'test/api/examples.test.ts', [[', fetch: retryingFetch()', '']]),
   ...plant('functions/verify-table.ts', 'test/unit/daily-verification.test.ts', [
-    ['undecided: undecided.length, ', ''],
-    [', ...countByKind(findings)', ''],
+    ['      undecided: undecided.length,\n', ''],
+    ['      ...countByKind(findings),\n', ''],
+    ['(Date.now() - oldest.since) / 1000', 'Date.now() - oldest.since'],
+    [' : 0,', ' : undefined,'],
+    ['      oldestPendingRestartId: oldest?.integrationId,\n', ''],
+    ["    { field: 'oldestPendingRestartSeconds', unit: 'Seconds', dimensions: [[]] },\n", ''],
     ['if (findings.length > 0) throw', 'if (findings.length > 1e3) throw'],
     ['if (findings.length > 0)', 'if (findings.length > 0 || undecided.length > 0)'],
   ]),
@@ -180,6 +184,14 @@ export const operations: readonly Mutant[] = [
       'threshold: 2000, evaluationPeriods: 3',
       "threshold: 2000, evaluationPeriods: 3, evaluateLowSampleCountPercentile: 'ignore'",
     ],
+  ]),
+  ...plant('infra/constructs/metrics.ts', 'test/stack/alarms.test.ts', [
+    ['seconds / 3600', 'seconds / 60'],
+    ["logged('oldestPendingRestartSeconds', Stats.MAXIMUM)", "logged('oldestPendingRestartSeconds', Stats.AVERAGE)"],
+    ['period: Duration.days(1)', 'period: Duration.hours(1)'],
+  ]),
+  ...plant('infra/constructs/dashboard.ts', 'test/stack/alarms.test.ts', [
+    [' (hours), measured once a day', ' (hours)'],
   ]),
   ...plant('infra/constructs/canary-deployments.ts', 'test/stack/deployment.test.ts', [
     ['alarms: [...alarms],', ''],
@@ -823,6 +835,11 @@ export const operations: readonly Mutant[] = [
   ...plant('lib/integrity/item-kinds.ts', 'test/unit/item-kinds.test.ts', [
     ['const id = v.pipe(whole, v.minValue(1))', 'const id = v.pipe(whole, v.minValue(0))'],
     ['version, passwordChanges: count,', 'version,'],
+    ['needsRestart: v.boolean(), ', ''],
+    ['needsRestartSince: v.optional(count), ', ''],
+    ['needsRestartSince: v.optional(count)', 'needsRestartSince: count'],
+    ['module: v.optional(module)', 'module'],
+    [', module: v.optional(module)', ''],
     [
       'attributes: v.object({ n: count, last: count, expires: count })',
       'attributes: v.object({ n: count, last: count })',
@@ -892,6 +909,10 @@ export const operations: readonly Mutant[] = [
     ['  if (kind) {\n    seen.counts[kind]++;', '  if (kind && !findDefect(item)) {\n    seen.counts[kind]++;'],
     ['seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);', 'seen.highestIds[kind] = id;'],
     ['highest: Math.max(highest, number)', 'highest: number'],
+    ['module?.needsRestart ? module.needsRestartSince : undefined', 'module?.needsRestartSince'],
+    [' && since < (seen.oldestPendingRestart?.since ?? Number.POSITIVE_INFINITY)', ''],
+    ['since < (seen', 'since > (seen'],
+    ['since !== undefined && since <', 'since && since <'],
   ]),
   ...plant('lib/integrity/verify-table.ts', 'test/unit/findings.test.ts', [
     ["    await verifySequence(table, seen, 'INTEGRATION'),\n", ''],

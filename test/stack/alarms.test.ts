@@ -208,7 +208,19 @@ describe('the dashboard', () => {
       'Mail of the account',
       'Mail not sent',
       'Findings of the daily verification',
+      'Oldest pending restart of a module (hours), measured once a day',
     ]);
+  });
+
+  it('shows the age of the oldest pending restart in hours, with one point a day', () => {
+    const [{ DashboardBody: body } = {}] = propertiesOf(prod, 'AWS::CloudWatch::Dashboard');
+    const [, widget] = JSON.stringify(body).split('Oldest pending restart');
+
+    expect(widget).toContain('{\\"label\\":\\"hours\\",\\"expression\\":\\"seconds / 3600\\",\\"period\\":86400}');
+    expect(widget).toContain(
+      '[\\"Gatehouse/prod\\",\\"oldestPendingRestartSeconds\\",' +
+        '{\\"id\\":\\"seconds\\",\\"visible\\":false,\\"period\\":86400,\\"stat\\":\\"Maximum\\"}]',
+    );
   });
 
   it('shows the capacity against the maxima of the settings', () => {

@@ -63,9 +63,10 @@ function marshal(value: unknown): object {
   if (typeof value === 'number') return { N: String(value) };
   if (typeof value === 'boolean') return { BOOL: value };
   if (value instanceof Set) return { NS: [...value].map(String) };
-  return { L: (value as unknown[]).map(marshal) };
+  if (Array.isArray(value)) return { L: value.map(marshal) };
+  return { M: marshalItem(value as object) };
 }
-const marshalItem = (item: Item) =>
+const marshalItem = (item: object) =>
   Object.fromEntries(Object.entries(item).map(([name, value]) => [name, marshal(value)]));
 const found = (item: Item | undefined) => (item ? { Item: marshalItem(item) } : {});
 const keyIn = ({ pk, sk }: Input) => ({ pk: pk.S, sk: sk.S });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { emailGuardKey, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
+import { emailGuardKey, entityKey, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { printedBy } from '../support/printed-by.ts';
@@ -24,6 +24,8 @@ beforeAll(async () => {
 afterEach(() => {
   changes = undefined;
   vi.restoreAllMocks();
+  vi.useRealTimers();
+  vi.stubEnv('METRICS_NAMESPACE', undefined);
 });
 afterAll(() => {
   stop();
@@ -49,7 +51,7 @@ async function verify(harm: (table: InMemoryScanner) => void) {
 
 it('logs the number of items read from an intact table', async () => {
   expect(await verify(() => undefined)).toEqual({
-    logged: [{ verified: 18, findings: 0, undecided: 0 }],
+    logged: [{ verified: 18, findings: 0, undecided: 0, oldestPendingRestartSeconds: 0 }],
     outcome: 'ended',
   });
 });
@@ -62,7 +64,10 @@ it('logs the number of findings of each kind and fails when the table is not int
   });
 
   expect(logged).toEqual([
-    { verified: 17, findings: 3, undecided: 0, 'login-guard-missing': 2, 'email-guard-orphan': 1 },
+    {
+      ...{ verified: 17, findings: 3, undecided: 0, oldestPendingRestartSeconds: 0 },
+      ...{ 'login-guard-missing': 2, 'email-guard-orphan': 1 },
+    },
   ]);
   expect(outcome).toEqual(new Error('The table is not intact: run npm run verify -- --table NAME for details'));
 });
@@ -72,6 +77,31 @@ it('logs the number of undecided findings without failing', async () => {
 
   const { logged, outcome } = await verify((table) => table.put(totalKey('USER'), { n: 9 }));
 
-  expect(logged).toEqual([{ verified: 18, findings: 0, undecided: 1 }]);
+  expect(logged).toEqual([{ verified: 18, findings: 0, undecided: 1, oldestPendingRestartSeconds: 0 }]);
   expect(outcome).toBe('ended');
+});
+
+it('logs the age of the oldest pending restart as a metric beside the findings, and the id of its integration', async () => {
+  const NOW = Date.UTC(2026, 10, 22);
+  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
+  vi.stubEnv('METRICS_NAMESPACE', 'Gatehouse/test');
+
+  const { logged } = await verify((table) => {
+    const gate = INTACT_ITEMS.find(({ pk }) => pk === 'INTEGRATION');
+    const module = { needsRestart: true, needsRestartSince: NOW - 7_200_400, changes: 1 };
+    table.put(entityKey('INTEGRATION', 4), { ...gate, module });
+  });
+
+  const metricOf = (Name: string, Unit: string) => ({
+    ...{ Namespace: 'Gatehouse/test', Dimensions: [[]], Metrics: [{ Name, Unit }] },
+  });
+  expect(logged).toEqual([
+    {
+      ...{ verified: 18, findings: 0, undecided: 0, oldestPendingRestartSeconds: 7200, oldestPendingRestartId: 4 },
+      _aws: {
+        Timestamp: NOW,
+        CloudWatchMetrics: [metricOf('findings', 'Count'), metricOf('oldestPendingRestartSeconds', 'Seconds')],
+      },
+    },
+  ]);
 });

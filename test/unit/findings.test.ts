@@ -18,6 +18,7 @@ const ADMIN = entityKey('USER', 1);
 const USER = entityKey('USER', 2);
 const ALICE = entityKey('USER', 3);
 const GATE = entityKey('INTEGRATION', 4);
+const GATE_ITEM = INTACT_ITEMS.find(({ pk }) => pk === GATE.pk);
 const URL = entityKey('CONF', 4_000_007);
 const KEY = entityKey('CONF', 4_000_009);
 
@@ -178,6 +179,38 @@ const changedAfterScan = (...changes: Damage[]) =>
   inMemoryScanner(INTACT_ITEMS, (_, count, table) => {
     if (count === 1) for (const change of changes) change(table);
   });
+
+describe('the oldest pending restart', () => {
+  const oldestAmong = async (...modules: unknown[]) => {
+    const table = inMemoryScanner(INTACT_ITEMS);
+    for (const [index, module] of modules.entries()) {
+      table.put(entityKey('INTEGRATION', 5 + index), { ...GATE_ITEM, id: 5 + index, module });
+    }
+    return (await verifyTable(table)).oldestPendingRestart;
+  };
+
+  it.each([
+    ['the first', [3, 5, 4], { integrationId: 5, since: 3 }],
+    ['the last', [5, 4, 3], { integrationId: 7, since: 3 }],
+    ['that at the time 0', [1, 0, 1], { integrationId: 6, since: 0 }],
+  ])('is that of the earliest time: %s', async (_, times, oldest) => {
+    const modules = times.map((needsRestartSince) => ({ needsRestart: true, needsRestartSince, changes: 1 }));
+
+    expect(await oldestAmong(...modules)).toEqual(oldest);
+  });
+
+  it('is unknown of flags without a time, of modules that need no restart and of damaged items', async () => {
+    expect(
+      await oldestAmong(
+        undefined,
+        { needsRestart: true, changes: 1 },
+        { needsRestart: false, changes: 1 },
+        { needsRestart: false, needsRestartSince: 1, changes: 1 },
+        { needsRestart: true, needsRestartSince: 1 },
+      ),
+    ).toBeUndefined();
+  });
+});
 
 describe('verifyTable', () => {
   it('counts the items of an intact table and finds nothing', async () => {

@@ -23,6 +23,7 @@ import { entityKey, totalKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { useNoDataKeys } from '../support/data-keys.ts';
+import { useFrozenClock } from '../support/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
 import { overlapCounter } from '../support/overlap.ts';
 
@@ -236,7 +237,7 @@ describe('reportRestart', () => {
   };
 
   it('clears the flag and changes the version for the latest change', async () => {
-    const { table, after, stored } = await report(4, { needsRestart: true, changes: 4 });
+    const { table, after, stored } = await report(4, { needsRestart: true, needsRestartSince: 1, changes: 4 });
 
     const expected = { module: { needsRestart: false, changes: 4 }, version: expect.stringMatching(/^4-/) };
     expect([after, stored]).toEqual([
@@ -249,7 +250,7 @@ describe('reportRestart', () => {
   });
 
   it.each([
-    ['an earlier change', 3, { needsRestart: true, changes: 4 }],
+    ['an earlier change', 3, { needsRestart: true, needsRestartSince: 1, changes: 4 }],
     ['a change that has already been reported', 4, { needsRestart: false, changes: 4 }],
     ['zero changes when there have been none', 0, undefined],
   ])('changes nothing, not even the version, for %s', async (_, changes, module) => {
@@ -489,6 +490,8 @@ describe('createParameter', () => {
 });
 
 describe('updateParameter', () => {
+  const NOW = Date.UTC(2026, 10, 22);
+  useFrozenClock(NOW);
   const SAME: ParameterChange = {
     ...{ id: 5_000_002, integration: { id: 5 }, confName: 'key', confValue: 'v', confDescription: 'Of the gate' },
   };
@@ -535,22 +538,32 @@ describe('updateParameter', () => {
   });
 
   it.each([
-    ['for the first time', undefined, 1],
-    ['again after a restart', { needsRestart: false, changes: 4 }, 5],
-    ['once more before a restart', { needsRestart: true, changes: 4 }, 5],
-  ])('flags the module %s and changes the version of the integration', async (_, module, changes) => {
-    const { after, owner } = await update({ confValue: 'longer' }, { module });
+    ['for the first time', undefined, NOW, 1],
+    ['again after a restart', { needsRestart: false, changes: 4 }, NOW, 5],
+    [
+      'again after a restart whose report left the time',
+      { needsRestart: false, needsRestartSince: 7, changes: 4 },
+      NOW,
+      5,
+    ],
+    ['once more before a restart', { needsRestart: true, needsRestartSince: 7, changes: 4 }, 7, 5],
+    ['once more after a change without a time', { needsRestart: true, changes: 4 }, NOW, 5],
+  ])(
+    'flags the module %s and changes the version of the integration',
+    async (_, module, needsRestartSince, changes) => {
+      const { after, owner } = await update({ confValue: 'longer' }, { module });
 
-    // The name, the new value of 6 bytes and the description replace the 30 bytes counted before.
-    const parameterBytes = 100 - 30 + 3 + 6 + 11;
-    expect(owner).toEqual(
-      integrationItem({
-        ...{ module: { needsRestart: true, changes }, version: expect.stringMatching(/^4-[\w-]{12}$/) as never },
-        ...{ parameterBytes, revision: 9 },
-      }),
-    );
-    expect(after.integration).toMatchObject({ module: { needsRestart: true, changes }, version: owner?.version });
-  });
+      // The name, the new value of 6 bytes and the description replace the 30 bytes counted before.
+      const parameterBytes = 100 - 30 + 3 + 6 + 11;
+      expect(owner).toEqual(
+        integrationItem({
+          ...{ module: { needsRestart: true, needsRestartSince, changes }, parameterBytes, revision: 9 },
+          version: expect.stringMatching(/^4-[\w-]{12}$/) as never,
+        }),
+      );
+      expect(after.integration).toMatchObject({ module: { needsRestart: true, changes }, version: owner?.version });
+    },
+  );
 
   it('keeps an omitted description and clears a null one', async () => {
     const kept = await update({ confDescription: undefined });

@@ -21,6 +21,10 @@ const TYPES = {
     valid: [ABSENT, new Set([1]), new Set([1, 2])],
     invalid: [[1], new Set(['1']), new Set([0]), new Set([1, -1]), null, 1],
   },
+  'module or absent': {
+    valid: [ABSENT, { needsRestart: false, changes: 0 }, { needsRestart: true, needsRestartSince: 0, changes: 1 }],
+    invalid: ['text', null, 1],
+  },
   'UTS46 or absent': { valid: [ABSENT, 'UTS46'], invalid: ['', 'NFKC', 46, null] },
 } as const;
 type Type = keyof typeof TYPES;
@@ -110,6 +114,7 @@ const KINDS: Record<string, ItemKind> = {
       shortName: 'text',
       integrationType: 'text',
       active: 'boolean',
+      module: 'module or absent',
       parameterCount: 'whole',
       parametersEver: 'whole',
       parameterBytes: 'count or absent',
@@ -232,6 +237,7 @@ const GOOD: Partial<Record<Type, unknown>> = {
   'count or absent': 1,
   'ids or absent': new Set([1]),
   'UTS46 or absent': 'UTS46',
+  'module or absent': { needsRestart: true, needsRestartSince: 1, changes: 1 },
 };
 
 /** An intact item. In a collection, its id is that of its key. */
@@ -318,6 +324,25 @@ describe('a user, integration or parameter', () => {
 
     expect(findDefect({ ...user, sk: '9007199254740991', id: LARGEST })).toBeUndefined();
     expect(findDefect({ ...user, sk: '0000000000000001', id: 1 })).toBeUndefined();
+  });
+});
+
+describe('the module of an integration', () => {
+  const module = { needsRestart: true, needsRestartSince: 1, changes: 1 };
+
+  it.each<[keyof typeof module, unknown[]]>([
+    ['needsRestart', [undefined, 'true', null]],
+    ['needsRestartSince', ['1', -1, 0.5, null]],
+    ['changes', [undefined, '1', -1, 0.5, null]],
+  ])('is damaged when its %s is missing or of another type', (name, values) => {
+    for (const value of values) {
+      expect(
+        findDefect({ ...itemOf(KINDS.integration as ItemKind), module: { ...module, [name]: value } }),
+      ).toMatchObject({
+        kind: 'damaged-item',
+        message: `INTEGRATION / 0000000000000007 has missing or invalid attributes: module.${name}.`,
+      });
+    }
   });
 });
 
