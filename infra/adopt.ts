@@ -1,4 +1,3 @@
-import { Failure } from '../lib/contract/failure.ts';
 import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
 import { verifyTable } from '../lib/integrity/verify-table.ts';
 import { adoptTable, SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
@@ -27,21 +26,23 @@ const ADOPTED = 0;
 const NOT_ADOPTED = 1;
 
 const COMMAND = {
-  usage: `npm run adopt -- [--table NAME [--like TABLE] [--pepper-key ARN] [--values-key ARN] [--unprotected]]
-                      [--skip IDS]`,
+  usage: `npm run adopt -- [--table NAME [--like TABLE] [--environment NAME] [--pepper-key ARN] [--values-key ARN]
+                      [--unprotected]] [--skip IDS]`,
   help: `Prepares a table that was restored from a backup for service: skips the ids that were assigned since the backup,
 invalidates all tokens, reset keys and invitations, restores the settings that a restore does not copy, and verifies
 the table. It can be repeated.
 
---table NAME      adopts a deployed table, with the AWS credentials and the region of the environment;
-                  without it, the local table in STATE_DIR (default .local), whose settings are not changed
---like TABLE      copies the tags and the maximum throughput of the original table
---pepper-key ARN  the ARN of PepperKey; several ARNs, separated by spaces, while it is being replaced
---values-key ARN  the ARN of ValuesKey
---unprotected     omits deletion protection and point-in-time recovery
---skip IDS        how many ids of users and of integrations are skipped (default ${SKIPPED_IDS})
+--table NAME        adopts a deployed table, with the AWS credentials and the region of the environment;
+                    without it, the local table in STATE_DIR (default .local), whose settings are not changed
+--like TABLE        copies the tags and the maximum throughput of the original table
+--environment NAME  the environment of cdk.json
+--pepper-key ARN    the ARN of PepperKey; several ARNs, separated by spaces, while it is being replaced
+--values-key ARN    the ARN of ValuesKey
+--unprotected       omits deletion protection and point-in-time recovery
+--skip IDS          how many ids of users and of integrations are skipped (default ${SKIPPED_IDS})
 
---like or the two ARNs are required unless the table has the tags gatehouse:pepper-key and gatehouse:values-key.
+--like, or the environment and the two ARNs, are required unless the table has the tags gatehouse:environment,
+gatehouse:pepper-key and gatehouse:values-key.
 
 Exit status
   ${ADOPTED}  the table is adopted and intact
@@ -52,6 +53,7 @@ docs/operating.md has the procedure and lists the permissions.`,
   options: {
     table: { type: 'string' },
     like: { type: 'string' },
+    environment: { type: 'string' },
     'pepper-key': { type: 'string' },
     'values-key': { type: 'string' },
     unprotected: { type: 'boolean', default: false },
@@ -59,14 +61,14 @@ docs/operating.md has the procedure and lists the permissions.`,
   },
 } as const;
 
-const { table: name, skip, like, unprotected, ...keys } = readArguments(COMMAND).values;
+const { table: name, skip, like, unprotected, ...tagValues } = readArguments(COMMAND).values;
 const KEY_ARN = /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+( arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+)*$/;
 for (const option of ['pepper-key', 'values-key'] as const) {
-  const arn = keys[option];
+  const arn = tagValues[option];
   if (arn !== undefined && !KEY_ARN.test(arn)) rejectArguments(`--${option} must be the ARN of a KMS key.`, COMMAND);
 }
-if (name === undefined && (like ?? keys['pepper-key'] ?? keys['values-key'] ?? unprotected))
-  rejectArguments('--like, --pepper-key, --values-key and --unprotected require --table.', COMMAND);
+if (name === undefined && (like !== undefined || unprotected || Object.keys(tagValues).length > 0))
+  rejectArguments('--like, --environment, --pepper-key, --values-key and --unprotected require --table.', COMMAND);
 if (!/^[1-9]\d{0,8}$/.test(skip)) rejectArguments('--skip must be a whole number from 1 to 999999999.', COMMAND);
 exitOnSignal(NOT_ADOPTED);
 const connection = await openCommandTable(name).catch((error) => fail(explainError(error, name), NOT_ADOPTED));
@@ -84,7 +86,7 @@ async function run(): Promise<number> {
   const plan =
     name === undefined
       ? undefined
-      : await planSettings(client, name, { like, tags: tagsOf(keys), isProtected: !unprotected });
+      : await planSettings(client, name, { like, tags: tagsOf(tagValues), isProtected: !unprotected });
   isChanged = true;
   const { sequences, resetKeys, notBefore } = await adoptTable(
     openTable(tableName, client),
@@ -101,8 +103,10 @@ async function run(): Promise<number> {
   return verify();
 }
 
-function tagsOf({ 'pepper-key': pepperKey, 'values-key': valuesKey }: typeof keys): Record<string, string> {
+function tagsOf(values: typeof tagValues): Record<string, string> {
+  const { environment, 'pepper-key': pepperKey, 'values-key': valuesKey } = values;
   return {
+    ...(environment && { 'gatehouse:environment': environment }),
     ...(pepperKey && { 'gatehouse:pepper-key': pepperKey }),
     ...(valuesKey && { 'gatehouse:values-key': valuesKey }),
   };
@@ -122,6 +126,6 @@ async function verify(): Promise<number> {
 function sentenceOf(error: unknown): string {
   if (error instanceof NotGatehouseTable)
     return `${connection.tableName} is not a Gatehouse table: it has no administrator roster. Nothing was changed.`;
-  const reason = error instanceof Failure ? 'The table did not respond in time.' : explainError(error, name);
+  const reason = explainError(error, name);
   return isChanged ? `The adoption is incomplete. ${reason} Run the command again.` : `${reason} Nothing was changed.`;
 }

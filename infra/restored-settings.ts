@@ -31,7 +31,11 @@ interface Plan extends Pick<Wishes, 'isProtected'> {
   readonly maximum: TableDescription['OnDemandThroughput'];
 }
 
-const REQUIRED_TAGS = { 'gatehouse:pepper-key': '--pepper-key ARN', 'gatehouse:values-key': '--values-key ARN' };
+const REQUIRED_TAGS = {
+  'gatehouse:environment': '--environment NAME',
+  'gatehouse:pepper-key': '--pepper-key ARN',
+  'gatehouse:values-key': '--values-key ARN',
+};
 
 /** Reads what is missing, and changes nothing. Throws a sentence if the table cannot be put into service. */
 export async function planSettings(client: DynamoDBClient, name: string, wishes: Wishes): Promise<Plan> {
@@ -82,7 +86,7 @@ export async function applySettings(client: DynamoDBClient, plan: Plan): Promise
     isProtected ? 'Deletion protection and point-in-time recovery are enabled' : 'The table is not protected',
     maximum
       ? `Maximum: ${maximum.MaxReadRequestUnits} read and ${maximum.MaxWriteRequestUnits} write units a second`
-      : 'Maximum: none. Set one with `aws dynamodb update-table --on-demand-throughput`',
+      : 'Maximum: none. The deployment that adopts the table prints the command that sets tableMaximum',
   ];
 }
 

@@ -213,7 +213,9 @@ export const settings = v.pipe(
         readUnits: count('units per second', 'The maximum of read request units; beyond it, DynamoDB throttles.'),
         writeUnits: count('units per second', 'The maximum of write request units; beyond it, DynamoDB throttles.'),
       }),
-      v.description('The maximum throughput of the on-demand table, which bounds its cost.'),
+      v.description(
+        'The maximum throughput of the on-demand table, which bounds its cost. [An adopted table](operating.md#adopting-a-table-and-keys) keeps its own.',
+      ),
     ),
     throttle: v.pipe(
       v.strictObject({

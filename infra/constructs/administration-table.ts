@@ -1,4 +1,4 @@
-import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { Annotations, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import {
   AttributeType,
   BillingMode,
@@ -39,8 +39,17 @@ export class AdministrationTable extends Construct {
     super(scope, id);
     this.key = key;
     const existing = settings.existing?.table;
-    this.table = existing ? Table.fromTableName(this, 'Table', existing) : this.createTable(settings);
+    this.table = existing ? this.adoptTable(existing, settings) : this.createTable(settings);
     this.name = this.table.tableName;
+  }
+
+  private adoptTable(name: string, { tableMaximum: { readUnits, writeUnits } }: Settings): ITable {
+    Annotations.of(this).addInfo(
+      `tableMaximum has no effect on ${name}, which the stack adopts. To set it: aws dynamodb update-table ` +
+        `--table-name ${name} --on-demand-throughput ` +
+        `MaxReadRequestUnits=${readUnits},MaxWriteRequestUnits=${writeUnits}`,
+    );
+    return Table.fromTableName(this, 'Table', name);
   }
 
   private createTable({ keepData, unprotected, tableMaximum }: Settings): Table {

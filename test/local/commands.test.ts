@@ -260,13 +260,11 @@ it.each([
 
 describe.concurrent('npm run adopt', () => {
   const USAGE = [
-    'Usage: npm run adopt -- [--table NAME [--like TABLE] [--pepper-key ARN] [--values-key ARN] [--unprotected]]',
-    '                      [--skip IDS]',
+    'Usage: npm run adopt -- [--table NAME [--like TABLE] [--environment NAME] [--pepper-key ARN] [--values-key ARN]',
+    '                      [--unprotected]] [--skip IDS]',
   ];
-  const TAGS = ['gatehouse:pepper-key', 'gatehouse:values-key', 'aws:cloudformation:stack-name'].map((Key) => ({
-    Key,
-    Value: `of ${Key}`,
-  }));
+  const REQUIRED = ['gatehouse:environment', 'gatehouse:pepper-key', 'gatehouse:values-key'];
+  const TAGS = [...REQUIRED, 'aws:cloudformation:stack-name'].map((Key) => ({ Key, Value: `of ${Key}` }));
   const reset = (name: string) => ({ pk: `RESET#${name}`, sk: 'RESET', userId: 1, expires: 1 });
 
   const tableWith = (settings: object) => ({ Table: { TableName: 'Gate', TableArn: 'arn:gate', ...settings } });
@@ -300,10 +298,10 @@ describe.concurrent('npm run adopt', () => {
       'The next INTEGRATION id is 1000005; it was 5',
       expect.stringMatching(/^Tokens issued before 20\d\d-\S+:\d\d\.000Z are rejected: all users must log in again$/),
       'Deleted 2 reset keys: users who still need one must request another',
-      'Tags: gatehouse:pepper-key, gatehouse:values-key',
+      'Tags: gatehouse:environment, gatehouse:pepper-key, gatehouse:values-key',
       'Expired items are deleted (time to live on expires)',
       'Deletion protection and point-in-time recovery are enabled',
-      'Maximum: none. Set one with `aws dynamodb update-table --on-demand-throughput`',
+      'Maximum: none. The deployment that adopts the table prints the command that sets tableMaximum',
       'Verifying Gate',
       expect.stringMatching(/^\d\d items \(users: 3, integrations: 1, parameters: 2\): no findings$/),
     ]);
@@ -313,7 +311,7 @@ describe.concurrent('npm run adopt', () => {
   it('sets what a restore does not copy, and no tags of AWS', async () => {
     const { inputs } = await adopt([], INTACT_ITEMS);
 
-    expect(inputs.TagResource).toEqual({ ResourceArn: 'arn:gate', Tags: TAGS.slice(0, 2) });
+    expect(inputs.TagResource).toEqual({ ResourceArn: 'arn:gate', Tags: TAGS.slice(0, 3) });
     expect(inputs.UpdateTimeToLive?.TimeToLiveSpecification).toEqual({ AttributeName: 'expires', Enabled: true });
     expect(inputs.UpdateContinuousBackups?.PointInTimeRecoverySpecification).toEqual({
       PointInTimeRecoveryEnabled: true,
@@ -382,9 +380,14 @@ describe.concurrent('npm run adopt', () => {
       'Gate is CREATING: run the command again when it is ACTIVE. Nothing was changed.',
     ],
     [
-      'a table without tags',
+      'a table without the tag of its environment',
       overrideOf('ListTagsOfResource', { Tags: TAGS.slice(1) }),
-      'Gate lacks the tag gatehouse:pepper-key: add --like TABLE or --pepper-key ARN. Nothing was changed.',
+      'Gate lacks the tag gatehouse:environment: add --like TABLE or --environment NAME. Nothing was changed.',
+    ],
+    [
+      'a table without the tag of a key',
+      overrideOf('ListTagsOfResource', { Tags: TAGS.slice(0, 2) }),
+      'Gate lacks the tag gatehouse:values-key: add --like TABLE or --values-key ARN. Nothing was changed.',
     ],
     [
       'a missing table',

@@ -147,26 +147,30 @@ describe('a restore', { timeout: 60_000 }, () => {
     expect((await call('GET', '/api/health', '')).status).toBe(503);
   });
 
-  it('is not adopted without the keys, and nothing is changed then', async () => {
+  it('is not adopted without its environment and keys, and nothing is changed then', async () => {
     await restoreAs(RESTORED, backup);
 
     const { code, stderr } = await adopt('--table', RESTORED);
 
     expect([code, stderr]).toEqual([
       1,
-      `${RESTORED} lacks the tag gatehouse:pepper-key: add --like TABLE or --pepper-key ARN. Nothing was changed.\n`,
+      `${RESTORED} lacks the tag gatehouse:environment: add --like TABLE or --environment NAME. Nothing was changed.\n`,
     ]);
   });
 
   it('is adopted by one command, which sets what the restore did not copy and verifies the table', async () => {
     const { code, stdout, stderr } = await adopt(
-      ...['--table', RESTORED, '--pepper-key', arns.pepper, '--values-key', arns.values],
+      ...['--table', RESTORED, '--environment', 'dev', '--pepper-key', arns.pepper, '--values-key', arns.values],
     );
 
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/no findings\n$/);
     expect(await settingsOf(RESTORED)).toEqual({
-      tags: { 'gatehouse:pepper-key': arns.pepper, 'gatehouse:values-key': arns.values },
+      tags: {
+        'gatehouse:environment': 'dev',
+        'gatehouse:pepper-key': arns.pepper,
+        'gatehouse:values-key': arns.values,
+      },
       timeToLive: 'expires',
       recovery: 'ENABLED',
       isProtected: true,

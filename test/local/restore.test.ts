@@ -164,7 +164,9 @@ describe('npm run adopt', () => {
 
   it.each([
     [['--nonsense'], 'npm run adopt -- [--table NAME [--like TABLE]'],
-    [['--like', 'Another'], '--like, --pepper-key, --values-key and --unprotected require --table.'],
+    [['--like', 'Another'], '--like, --environment, --pepper-key, --values-key and --unprotected require --table.'],
+    [['--environment', 'prod'], 'require --table.'],
+    [['--unprotected'], 'require --table.'],
     [['--table', 'T', '--pepper-key', 'alias/pepper'], '--pepper-key must be the ARN of a KMS key.'],
   ])('exits with status 2 and a usage message for %j', async (options, message) => {
     const { code, stderr } = await adopt(...options);

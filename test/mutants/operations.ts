@@ -48,16 +48,23 @@ export const operations: readonly Mutant[] = [
     ['    reportProgress(),\n', ''],
     ['/^[1-9]\\d{0,8}$/', '/^\\d{1,9}$/'],
     ['exitOnSignal(NOT_ADOPTED);', ''],
-    ["error instanceof Failure ? 'The table did not respond in time.' : ", ''],
   ]),
   ...plant('infra/restored-settings.ts', 'test/local/commands.test.ts', [
     ["table.TableStatus !== 'ACTIVE'", 'false'],
     ['if (!tags[tag])', 'if (false)'],
+    ["  'gatehouse:environment': '--environment NAME',\n", ''],
     ["AttributeName: 'expires'", "AttributeName: 'expiry'"],
     ['PointInTimeRecoveryEnabled: true', 'PointInTimeRecoveryEnabled: false'],
     ['isProtected && !DeletionProtectionEnabled', 'isProtected'],
     ["Key.startsWith('aws:')", 'false'],
     ['/^ENABL/', '/^ENABLED/'],
+  ]),
+  ...plant('infra/adopt.ts', 'test/local/restore-rehearsal.test.ts', [
+    ["    ...(environment && { 'gatehouse:environment': environment }),\n", ''],
+  ]),
+  ...plant('infra/adopt.ts', 'test/local/restore.test.ts', [
+    [' || Object.keys(tagValues).length > 0', ''],
+    ['|| unprotected ||', '||'],
   ]),
   ...plant('infra/restored-settings.ts', 'test/local/restore-rehearsal.test.ts', [
     ['model?.OnDemandThroughput ??', ''],
@@ -147,6 +154,8 @@ export const operations: readonly Mutant[] = [
     ["pepperKeys: keyIn('gatehouse:pepper-key')", "pepperKeys: keyIn('gatehouse:values-key')"],
   ]),
   ...plant('infra/constructs/administration-table.ts', 'test/stack/facts.test.ts', [
+    ['MaxReadRequestUnits=${readUnits}', 'MaxReadRequestUnits=${writeUnits}'],
+    ['Annotations.of(this).addInfo(', 'String('],
     ["timeToLiveAttribute: 'expires',", ''],
     ["timeToLiveAttribute: 'expires'", "timeToLiveAttribute: 'expiry'"],
     ['deletionProtection: keepData && !unprotected', 'deletionProtection: false'],

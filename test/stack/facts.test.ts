@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
+import type { Settings } from '../../infra/settings.ts';
 import { type Permissions, routes } from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/other-settings.ts';
 import { readableTemplate } from '../support/readable-template.ts';
-import { assemblyOf, type Resource, resourcesOf, templateOf } from '../support/stack.ts';
+import { assemblyOf, type Resource, resourcesOf, synthesizeInProcess, templateOf } from '../support/stack.ts';
 
 /*
  * Facts about templates. Each one states a resource in full, so that no property can be added or removed unnoticed. The
@@ -180,6 +182,19 @@ describe('a stack with an existing table and existing keys', () => {
 
     const { Resources, Outputs: outputs } = adopting.toJSON();
     expect(comparable(JSON.stringify({ Resources, Outputs: outputs }))).toEqual(comparable(expected));
+  });
+
+  it('names the command that sets tableMaximum, which it cannot set itself', () => {
+    const infosOf = (changes: Partial<Settings>) =>
+      Annotations.fromStack(synthesizeInProcess('prod', changes))
+        .findInfo('*', Match.anyValue())
+        .map(({ entry }) => entry.data);
+
+    expect(infosOf({})).toEqual([]);
+    expect(infosOf({ existing: { table: 'Restored' } })).toEqual([
+      'tableMaximum has no effect on Restored, which the stack adopts. To set it: aws dynamodb update-table --table-name ' +
+        'Restored --on-demand-throughput MaxReadRequestUnits=12000,MaxWriteRequestUnits=4000',
+    ]);
   });
 
   it('creates the keys that it does not adopt, and protects the table with them as before', () => {
