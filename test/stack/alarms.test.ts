@@ -58,6 +58,15 @@ describe('the runbook', () => {
     for (const name of names) expect(RUNBOOK).toContain(`query \`${name}\``);
   });
 
+  it('has a command that invokes the daily verification and no other function', () => {
+    const [, prefix = ''] = /starts_with\(LogicalResourceId, '(\w+)'\)/.exec(RUNBOOK) ?? [];
+    const found = Object.entries(resourcesOf(prod, 'AWS::Lambda::Function')).filter(([id]) => id.startsWith(prefix));
+
+    expect(found.map(([, { Properties }]) => Properties.Description)).toEqual([
+      expect.stringMatching('verifies the table once a day'),
+    ]);
+  });
+
   it('lists every alarm in its table, with those that roll back a deployment', () => {
     const rows = [...RUNBOOK.matchAll(/^\| \[([\w-]+)\]\(#\1\) \|.*\| (yes )?\|$/gm)];
 
