@@ -20,10 +20,18 @@ export default defineConfig({
     // The cold start of a worker can take seconds on a busy machine.
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    maxWorkers: 4,
+    maxWorkers: 3,
     isolate: false,
     projects: [
-      { extends: true, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 1 } } },
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          sequence: { groupOrder: 1 },
+          include: ['test/unit/**/*.test.ts'],
+          setupFiles: 'test/support/reset-deadline.ts',
+        },
+      },
       {
         extends: true,
         test: {

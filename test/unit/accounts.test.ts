@@ -11,7 +11,7 @@ import type { Caller } from '../../lib/contract/caller.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import type { Mailer } from '../../lib/mail/mail.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
-import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
+import { remainingMs } from '../../lib/runtime/deadline.ts';
 import {
   elsewhereAttemptsKey,
   emailGuardKey,
@@ -50,7 +50,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
-  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 /** Calls of the test doubles, in order of completion. */

@@ -12,7 +12,6 @@ import { waitMicrotasks } from '../support/microtasks.ts';
 
 afterEach(() => {
   vi.useRealTimers();
-  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 const CALLER: Caller = { id: 7, roles: [], accountStamp: 'stamp', jti: 'token', passwordChanges: 2 };

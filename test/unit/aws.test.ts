@@ -21,7 +21,6 @@ afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
   vi.unstubAllEnvs();
-  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 const error = (name: string, more: object = {}): Error => Object.assign(new Error(name), { name, ...more });

@@ -12,7 +12,6 @@ import { waitMicrotasks } from '../support/microtasks.ts';
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => {
   vi.useRealTimers();
-  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 /** The response to a transaction: undefined if it is committed, else an error. */

@@ -13,7 +13,7 @@ import { publicEndpoint } from '../../lib/http/public-endpoint.ts';
 import { ok, okEmpty } from '../../lib/http/response.ts';
 import { CALL_RESERVE_MS } from '../../lib/runtime/aws.ts';
 import { startInColdStart } from '../../lib/runtime/cold-start.ts';
-import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
+import { remainingMs } from '../../lib/runtime/deadline.ts';
 import { countRetry } from '../../lib/runtime/retries.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { makeSigningKeyPair } from '../support/mint.ts';
@@ -22,7 +22,6 @@ import { NOW, signedBy, useVerifierEnvironment } from '../support/tokens.ts';
 /* Calls endpoints as Lambda does, with events from API Gateway. */
 
 const lines = useLogLines();
-afterEach(() => setDeadline(Number.POSITIVE_INFINITY));
 
 const REQUEST_ID = 'request-1';
 type Parts = {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type LoginThrottle, openLoginThrottle } from '../../lib/accounts/login-throttle.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import type { Source } from '../../lib/contract/source.ts';
@@ -24,7 +24,6 @@ const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest(
 
 const opened = useOpenedConnections();
 useFrozenClock(NOW);
-afterEach(() => setDeadline(Number.POSITIVE_INFINITY));
 
 async function throttleOn(table: Table, ...responses: ScriptedResponse[]) {
   const { settings, requests, inputs } = scriptedClient(...responses);

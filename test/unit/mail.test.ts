@@ -29,7 +29,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
-  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 const SENT = { MessageId: '1' };

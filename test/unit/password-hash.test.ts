@@ -13,7 +13,6 @@ import { bcryptHash } from '../support/transfer.ts';
 afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
-  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 const MAC = Buffer.alloc(32, 7);

@@ -12,7 +12,6 @@ useNoDataKeys();
 afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
-  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 const DATA_KEY = Buffer.alloc(32, 7);

@@ -10,7 +10,6 @@ import { type ScriptedResponse, scriptedClient } from '../support/scripted-clien
 
 afterEach(() => {
   vi.restoreAllMocks();
-  setDeadline(Number.POSITIVE_INFINITY);
 });
 
 function tableReceiving(...responses: ScriptedResponse[]) {
