@@ -22,11 +22,13 @@ interface Props {
 
 const KINDS: readonly RequestKind[] = ['login', 'reset', 'change', 'read'];
 
-/** The dashboard of an environment, named after its stack. */
+/** The dashboard of an environment, named after its stack and region. */
 export class EnvironmentDashboard extends Construct {
   constructor(scope: Construct, id: string, { metrics, alarms, keyIds, settings: { tableMaximum, edge } }: Props) {
     super(scope, id);
-    const dashboard = new Dashboard(this, 'Dashboard', { dashboardName: Stack.of(this).stackName });
+    const { stackName, region } = Stack.of(this);
+    // Dashboards belong to the account: the same environment in another region needs another name.
+    const dashboard = new Dashboard(this, 'Dashboard', { dashboardName: `${stackName}-${region}` });
     if (alarms.length > 0) dashboard.addWidgets(new AlarmStatusWidget({ alarms: [...alarms], width: 24, height: 3 }));
     const { duration } = metrics;
     dashboard.addWidgets(

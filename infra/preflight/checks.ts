@@ -33,7 +33,14 @@ export function checksOf(environment: string, settings: Settings, readerOf: (reg
     { name: 'SES outside of the sandbox', missing: () => sandbox(mail, aws) },
     { name: 'Lambda concurrency', missing: () => concurrency(loginConcurrency, aws) },
     ...(domain
-      ? [{ name: `certificate for ${domain.name}`, missing: () => certificate(domain.name, domain.certificate, aws) }]
+      ? [
+          {
+            name: `certificate for ${domain.name}`,
+            // The public logs of certificates would reveal the name of an origin.
+            missing: () =>
+              certificate(domain.name, domain.certificate, aws, edge ? `'${wildcardOf(domain.name)}'` : domain.name),
+          },
+        ]
       : []),
     ...(topic ? [{ name: `alarm topic ${topic}`, missing: () => alarmTopic(topic, aws) }] : []),
     ...(edge ? checksOfEdge(environment, edge, readerOf(EDGE_REGION)) : []),
@@ -151,8 +158,8 @@ async function concurrency(loginConcurrency: number | undefined, aws: AwsReader)
   };
 }
 
-async function certificate(name: string, arn: string, aws: AwsReader): Promise<Missing | undefined> {
-  const request = `aws acm request-certificate --domain-name ${name} --validation-method DNS --region ${aws.region}`;
+async function certificate(name: string, arn: string, aws: AwsReader, requested = name): Promise<Missing | undefined> {
+  const request = `aws acm request-certificate --domain-name ${requested} --validation-method DNS --region ${aws.region}`;
   const text = await ifFound('ResourceNotFoundException', () =>
     aws.read({
       service: 'acm',
@@ -166,8 +173,7 @@ async function certificate(name: string, arn: string, aws: AwsReader): Promise<M
   if (text === undefined) return { problem: 'does not exist', remedy: request };
   const { Status, SubjectAlternativeNames = [] } = JSON.parse(text).Certificate;
   const names = SubjectAlternativeNames as string[];
-  // A wildcard stands for one label.
-  if (!names.some((other) => other === name || other === name.replace(/^[^.]+/, '*')))
+  if (!names.some((other) => other === name || other === wildcardOf(name)))
     return { problem: `is for ${names.join(', ')} only`, remedy: request };
   if (Status === 'ISSUED') return undefined;
   const records = 'Certificate.DomainValidationOptions[].ResourceRecord';
@@ -176,6 +182,9 @@ async function certificate(name: string, arn: string, aws: AwsReader): Promise<M
     remedy: `aws acm describe-certificate --certificate-arn ${arn} --region ${aws.region} --query '${records}'`,
   };
 }
+
+/** A wildcard stands for one label. */
+const wildcardOf = (name: string): string => name.replace(/^[^.]+/, '*');
 
 /** Reads the secret, but prints only its hash. */
 async function secret(environment: string, { secret: name, secretHashes }: Edge, aws: AwsReader) {

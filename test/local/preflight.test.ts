@@ -156,14 +156,14 @@ describe('an account', () => {
       'certificate for gate.one.example',
       { DescribeCertificate: { error: 'ResourceNotFoundException' } },
       'does not exist',
-      'aws acm request-certificate --domain-name gate.one.example --validation-method DNS --region eu-north-1',
+      "aws acm request-certificate --domain-name '*.one.example' --validation-method DNS --region eu-north-1",
     ],
     [
       'has a certificate for another name',
       'certificate for gate.one.example',
       { DescribeCertificate: certificate('ISSUED', 'one.example', '*.gate.one.example') },
       'is for one.example, *.gate.one.example only',
-      'aws acm request-certificate --domain-name gate.one.example --validation-method DNS --region eu-north-1',
+      "aws acm request-certificate --domain-name '*.one.example' --validation-method DNS --region eu-north-1",
     ],
     [
       'has a certificate that was not issued',
@@ -231,6 +231,19 @@ describe('an account', () => {
     ],
   ])('that %s lacks: %s', async (_, name, changes, problem, remedy, settings) => {
     expect(await missing(changes, settings)).toEqual({ [name]: { problem, remedy } });
+  });
+
+  it('is asked for a certificate that hides the name of the host only if that is an origin', async () => {
+    const { edge: _, ...withoutEdge } = SETTINGS;
+    const lacking: Script = { DescribeCertificate: { error: 'ResourceNotFoundException' } };
+
+    expect(await missing(lacking, withoutEdge)).toEqual({
+      'certificate for gate.one.example': {
+        problem: 'does not exist',
+        remedy:
+          'aws acm request-certificate --domain-name gate.one.example --validation-method DNS --region eu-north-1',
+      },
+    });
   });
 
   it('is not asked for what the settings do not need', async () => {

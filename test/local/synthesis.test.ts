@@ -70,7 +70,7 @@ describe('a synthesis', () => {
       'placeholders in production',
       { env: 'prod' },
       'The settings of prod in cdk.json are invalid. mail.sender: replace the placeholder "gatehouse@example.com"; ' +
-        'mail.linkBase: replace the placeholder "https://gatehouse.example.com/account/reset/finish?key="; ' +
+        'mail.linkBase: replace the placeholder "https://admin.example.com/account/reset/finish?key="; ' +
         'alarms: replace the placeholder "operators@example.com".',
     ],
     ['an unknown transport', { transport: 'none' }, 'transport must be "minimal" or "sdk", not "none".'],

@@ -195,8 +195,8 @@ describe('an environment without an edge', () => {
 describe('the dashboard', () => {
   const [{ DashboardName, DashboardBody } = {}] = propertiesOf(templateOf('dev'), 'AWS::CloudWatch::Dashboard');
 
-  it('exists in every environment, under the name of the stack', () => {
-    expect(DashboardName).toBe('Gatehouse-dev');
+  it('exists in every environment, under the name of the stack and of its region', () => {
+    expect(DashboardName).toBe('Gatehouse-dev-eu-central-1');
   });
 
   it('shows what an operator asks first', () => {

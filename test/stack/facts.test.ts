@@ -471,7 +471,7 @@ describe('a function', () => {
         MAIL_LINK_BASE:
           name === 'dev'
             ? 'http://127.0.0.1:9000/account/reset/finish?key='
-            : 'https://gatehouse.example.com/account/reset/finish?key=',
+            : 'https://admin.example.com/account/reset/finish?key=',
         MAIL_TEMPLATES: expect.stringMatching(/^\{"en":\{"reset":\{"subject":"Reset your password".*"de":/),
       }),
       ...(mails && {

@@ -118,7 +118,7 @@ All settings are in the \`context\` of [cdk.json](../cdk.json). \`npm start\` ru
 | key of \`context\` | meaning | allowed values | if missing |
 |---|---|---|---|`;
 
-const SETTINGS = `\`-c KEY=VALUE\` overrides \`env\`, \`transport\` and \`unprotected\`. The other keys of \`context\` belong to the CDK. Its feature flags
+const SETTINGS = `\`-c KEY=VALUE\` overrides \`env\`, \`transport\`, \`unprotected\` and \`deployment\`. The other keys of \`context\` belong to the CDK. Its feature flags
 have the recommended values, except two that would change the template without a benefit:
 \`@aws-cdk/aws-iam:minimizePolicies\` and \`@aws-cdk/core:enablePartitionLiterals\`.
 

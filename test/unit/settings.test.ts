@@ -98,7 +98,7 @@ describe('the environments of cdk.json', () => {
         throttle: { all: { rate: 500, burst: 1000 }, login: { rate: 1000, burst: 2000 } },
         loginConcurrency: 100,
         deployment: 'canary',
-        mail: mail('https://gatehouse.example.com'),
+        mail: mail('https://admin.example.com'),
       },
     ],
   ])('have exactly these settings in %s', (env, settings) => {
