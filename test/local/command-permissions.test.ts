@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { UpdateTableCommand } from '@aws-sdk/client-dynamodb';
 import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { actionsOf } from '../../infra/local/calls/actions.ts';
@@ -12,6 +10,7 @@ import { emailGuardKey, loginGuardKey, rosterKey, totalKey } from '../../lib/tab
 import { scannerClient } from '../../lib/table/table-scanner.ts';
 import { remove, set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
 
 /* The permissions of each command in docs/operating.md are those that its calls need, and no others. */
 
@@ -48,21 +47,11 @@ const gatehouse = await useGatehouse({
 
 /** Runs a command on the table as an operator does. Returns the actions that its calls needed. */
 async function actionsOfRun(script: string, ...options: string[]): Promise<string[]> {
-  const { endpoint, region, tableName } = gatehouse.cloud;
   calls = [];
-  await promisify(execFile)(process.execPath, [`infra/${script}.ts`, '--table', tableName, ...options], {
-    cwd: ROOT,
-    env: {
-      ...process.env,
-      AWS_ENDPOINT_URL: endpoint,
-      AWS_REGION: region,
-      AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
-    },
-  }).catch((error) => {
-    // `verify` and `adopt` report findings with status 1.
-    if (!(/^(verify|adopt)$/.test(script) && error.code === 1)) throw error;
-  });
+  const { cloud } = gatehouse;
+  const run = await runCommand(script, ['--table', cloud.tableName, ...options], operatorsEnvironment(cloud));
+  // `verify` and `adopt` report findings with status 1.
+  expect(/^(verify|adopt)$/.test(script) ? [0, 1] : [0], run.stderr).toContain(run.code);
   return [...new Set(calls.flatMap(actionsFor))].sort();
 }
 

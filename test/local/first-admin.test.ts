@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
 import { rosterKey, sequenceKey } from '../../lib/table/keys.ts';
@@ -10,26 +7,12 @@ import type { Table } from '../../lib/table/table.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { itemsOf } from '../support/items.ts';
+import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
 
 const gatehouse = await useGatehouse({ breaksData: true });
 
-async function runFirstAdmin(...options: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const { endpoint, region } = gatehouse.cloud;
-  const env = {
-    ...process.env,
-    AWS_ENDPOINT_URL: endpoint,
-    AWS_REGION: region,
-    AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
-    NODE_COMPILE_CACHE: join(inject('assembly'), '../compiled'),
-  };
-  return promisify(execFile)(process.execPath, ['infra/first-admin.ts', ...options], {
-    cwd: join(import.meta.dirname, '../..'),
-    env,
-  })
-    .then((output) => ({ code: 0, ...output }))
-    .catch((error) => error);
-}
+const runFirstAdmin = (...options: string[]) =>
+  runCommand('first-admin', options, operatorsEnvironment(gatehouse.cloud));
 
 /** Empties the roster of administrators, but keeps its item. */
 async function emptyRoster(): Promise<void> {

@@ -1,10 +1,7 @@
-import { type ExecFileException, execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
+import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
 /* The steps are those of docs/operating.md. */
@@ -29,23 +26,9 @@ describe('a replacement of the pepper key', { timeout: 60_000 }, () => {
 
   /** The status and the lines of `npm run password-keys`. */
   async function count(): Promise<[status: number, ...lines: string[]]> {
-    const { endpoint, region, tableName } = gatehouse.cloud;
-    const { code, stdout, stderr } = await promisify(execFile)(
-      process.execPath,
-      ['infra/password-keys.ts', '--table', tableName],
-      {
-        cwd: join(import.meta.dirname, '../..'),
-        env: {
-          ...process.env,
-          AWS_ENDPOINT_URL: endpoint,
-          AWS_REGION: region,
-          AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
-          AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
-        },
-      },
-    )
-      .then((output) => ({ code: 0, ...output }))
-      .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+    const { cloud } = gatehouse;
+    const options = ['--table', cloud.tableName];
+    const { code, stdout, stderr } = await runCommand('password-keys', options, operatorsEnvironment(cloud));
     expect(stderr).toBe('');
     return [Number(code), ...stdout.trimEnd().split('\n').slice(1)];
   }

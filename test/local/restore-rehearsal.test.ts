@@ -1,7 +1,4 @@
-import { type ExecFileException, execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import {
   CreateTableCommand,
   DeleteTableCommand,
@@ -18,6 +15,7 @@ import { OPERATOR } from '../../infra/local/state/operator.ts';
 import type { Settings } from '../../infra/settings.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
 import { type Items, itemsOf } from '../support/items.ts';
+import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
 /*
@@ -85,22 +83,7 @@ describe('a restore', { timeout: 60_000 }, () => {
       await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, 25) } }));
   }
 
-  async function adopt(...options: string[]) {
-    const { endpoint, region } = gatehouse.cloud;
-    const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/adopt.ts', ...options], {
-      cwd: join(import.meta.dirname, '../..'),
-      env: {
-        ...process.env,
-        AWS_ENDPOINT_URL: endpoint,
-        AWS_REGION: region,
-        AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
-        AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
-      },
-    })
-      .then((output) => ({ code: 0, ...output }))
-      .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
-    return { code, stdout, stderr };
-  }
+  const adopt = (...options: string[]) => runCommand('adopt', options, operatorsEnvironment(gatehouse.cloud));
 
   async function settingsOf(TableName: string) {
     const { Table } = await client.send(new DescribeTableCommand({ TableName }));

@@ -1,13 +1,10 @@
-import { type ExecFileException, execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey, notBeforeKey, sequenceKey } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
 import { type Gatehouse, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
 import { type Items, itemsOf, restoreItems } from '../support/items.ts';
+import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
 
 /*
  * A table that was restored from a backup assigns ids again. Tokens, reset keys and ETags that were issued for lost
@@ -110,22 +107,7 @@ describe('npm run adopt', () => {
   });
 
   /** Runs the command on the table of this service, as an operator with AWS credentials would. */
-  async function adopt(...options: string[]) {
-    const { endpoint, region } = gatehouse.cloud;
-    const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/adopt.ts', ...options], {
-      cwd: join(import.meta.dirname, '../..'),
-      env: {
-        ...process.env,
-        AWS_ENDPOINT_URL: endpoint,
-        AWS_REGION: region,
-        AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
-        AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
-      },
-    })
-      .then((output) => ({ code: 0, ...output }))
-      .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
-    return { code, stdout, stderr };
-  }
+  const adopt = (...options: string[]) => runCommand('adopt', options, operatorsEnvironment(gatehouse.cloud));
 
   it('advances the sequences, ends all sessions and deletes the reset keys', async () => {
     const { id } = await gatehouse.makeUser('keeper');

@@ -12,15 +12,8 @@ import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
 import { itemsOf, restoreItems } from '../support/items.ts';
-import {
-  bcryptHash,
-  integrationRecord,
-  jsonLines,
-  operatorsEnvironment,
-  runCommand,
-  startImport,
-  userRecord,
-} from '../support/transfer.ts';
+import { operatorsEnvironment } from '../support/run-command.ts';
+import { bcryptHash, integrationRecord, jsonLines, runTransfer, startImport, userRecord } from '../support/transfer.ts';
 
 /* npm run import and npm run export, as an operator runs them on the table of a running service. */
 
@@ -38,7 +31,7 @@ function fileOf(records: readonly unknown[]): string {
 }
 
 const run = async (script: 'import' | 'export', ...options: string[]) =>
-  (await runCommand(script, ['--table', cloud.tableName, ...options], operatorsEnvironment(gatehouse))).result;
+  (await runTransfer(script, ['--table', cloud.tableName, ...options], operatorsEnvironment(gatehouse.cloud))).result;
 
 const valuesKey = cloud.functions.find(({ name }) => name === 'POST /api/utm-integration-confs')?.environment
   .VALUES_KEY;
@@ -220,7 +213,7 @@ describe('npm run import', () => {
     const options = ['--table', cloud.tableName, '--apply', file];
 
     for (const round of [1, 2, 3]) {
-      const child = startImport(options, operatorsEnvironment(gatehouse));
+      const child = startImport(options, operatorsEnvironment(gatehouse.cloud));
       const ended = once(child, 'exit');
       const wanted = (await table.total('USER')) + 1 + Math.floor(Math.random() * 10);
       while (child.exitCode === null && (await table.total('USER')) < wanted) await wait(1);
@@ -242,10 +235,10 @@ describe('npm run import', () => {
   it('reports its progress every 1,000 records', async () => {
     const file = fileOf(Array(1000).fill('not a record'));
 
-    const { result, progress } = await runCommand(
+    const { result, progress } = await runTransfer(
       'import',
       ['--table', cloud.tableName, file],
-      operatorsEnvironment(gatehouse),
+      operatorsEnvironment(gatehouse.cloud),
     );
 
     expect(progress.at(-1)).toBe('1000 records');
@@ -254,7 +247,7 @@ describe('npm run import', () => {
   });
 
   it('rejects a file that it cannot read as a wrong argument', async () => {
-    const { result } = await runCommand('import', [join(folder, 'missing')], {});
+    const { result } = await runTransfer('import', [join(folder, 'missing')], {});
 
     expect([result.code, result.stdout, result.stderr[0]]).toEqual([
       2,
@@ -267,10 +260,10 @@ describe('npm run import', () => {
     const stateDir = join(folder, 'state');
     const file = fileOf([userRecord('local')]);
 
-    const { result: stopped } = await runCommand('import', [file], { STATE_DIR: stateDir });
+    const { result: stopped } = await runTransfer('import', [file], { STATE_DIR: stateDir });
     const state = await openState(stateDir);
     state.recordTable({ endpoint: cloud.endpoint, region: cloud.region, tableName: cloud.tableName });
-    const { result: running } = await runCommand('import', ['--apply', file], { STATE_DIR: stateDir });
+    const { result: running } = await runTransfer('import', ['--apply', file], { STATE_DIR: stateDir });
     state.close();
 
     expect(stopped).toEqual({

@@ -1,9 +1,7 @@
-import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { hashSync } from 'bcryptjs';
-import { OPERATOR } from '../../infra/local/state/operator.ts';
-import type { Gatehouse } from './gatehouse.ts';
+import { runCommand } from './run-command.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -35,22 +33,9 @@ export const integrationRecord = (name: string, values: readonly string[] = []) 
 export const jsonLines = (records: readonly unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-/** The environment of an operator with AWS credentials for the local cloud. */
-export const operatorsEnvironment = ({ cloud }: Gatehouse) => ({
-  AWS_ENDPOINT_URL: cloud.endpoint,
-  AWS_REGION: cloud.region,
-  AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
-  AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
-});
-
-/** Runs a command of infra/ to its end. How often it reports progress depends on the machine, so that is separate. */
-export async function runCommand(script: 'import' | 'export', options: readonly string[], environment: object) {
-  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [`infra/${script}.ts`, ...options], {
-    cwd: ROOT,
-    env: { ...process.env, ...environment },
-  })
-    .then((output) => ({ code: 0, ...output }))
-    .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+/** Runs an import or export to its end. How often it reports progress depends on the machine, so that is separate. */
+export async function runTransfer(script: 'import' | 'export', options: readonly string[], environment: object) {
+  const { code, stdout, stderr } = await runCommand(script, options, environment);
   const linesOf = (text: string) => text.split('\n').slice(0, -1);
   const isProgress = (line: string) => /^\d+ records$/.test(line);
   return {
