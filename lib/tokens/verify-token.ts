@@ -1,5 +1,5 @@
-import { JwtVerifier } from 'aws-jwt-verify';
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { JwtVerifier } from 'aws-jwt-verify/jwt-verifier';
 import type { Caller } from '../contract/caller.ts';
 import { ROLES, type Role } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';

@@ -19,18 +19,18 @@ const BUDGETS = isMinimal
       status: 40,
       withoutToken: 60,
       login: 80,
-      usual: 81,
-      withMail: 81,
-      passwordChange: 101,
+      usual: 78,
+      withMail: 79,
+      passwordChange: 99,
       document: 165,
     }
   : {
       status: 209,
       withoutToken: 335,
       login: 278,
-      usual: 278,
-      withMail: 354,
-      passwordChange: 375,
+      usual: 276,
+      withMail: 352,
+      passwordChange: 373,
       document: 165,
     };
 const KINDS: Record<string, keyof typeof BUDGETS> = {
