@@ -6,18 +6,16 @@ type Fields = Record<string, unknown>;
 const BLOBS = ['CiphertextBlob', 'Mac', 'Message', 'Plaintext', 'PublicKey', 'Signature'] as const;
 
 /** Replaces the SDK's KMS client in the bundles. */
-export class KMSClient {
-  readonly #client: AwsClient;
-
+export class KMSClient extends AwsClient {
   constructor(config?: ClientConfig) {
-    this.#client = new AwsClient('kms', config);
+    super('kms', config);
   }
 
   /** Sends a command. Fails with an error named as in the SDK. */
   async send({ operation, input }: Command, { abortSignal }: SendOptions = {}): Promise<Fields> {
     const headers = { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': `TrentService.${operation}` };
     const encoded = converted(input, (bytes) => Buffer.from(bytes as Uint8Array).toString('base64'));
-    const output = await this.#client.post('/', headers, encoded, abortSignal);
+    const output = await this.post('/', headers, encoded, abortSignal);
     return converted(output, (text) => new Uint8Array(Buffer.from(text as string, 'base64')));
   }
 }

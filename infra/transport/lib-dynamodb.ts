@@ -17,12 +17,9 @@ export class DynamoDBDocumentClient {
   }
 
   /** Sends a command. Fails with an error named as in the SDK. */
-  async send(command: Command, { abortSignal }: SendOptions = {}): Promise<Fields> {
-    const headers = {
-      'Content-Type': 'application/x-amz-json-1.0',
-      'X-Amz-Target': `DynamoDB_20120810.${command.operation}`,
-    };
-    return decoded(await this.#client.post('/', headers, encoded(command.input), abortSignal));
+  async send({ operation, input }: Command, { abortSignal }: SendOptions = {}): Promise<Fields> {
+    const headers = { 'Content-Type': 'application/x-amz-json-1.0', 'X-Amz-Target': `DynamoDB_20120810.${operation}` };
+    return decoded(await this.#client.post('/', headers, encoded(input), abortSignal));
   }
 }
 
@@ -41,28 +38,21 @@ function encoded(input: unknown): unknown {
 }
 const VALUES = new Set(['Key', 'Item', 'ExclusiveStartKey', 'ExpressionAttributeValues']);
 
-/** Converts the values in a response. */
+/** Converts the values in a parsed response, in place. */
 function decoded(output: Fields): Fields {
-  const { Item, Attributes, LastEvaluatedKey, Items, Responses, UnprocessedKeys } = output;
-  for (const [name, value] of Object.entries({ Item, Attributes, LastEvaluatedKey })) {
-    if (value !== undefined) output[name] = fromAttributes(value as Attributes);
-  }
-  if (Items !== undefined) output.Items = (Items as Attributes[]).map(fromAttributes);
-  if (Array.isArray(Responses)) output.Responses = (Responses as Fields[]).map(decoded);
-  else if (Responses !== undefined) output.Responses = mapValues(Responses, (items) => items.map(fromAttributes));
-  if (UnprocessedKeys !== undefined) {
-    output.UnprocessedKeys = mapValues(UnprocessedKeys, (keys) => ({
-      ...keys,
-      Keys: (keys as unknown as { Keys: Attributes[] }).Keys.map(fromAttributes),
-    }));
+  for (const [name, value] of Object.entries(output)) {
+    if (ITEMS.has(name)) output[name] = fromAttributes(value as Attributes);
+    else if (name === 'Items' || name === 'Keys') output[name] = (value as Attributes[]).map(fromAttributes);
+    else if (name === 'UnprocessedKeys') for (const keys of Object.values(value as Fields)) decoded(keys as Fields);
+    else if (name === 'Responses' && Array.isArray(value)) value.forEach(decoded);
+    else if (name === 'Responses') {
+      const tables = value as Record<string, unknown>;
+      for (const table in tables) tables[table] = (tables[table] as Attributes[]).map(fromAttributes);
+    }
   }
   return output;
 }
-
-const mapValues = (object: unknown, convert: (value: Attributes[]) => unknown): Fields =>
-  Object.fromEntries(
-    Object.entries(object as Record<string, Attributes[]>).map(([key, value]) => [key, convert(value)]),
-  );
+const ITEMS = new Set(['Item', 'Attributes', 'LastEvaluatedKey']);
 
 export const GetCommand = commandFor('GetItem');
 export const BatchGetCommand = commandFor('BatchGetItem');

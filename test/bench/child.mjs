@@ -7,7 +7,7 @@
  */
 const { readFileSync, writeFileSync } = process.getBuiltinModule('node:fs');
 
-const { bundle, events, timeoutMs, loop } = JSON.parse(readFileSync(0, 'utf8'));
+const { bundle, events, timeoutMs, loop, calls } = JSON.parse(readFileSync(0, 'utf8'));
 
 /** Milliseconds of a clock that all processes of a machine share. */
 const now = () => Number(process.hrtime.bigint()) / 1e6;
@@ -26,6 +26,8 @@ function call(handler, event) {
   );
 }
 
+const network = calls && (await import('./stub-network.ts')).stubNetwork(calls);
+
 const startedAt = now();
 const { handler } = await import(bundle);
 const importMs = now() - startedAt;
@@ -42,6 +44,7 @@ for (const event of events) {
   first = { importMs, callMs: endedAt - invokedAt, cpuMs: (user + system) / 1000, rssBytes: process.memoryUsage.rss() };
 }
 
+network?.repeatSecond();
 writeFileSync(3, JSON.stringify({ first, invocations, loop: loop && (await measure(handler, loop)) }));
 process.exit();
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import type { Replayed } from './replies.ts';
 
 const CHILD = join(import.meta.dirname, 'child.mjs');
 const CERTIFICATE = join(import.meta.dirname, 'loopback-certificate.pem');
@@ -15,6 +16,8 @@ interface Job {
   /** The timeout of the function. */
   readonly timeoutMs: number;
   readonly loop?: Loop;
+  /** Calls to AWS that get recorded responses inside the process; without them, the process uses the network. */
+  readonly calls?: Replayed;
 }
 
 interface Loop {

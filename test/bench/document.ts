@@ -11,8 +11,9 @@ The import of a function and its first call, each in a fresh process. Every resp
 another process over TLS on the loopback address, so the numbers contain the handshakes but no latency of a network.`,
   warm: `## Repeated calls
 
-The same event repeated in one process, after some calls that are not measured. The responses of AWS are recorded, as
-above.`,
+The same event repeated in one process, after some calls that are not measured. The network is a stub inside the process
+that responds with the recorded responses, so these are the costs of the code alone. The rows that say little are not
+part of the medians.`,
   gateway: `## The local cloud
 
 HTTP requests to the local cloud, from the gateway to the engine. CPU time and memory are those of all its processes.
@@ -56,6 +57,6 @@ Numbers in parentheses are ratios to the floor. Some rows say little about libra
 - Rows that verify or set a password compute argon2 hashes, which are slow on purpose.
 - \`POST /api/account/reset-password/init\` always responds after two seconds, so that its duration does not reveal which
   addresses are known.
-- \`GET /management/info\` and \`GET /api/users/authorities\` make no calls once they are warm, so their
-  floor is next to nothing.
+- \`GET /management/info\`, \`GET /api/openapi.json\` and \`GET /api/users/authorities\` make no calls once they are warm,
+  so their floor is next to nothing.
 `;

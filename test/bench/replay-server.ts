@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Replayed } from './replay.ts';
+import type { Replayed } from './replies.ts';
 
 /** A server with recorded responses, in a process of its own so that children do not share their CPU time with it. */
 interface ReplayServer {

@@ -60,8 +60,9 @@ const summaryTable = (measures: readonly Measure[]): string =>
     ]),
   );
 
-/** The medians of measures, followed by the table of each. */
-export const comparison = (measures: readonly Measure[]): string =>
-  [summaryTable(measures), ...measures.map((measure) => `### ${measure.title}\n\n${comparisonTable(measure)}`)].join(
-    '\n\n',
-  );
+/** The medians of measures over the functions that `isCompared` selects, followed by the table of each. */
+export const comparison = (measures: readonly Measure[], isCompared = (_name: string) => true): string =>
+  [
+    summaryTable(measures.map(({ title, rows }) => ({ title, rows: rows.filter(({ name }) => isCompared(name)) }))),
+    ...measures.map((measure) => `### ${measure.title}\n\n${comparisonTable(measure)}`),
+  ].join('\n\n');

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, Socket } from 'node:net';
@@ -74,28 +74,34 @@ async function serverWith(...replies: Reply[]) {
 }
 
 const CREDENTIALS = { accessKeyId: 'AKID', secretAccessKey: 'secret' };
-const settings = (endpoint: string, more: object = {}) => ({
-  endpoint,
-  region: 'eu-north-1',
-  credentials: CREDENTIALS,
-  maxAttempts: 3,
-  requestHandler: { connectionTimeout: 200, requestTimeout: 200, throwOnRequestTimeout: true },
-  ...more,
-});
 
-/** Clients of one implementation for a server. */
-const clientsOf = (aws: Any, endpoint: string, more: object = {}) => ({
-  documents: aws.DynamoDBDocumentClient.from(new aws.DynamoDBClient(settings(endpoint, more)), {
-    marshallOptions: { removeUndefinedValues: true },
-  }),
-  kms: new aws.KMSClient(settings(endpoint, more)),
-  ses: new aws.SESv2Client(settings(endpoint, more)),
-});
+/** Clients of one implementation for a server. The transport reads endpoint, region and credentials in the environment. */
+function clientsOf(aws: Any, endpoint: string, more: object = {}) {
+  const settings = {
+    endpoint,
+    region: 'eu-north-1',
+    credentials: CREDENTIALS,
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 200, requestTimeout: 200, throwOnRequestTimeout: true },
+    ...more,
+  };
+  vi.stubEnv('AWS_ENDPOINT_URL', endpoint);
+  return {
+    documents: aws.DynamoDBDocumentClient.from(new aws.DynamoDBClient(settings), {
+      marshallOptions: { removeUndefinedValues: true },
+    }),
+    kms: new aws.KMSClient(settings),
+    ses: new aws.SESv2Client(settings),
+  };
+}
 type Clients = ReturnType<typeof clientsOf>;
 
 // Both wait a random time before a retry.
 beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
+  vi.stubEnv('AWS_REGION', 'eu-north-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', CREDENTIALS.accessKeyId);
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', CREDENTIALS.secretAccessKey);
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -398,18 +404,23 @@ describe('the transport', () => {
   it.each<[string, Reply]>([
     ['a response', {}],
     ['a broken connection', 'cut'],
-  ])('leaves no timer behind after %s', async (_, reply) => {
+  ])('leaves no timer and no listener behind after %s', async (_, reply) => {
     const { endpoint } = await serverWith(reply);
     const [started, cleared] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')];
     const requestHandler = { connectionTimeout: 12_345, requestTimeout: 12_345 };
+    const { signal: abortSignal } = new AbortController();
 
     await clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler })
-      .documents.send(GET(OWN))
+      .documents.send(GET(OWN), { abortSignal })
       .catch(() => undefined);
 
     const timers = started.mock.results.filter((_, call) => started.mock.calls[call]?.[1] === 12_345);
     expect(timers).toHaveLength(2);
-    for (const { value } of timers) expect(cleared.mock.calls).toContainEqual([value]);
+    // The request closes after its response.
+    await vi.waitFor(() => {
+      for (const { value } of timers) expect(cleared.mock.calls.some(([timer]) => timer === value)).toBe(true);
+      expect(getEventListeners(abortSignal, 'abort')).toEqual([]);
+    });
   });
 
   it('reads a character that arrives in two parts', async () => {
@@ -550,19 +561,18 @@ describe('the transport', () => {
     expect(headers.authorization).toBe(signatureOf(headers, body, 'hidden', 'AKENV', 'eu-west-9', 'kms'));
   });
 
-  it('signs with the configured credentials if there are any, and each attempt with its own time', async () => {
+  it('signs each attempt with its own time, and the key of that day', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2030, 0, 1) });
     onTestFinished(() => void vi.useRealTimers());
     vi.mocked(Math.random).mockImplementation(() => {
-      vi.setSystemTime(Date.now() + 60_000);
+      vi.setSystemTime(Date.now() + 86_400_000);
       return 0;
     });
-    vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKENV');
     const { endpoint, received } = await serverWith(failure(500, 'X'), {});
 
     await clientsOf(OWN, endpoint).kms.send(new OWN.GetPublicKeyCommand({ KeyId: 'k' }));
 
-    expect(received.map(({ headers }) => headers['x-amz-date'])).toEqual(['20300101T000000Z', '20300101T000100Z']);
+    expect(received.map(({ headers }) => headers['x-amz-date'])).toEqual(['20300101T000000Z', '20300102T000000Z']);
     for (const { headers, body } of received)
       expect(headers.authorization).toBe(signatureOf(headers, body, 'secret', 'AKID', 'eu-north-1', 'kms'));
   });
