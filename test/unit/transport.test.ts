@@ -401,11 +401,12 @@ describe('the transport', () => {
     await expect(sent).rejects.toMatchObject({ name: 'TimeoutError', message: 'No response within 60 ms' });
   });
 
-  it.each<[string, Reply]>([
+  it.each<[string, Reply | undefined]>([
     ['a response', {}],
     ['a broken connection', 'cut'],
+    ['a refused connection', undefined],
   ])('leaves no timer and no listener behind after %s', async (_, reply) => {
-    const { endpoint } = await serverWith(reply);
+    const { endpoint } = reply ? await serverWith(reply) : { endpoint: 'http://127.0.0.1:9' };
     const [started, cleared] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')];
     const requestHandler = { connectionTimeout: 12_345, requestTimeout: 12_345 };
     const { signal: abortSignal } = new AbortController();
@@ -535,7 +536,9 @@ describe('the transport', () => {
     if (when === 'before the request') controller.abort();
     const timer = setInterval(() => received.length > 0 && controller.abort(), 5);
 
-    const sent = clientsOf(OWN, endpoint)[client].send(command(OWN), { abortSignal: controller.signal });
+    const sent = clientsOf(OWN, endpoint, { maxAttempts: 1 })[client].send(command(OWN), {
+      abortSignal: controller.signal,
+    });
 
     await expect(sent).rejects.toMatchObject({ name: 'AbortError' });
     clearInterval(timer);
