@@ -1,8 +1,18 @@
 import { once } from 'node:events';
-import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  type RequestOptions,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
+import { urlToHttpOptions } from 'node:url';
 import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
+import { readText } from '../calls/read-body.ts';
 import type { Authorization } from '../iam/authorization.ts';
 import type { Identity } from '../lambda/functions.ts';
 import { type CapacityOptions, type Meter, meterCapacity } from './capacity.ts';
@@ -46,6 +56,7 @@ const SEND_MAIL = '/v2/email/outbound-emails';
  */
 export async function startAwsEndpoint(options: AwsEndpointOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const engine = { ...urlToHttpOptions(new URL(options.engineUrl)), agent };
   const respondAboutSettings = tableSettings(options.stackTable);
   const forwardUnlessConflicting = detectConflicts(options.holdTransactions);
   const meter: Meter = options.capacity ? meterCapacity(options.capacity) : ({ input }, forward) => forward(input);
@@ -80,7 +91,7 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
       if (service === 'SES') return options.mailbox.send(input);
       const aboutSettings = respondAboutSettings(operation, input);
       if (aboutSettings) return aboutSettings;
-      const callEngine = (name: string, body: string) => sendToEngine(options.engineUrl, agent, name, body);
+      const callEngine = (name: string, body: string) => sendToEngine(engine, name, body);
       // Metering comes first: a throttled transaction must not conflict with others.
       return meter(
         { operation, input },
@@ -138,23 +149,19 @@ const unknownOperation = (message: string): AwsResponse => ({
 
 function send(res: ServerResponse, { status, body, cut }: AwsResponse): void {
   if (cut === 'before') return void res.destroy();
-  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  res.writeHead(status, { 'Content-Type': 'application/x-amz-json-1.0', 'Content-Length': bytes.length });
-  if (cut === 'middle') res.write(bytes.subarray(0, bytes.length / 2), () => res.destroy());
-  else res.end(bytes);
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const bytes = Buffer.byteLength(text);
+  res.writeHead(status, { 'Content-Type': 'application/x-amz-json-1.0', 'Content-Length': bytes });
+  if (cut === 'middle') res.write(Buffer.from(text).subarray(0, bytes / 2), () => res.destroy());
+  // As text, it is written together with the headers.
+  else res.end(text);
 }
 
-async function readText(stream: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function sendToEngine(engineUrl: string, agent: Agent, operation: string, body: string): Promise<AwsResponse> {
+function sendToEngine(engine: RequestOptions, operation: string, body: string): Promise<AwsResponse> {
   return new Promise((resolve, reject) => {
     const headers = { ...engineHeaders(operation), 'Content-Length': Buffer.byteLength(body) };
-    const call = request(engineUrl, { agent, method: 'POST', headers }, async (res) => {
-      resolve({ status: res.statusCode ?? 500, body: await readText(res) });
+    const call = request({ ...engine, method: 'POST', headers }, (res) => {
+      readText(res).then((text) => resolve({ status: res.statusCode ?? 500, body: text }), reject);
     });
     call.on('error', reject);
     call.end(body);

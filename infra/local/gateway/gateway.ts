@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Page, Pages } from '../api-page/pages.ts';
+import { readBody } from '../calls/read-body.ts';
 import { ACCOUNT } from '../stack/template.ts';
 
 /** The HTTP API as the template describes it. */
@@ -95,7 +96,7 @@ export async function startGateway(
       const page = req.method === 'GET' ? pages?.(path) : undefined;
       return page ? sendPage(req, res, page) : respond(404);
     }
-    const body = await readBody(req);
+    const body = await readBody(req, MAX_BODY_BYTES);
     if (!body) return respond(413);
 
     const event = eventOf(req, match, path, query.join('?'), body, requestId);
@@ -155,16 +156,6 @@ function matchRoute(routes: ReadonlyMap<string, string>, method: string, rawPath
     if (matches && (!best || literals > best.literals)) best = { routeKey, name, parameters, literals };
   }
   return best;
-}
-
-async function readBody(req: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of req) {
-    size += chunk.length;
-    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
-  }
-  return size > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks);
 }
 
 /** The time in the Common Log Format: 20/Nov/2026:09:47:44 +0000. */
@@ -253,13 +244,14 @@ function send(
 ): void {
   // Without reading the rest of the body, closing the connection could discard the response before it arrives.
   req.resume();
-  const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
+  // Text is written together with the headers.
+  const content = isBase64Encoded ? Buffer.from(body, 'base64') : body;
   res.writeHead(statusCode, {
     ...(headers as Record<string, string>),
     ...extraHeaders,
-    ...(statusCode !== 204 && { 'Content-Length': bytes.length }),
+    ...(statusCode !== 204 && { 'Content-Length': Buffer.byteLength(content) }),
   });
-  res.end(req.method === 'HEAD' || statusCode === 204 ? undefined : bytes);
+  res.end(req.method === 'HEAD' || statusCode === 204 ? undefined : content);
 }
 
 /** Swagger UI has inline styles and images; scripts are files. */

@@ -18,14 +18,22 @@ export interface Invocation {
   readonly timeoutMs: number;
 }
 export type Report = { readonly ready: true } | { readonly result: unknown } | { readonly error: string };
+/** What the function writes to standard output. */
+export type Output = { readonly output: string };
 /** An error that the function has logged, with its message, stack and causes. */
 export type LoggedError = { readonly loggedError: string };
 
 const { file, name, memoryMb } = workerData as WorkerData;
 const port = parentPort as NonNullable<typeof parentPort>;
-const send = (report: Report | LoggedError): void => port.postMessage(report);
+const send = (report: Report | Output | LoggedError): void => port.postMessage(report);
 
 subscribe('gatehouse:error', (error) => send({ loggedError: inspect(error) }));
+
+// The stream of a worker takes several messages for each line.
+process.stdout.write = (output: string | Uint8Array): boolean => {
+  send({ output: String(output) });
+  return true;
+};
 
 // All instances of a function share the cache. Workers are terminated, so Node would never write it at their exit.
 enableCompileCache();

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import { transformSync } from 'esbuild';
-import type { Invocation, LoggedError, Report, WorkerData } from './function-worker.ts';
+import type { Invocation, LoggedError, Output, Report, WorkerData } from './function-worker.ts';
 
 /** A function as the template describes it. */
 export interface FunctionConfig {
@@ -95,10 +95,8 @@ export function runFunctions(
     const worker = new Worker(RUNTIME, {
       workerData: { file: config.file, name: config.name, memoryMb: String(config.memoryMb) } satisfies WorkerData,
       env: environmentOf(config, { region, endpoint, accessKey }),
-      stdout: true,
       stderr: true,
     });
-    createInterface(worker.stdout).on('line', onLine);
     createInterface(worker.stderr).on('line', onLine);
     const instance: Instance = {
       config,
@@ -110,8 +108,9 @@ export function runFunctions(
       listener: undefined,
     };
     instances.add(instance);
-    worker.on('message', (report: Report | LoggedError) => {
-      if ('loggedError' in report) onError?.(config.name, report.loggedError);
+    worker.on('message', (report: Report | Output | LoggedError) => {
+      if ('output' in report) report.output.replace(/\n$/, '').split('\n').forEach(onLine);
+      else if ('loggedError' in report) onError?.(config.name, report.loggedError);
       else instance.listener?.(report);
     });
     worker.on('error', (error) =>
