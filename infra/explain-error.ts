@@ -1,4 +1,5 @@
 import { Failure } from '../lib/contract/failure.ts';
+import { explainDatabaseError } from './local/aws/engine.ts';
 
 const MISSING_CREDENTIALS = new Set(['CredentialsProviderError', 'TokenProviderError']);
 const EXPIRED_CREDENTIALS = new Set(['ExpiredTokenException', 'ExpiredToken', 'RequestExpired']);
@@ -14,6 +15,8 @@ export function explainError(error: unknown, tableName: string | undefined): str
   if (!(error instanceof Error)) return String(error);
   if (error instanceof Failure && error.code === 'unavailable') return 'The table did not respond in time.';
   const { name, message, code, hostname } = error as NodeJS.ErrnoException & { hostname?: string };
+  const databaseError = tableName === undefined && explainDatabaseError(process.env.STATE_DIR || '.local', message);
+  if (databaseError) return databaseError;
   if (name === 'ResourceNotFoundException')
     return `There is no table ${tableName ?? 'of that name'} in this account and region: check the credentials and AWS_REGION.`;
   if (MISSING_CREDENTIALS.has(name))

@@ -3,7 +3,7 @@ import { CreateTableCommand, DeleteTableCommand, DynamoDBClient } from '@aws-sdk
 import type { Pages } from './api-page/pages.ts';
 import { startAwsEndpoint } from './aws/aws-endpoint.ts';
 import { ENGINE_REGION, startEngine } from './aws/engine.ts';
-import { createKey, localKms, type StoredKey } from './aws/kms.ts';
+import { createKey, isValidKey, localKms, type StoredKey } from './aws/kms.ts';
 import { localMailbox, type Mail } from './aws/mailbox.ts';
 import type { Interceptor } from './calls/aws-call.ts';
 import { type Api, type Cors, startGateway } from './gateway/gateway.ts';
@@ -12,7 +12,7 @@ import { type FunctionConfig, type Functions, runFunctions } from './lambda/func
 import { readableError } from './lambda/readable-error.ts';
 import { ACCOUNT, keyArn, type ReturnValues, readTemplate, resolve, type Template } from './stack/template.ts';
 import { OPERATOR } from './state/operator.ts';
-import type { State } from './state/state.ts';
+import { type State, startOver } from './state/state.ts';
 
 export interface CloudOptions {
   /** The folder of the cloud assembly. */
@@ -107,7 +107,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     const deniedCalls: string[] = [];
     const mailbox = localMailbox(state);
     let functions: Functions | undefined;
-    const { port: formerPort = 0 } = state.readJson<{ port?: number }>(ENDPOINT_FILE) ?? {};
+    const { port: formerPort = 0 } =
+      state.readJson<{ port?: number }>(ENDPOINT_FILE, 'delete it to use another port') ?? {};
     let apiUrl = '';
     const awsEndpoint = await startAwsEndpoint({
       engineUrl: engine.url,
@@ -236,7 +237,9 @@ function deploy(template: Template, state: State): Deployed {
   const stored = state.readJson<Record<string, StoredKey>>(KEYS_FILE) ?? {};
   const storedBefore = Object.keys(stored).length;
   for (const [logicalId, { KeySpec }] of template.ofType('AWS::KMS::Key')) {
-    const key = stored[logicalId] ?? createKey(String(KeySpec ?? 'SYMMETRIC_DEFAULT'));
+    const spec = String(KeySpec ?? 'SYMMETRIC_DEFAULT');
+    const key = stored[logicalId] ?? createKey(spec);
+    if (!isValidKey(key, spec)) throw new Error(invalidKey(logicalId, state));
     stored[logicalId] = key;
     resources.set(logicalId, { ref: key.id, attributes: { Arn: keyArn(region, key.id) } });
   }
@@ -310,6 +313,9 @@ function deploy(template: Template, state: State): Deployed {
     api: { routes, cors: api?.CorsConfiguration as Cors | undefined },
   };
 }
+
+const invalidKey = (logicalId: string, { folder = 'memory' }: State): string =>
+  `The key ${logicalId} in ${folder}/${KEYS_FILE} is invalid: ${startOver(folder)}.`;
 
 /** Replaces a variable in the environment of the functions that have it. */
 const withVariable = (functions: readonly FunctionConfig[], name: string, value: string | undefined) =>

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { fail, print, readArguments, WRONG_ARGUMENTS } from '../command-line.ts';
 import { openPages } from './api-page/pages.ts';
-import { externalEngine } from './aws/engine.ts';
+import { explainDatabaseError, externalEngine } from './aws/engine.ts';
 import { openFaults } from './aws/faults.ts';
 import { setPasswordPage } from './aws/mailbox-pages.ts';
 import { type Cloud, startCloud } from './cloud.ts';
@@ -109,7 +109,8 @@ reloadOnChange(starting, assembly, print);
 await starting.then(run).catch(async (error) => {
   if (stopping) return;
   await close();
-  fail(error instanceof Error ? error.message : String(error), FAILED);
+  const message = error instanceof Error ? error.message : String(error);
+  fail((state.folder && explainDatabaseError(state.folder, message)) ?? message, FAILED);
 });
 
 async function run(cloud: Cloud): Promise<void> {

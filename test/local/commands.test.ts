@@ -1,6 +1,6 @@
 import { type ExecFileException, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -34,9 +34,13 @@ async function serveLocally(table: InMemoryScanner, override: Override = () => u
   const { environment } = await serve(table, (operation, input) =>
     operation === 'ListTables' ? { TableNames: ['Gate'] } : override(operation, input),
   );
+  return { STATE_DIR: newFolder(), AWS_ENDPOINT_URL_DYNAMODB: environment.AWS_ENDPOINT_URL };
+}
+
+function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-commands-'));
   stops.push(() => rmSync(folder, { recursive: true, force: true }));
-  return { STATE_DIR: folder, AWS_ENDPOINT_URL_DYNAMODB: environment.AWS_ENDPOINT_URL };
+  return folder;
 }
 
 async function run(script: string, options: readonly string[], environment: object = {}) {
@@ -206,6 +210,15 @@ describe.concurrent('npm run verify', () => {
     const { code, stdout, stderr } = await run('verify', [], await serveLocally(inMemoryScanner([]), foreign));
 
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: STARTED, stderr: ['Gate is not a Gatehouse table.'] });
+  });
+
+  it('names the local database when its engine cannot read it', async () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, 'gatehouse.db'), 'not a database');
+    const { code, stdout, stderr } = await run('verify', [], { STATE_DIR: folder });
+
+    expect({ code, stdout }).toEqual({ code: 2, stdout: [] });
+    expect(stderr).toEqual([expect.stringMatching(/gatehouse\.db is not a valid database: restore .+ from a backup/)]);
   });
 
   it('exits with 2 when the outcome of a repair is unknown', async () => {

@@ -142,17 +142,18 @@ describe('npm start', { timeout: 60_000 }, () => {
   it('exits with status 1 and a sentence when a file of its folder is invalid or does not belong to its data', async () => {
     const keys = join(folder, 'keys.json');
     const lock = join(folder, 'processes.json');
+    const damagedFolder = newFolder();
 
-    writeFileSync(keys, '{"Key":');
-    const invalid = launchStart({ STATE_DIR: folder });
-    const [invalidStatus] = [await invalid.ended, rmSync(keys)];
+    writeFileSync(join(damagedFolder, 'gatehouse.db'), 'not a database');
+    const damaged = launchStart({ STATE_DIR: damagedFolder });
+    const [damagedStatus] = [await damaged.ended, rmSync(keys)];
     const lost = launchStart({ STATE_DIR: folder });
     const [lostStatus] = [await lost.ended, writeFileSync(lock, 'null')];
     const locked = launchStart({ STATE_DIR: folder });
 
-    expect([invalidStatus, lostStatus, await locked.ended]).toEqual([1, 1, 1]);
-    expect(invalid.lines.at(-1)).toMatch(
-      /keys\.json is not valid JSON: restore .+ from a backup, or delete it to start/,
+    expect([damagedStatus, lostStatus, await locked.ended]).toEqual([1, 1, 1]);
+    expect(damaged.lines.at(-1)).toMatch(
+      /gatehouse\.db is not a valid database: restore .+ from a backup, or delete it to start over without its data\.$/,
     );
     expect(lost.lines.at(-1)).toMatch(
       /^The table in .+ was created with other keys than those in .+keys\.json: restore/,

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { OPERATOR } from '../state/operator.ts';
+import { invalidDatabase } from '../state/state.ts';
 
 /** A DynamoDB engine that accepts calls. */
 interface Engine {
@@ -18,6 +19,13 @@ const RESPONSE_TIMEOUT_MS = 10_000;
 
 /** The URL of the engine that `npm start` and the commands use instead of the embedded one. */
 export const externalEngine = (): string | undefined => process.env.AWS_ENDPOINT_URL_DYNAMODB || undefined;
+
+/** The words of SQLite about a file that it cannot use, in the errors of the embedded engine. */
+const INVALID_DATABASE = /not a valid SQLite database|database disk image is malformed/;
+
+/** Names the database of a state folder if this error of the embedded engine is about it; otherwise undefined. */
+export const explainDatabaseError = (stateDir: string, message: string): string | undefined =>
+  INVALID_DATABASE.test(message) && !externalEngine() ? invalidDatabase(stateDir) : undefined;
 
 /** The region of all calls to the engine. */
 export const ENGINE_REGION = 'us-east-1';
@@ -70,7 +78,7 @@ async function connect(url: string): Promise<Engine> {
       `AWS_ENDPOINT_URL_DYNAMODB must be a URL that starts with http://, for example http://127.0.0.1:8000, not ${url}.`,
     );
   }
-  if (await responds(url)) return { url, stop: async () => undefined };
+  if ((await firstResponse(url))?.ok) return { url, stop: async () => undefined };
   throw new Error(
     `No DynamoDB engine responds at ${url}, which AWS_ENDPOINT_URL_DYNAMODB names. Start it, or unset the variable.`,
   );
@@ -107,23 +115,24 @@ function embeddedBinary(): string {
   }
 }
 
-/** Also checks that the process is alive: the response could come from another server that has taken the port. */
+/**
+ * Waits for any response, since an engine with a damaged database fails every call. Also checks that the process is
+ * alive: the response could come from another server that has taken the port.
+ */
 async function isReady(url: string, child: ChildProcess): Promise<boolean> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (child.exitCode === null && Date.now() < deadline) {
     await wait(10);
-    if (await responds(url)) return child.exitCode === null;
+    if ((await firstResponse(url)) !== undefined) return child.exitCode === null;
   }
   child.kill('SIGKILL');
   return false;
 }
 
-async function responds(url: string): Promise<boolean> {
+async function firstResponse(url: string): Promise<Response | undefined> {
   const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
-  const call = { method: 'POST', headers: engineHeaders('ListTables'), body: '{}', signal };
-  return fetch(url, call).then(
-    ({ ok }) => ok,
-    () => false,
+  return fetch(url, { method: 'POST', headers: engineHeaders('ListTables'), body: '{}', signal }).catch(
+    () => undefined,
   );
 }
 

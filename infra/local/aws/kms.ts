@@ -1,37 +1,76 @@
 import {
   createCipheriv,
   createDecipheriv,
+  createHash,
   createHmac,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
   randomBytes,
-  randomUUID,
   sign,
 } from 'node:crypto';
 import type { AwsResponse } from '../calls/aws-call.ts';
 import { keyArn } from '../stack/template.ts';
 
 export interface StoredKey {
+  /** A UUID of version 8, made from the material; of version 4 in folders of earlier versions. */
   readonly id: string;
   readonly spec: string;
   /** Base64. */
   readonly material: string;
 }
 
+const SECRET_BYTES = 32;
+
 type Input = Record<string, unknown>;
 type Operation = (key: StoredKey, input: Input, arn: string) => Record<string, unknown>;
 
 /** `spec` is a KeySpec of KMS. */
 export function createKey(spec: string): StoredKey {
-  const id = randomUUID();
-  if (spec === 'ECC_NIST_P256') {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    return { id, spec, material: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64') };
-  }
-  if (spec === 'HMAC_256' || spec === 'SYMMETRIC_DEFAULT')
-    return { id, spec, material: randomBytes(32).toString('base64') };
+  const material = createMaterial(spec);
+  return { id: idOf(material), spec, material: material.toString('base64') };
+}
+
+function createMaterial(spec: string): Buffer {
+  if (spec === 'ECC_NIST_P256')
+    return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'der', type: 'pkcs8' });
+  if (spec === 'HMAC_256' || spec === 'SYMMETRIC_DEFAULT') return randomBytes(SECRET_BYTES);
   throw new Error(`The local cloud does not support the key spec ${spec}`);
+}
+
+/**
+ * A UUID of version 8 (RFC 9562) that is made from the hash of a key. Data names the id of its key, so no other key can
+ * take its place unnoticed.
+ */
+function idOf(material: Buffer): string {
+  const hash = createHash('sha256').update(material).digest('hex');
+  return [
+    hash.slice(0, 8),
+    hash.slice(8, 12),
+    `8${hash.slice(13, 16)}`,
+    `8${hash.slice(17, 20)}`,
+    hash.slice(20, 32),
+  ].join('-');
+}
+
+/** Whether a stored key can be used as a key of this spec, and its material is that of its id. */
+export function isValidKey(key: Partial<StoredKey> | null, spec: string): boolean {
+  const { id, spec: storedSpec, material } = key ?? {};
+  if (typeof id !== 'string' || typeof material !== 'string' || storedSpec !== spec) return false;
+  const isVersion4 = UUID_VERSION_4.test(id);
+  return (isVersion4 || id === idOf(bytes(material))) && isMaterial(bytes(material), spec);
+}
+
+const UUID_VERSION_4 = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+function isMaterial(material: Buffer, spec: string): boolean {
+  if (spec !== 'ECC_NIST_P256') return material.length === SECRET_BYTES;
+  try {
+    const { asymmetricKeyDetails } = createPrivateKey({ key: material, format: 'der', type: 'pkcs8' });
+    return asymmetricKeyDetails?.namedCurve === 'prime256v1';
+  } catch {
+    return false;
+  }
 }
 
 /** The KMS operations that the functions use; others get the response of AWS to unknown operations. */

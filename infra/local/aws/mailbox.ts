@@ -27,7 +27,7 @@ const MAX_MESSAGES = 200;
 
 /** Stores messages instead of sending them; mailbox-pages.ts shows them. */
 export function localMailbox(state: State) {
-  const mails = state.readJson<Mail[]>(FILE) ?? [];
+  const mails = state.readJson<Mail[]>(FILE, 'delete it to start with an empty mailbox') ?? [];
   return {
     mails,
     send(input: Record<string, unknown>): AwsResponse {

@@ -35,8 +35,11 @@ export interface State {
   recordTable(location: TableLocation): void;
   /** The content of a file; undefined if it does not exist. */
   read(name: string): string | undefined;
-  /** The content of a JSON file; undefined if it does not exist. Throws an error that names the file if it is invalid. */
-  readJson<T>(name: string): T | undefined;
+  /**
+   * The content of a JSON file; undefined if it does not exist. Throws an error that names the file if it is invalid,
+   * and the remedy, which is to start over unless another one is given.
+   */
+  readJson<T>(name: string, remedy?: string): T | undefined;
   /** Writes a file that only its owner can read, and flushes it to disk before returning. */
   write(name: string, content: string): void;
   close(): void;
@@ -111,9 +114,9 @@ export async function openState(path: string): Promise<State> {
     recordEngine: (pid) => updateLock({ engine: pid ? processIdentity(pid) : undefined }),
     recordTable: (table) => updateLock({ table }),
     read,
-    readJson(name) {
+    readJson(name, remedy = startOver(folder)) {
       const text = read(name);
-      return text === undefined ? undefined : parseJson(join(folder, name), text, startOver(folder));
+      return text === undefined ? undefined : parseJson(join(folder, name), text, remedy);
     },
     write: (name, content) => writeDurably(folder, name, content),
     close: () => rmSync(lockFile, { force: true }),
@@ -153,6 +156,10 @@ async function releaseStaleLock(lockFile: string, folder: string): Promise<void>
 /** What to do about a folder whose files do not fit together, as the end of a message. */
 export const startOver = (folder: string): string =>
   `restore ${shownPath(folder)} from a backup, or delete it to start over without its data`;
+
+/** Explains that the engine cannot use the database of a folder. */
+export const invalidDatabase = (folder: string): string =>
+  `${shownPath(join(folder, DATABASE))} is not a valid database: ${startOver(folder)}.`;
 
 /** A path in a message: relative to the working directory, without a trailing slash. */
 const shownPath = (path: string): string => relative('.', path) || '.';

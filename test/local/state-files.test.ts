@@ -1,0 +1,74 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createKey, type StoredKey } from '../../infra/local/aws/kms.ts';
+import { startCloud } from '../../infra/local/cloud.ts';
+import { openState } from '../../infra/local/state/state.ts';
+import { newFolder, stopAll } from '../support/start-process.ts';
+
+/* Files of a state folder that a start cannot use. */
+
+const folder = newFolder();
+const keysFile = join(folder, 'keys.json');
+afterAll(stopAll);
+
+/** Starts the local cloud on the folder and stops it. Returns the reason why it does not start. */
+async function reasonNotToStart(): Promise<string | undefined> {
+  const state = await openState(folder);
+  const print = () => undefined;
+  const started = startCloud({ assembly: inject('assembly'), state, port: 0, onLine: print, onEngineExit: print });
+  return started.then(
+    (cloud) => cloud.stop().then(() => undefined),
+    (error: Error) => error.message,
+  );
+}
+
+describe('a start', () => {
+  const startOver = `restore ${relative('.', folder)} from a backup, or delete it to start over without its data.`;
+  const secret = () => randomBytes(32).toString('base64');
+  let keys: Record<string, StoredKey>;
+  beforeAll(async () => {
+    expect(await reasonNotToStart()).toBeUndefined();
+    keys = JSON.parse(readFileSync(keysFile, 'utf8'));
+  });
+
+  it.each<[string, string, () => Partial<StoredKey> | string]>([
+    ['a signing key that is no key', 'SigningKey', () => ({ material: secret() })],
+    ['another signing key', 'SigningKey', () => ({ material: createKey('ECC_NIST_P256').material })],
+    ['another secret', 'PepperKey', () => ({ material: secret() })],
+    ['a secret without a length', 'ValuesKey', () => ({ material: '' })],
+    ['a short secret of an earlier version', 'ValuesKey', () => ({ id: randomUUID(), material: 'AAAA' })],
+    ['an invalid signing key of an earlier version', 'SigningKey', () => ({ id: randomUUID(), material: secret() })],
+    ['a key of another spec', 'PepperKey', () => createKey('SYMMETRIC_DEFAULT')],
+    ['a key without an id', 'PepperKey', () => ({ id: '' })],
+    ['no key', 'PepperKey', () => 'key'],
+  ])('is rejected with %s', async (_, name, change) => {
+    const changed = change();
+    const key = typeof changed === 'string' ? changed : { ...keys[name], ...changed };
+    writeFileSync(keysFile, JSON.stringify({ ...keys, [name]: key }));
+
+    expect(await reasonNotToStart()).toBe(
+      `The key ${name} in ${relative('.', folder)}/keys.json is invalid: ${startOver}`,
+    );
+  });
+
+  it('accepts the random ids of earlier versions', async () => {
+    const withRandomIds = Object.entries(keys).map(([name, key]) => [name, { ...key, id: randomUUID() }]);
+    writeFileSync(keysFile, JSON.stringify(Object.fromEntries(withRandomIds)));
+
+    expect(await reasonNotToStart()).toBeUndefined();
+  });
+
+  it.each([
+    ['mailbox.json', 'delete it to start with an empty mailbox.', '[]'],
+    ['endpoint.json', 'delete it to use another port.', '{}'],
+    ['keys.json', startOver, ''],
+  ])('is rejected with an invalid %s, and names the remedy', async (name, remedy, valid) => {
+    writeFileSync(join(folder, name), '{"Key":');
+    const reason = await reasonNotToStart();
+    writeFileSync(join(folder, name), valid);
+
+    expect(reason).toBe(`${relative('.', folder)}/${name} is not valid JSON: ${remedy}`);
+  });
+});
