@@ -30,7 +30,7 @@ export function explainError(error: unknown, tableName: string | undefined): str
     return `The host ${hostname} is unknown: check AWS_REGION and the network.`;
   if (code === 'ECONNREFUSED' || code === 'ECONNRESET')
     return 'The table cannot be reached: the service may have been stopped.';
-  if (code === 'ERR_INVALID_URL') return 'AWS_ENDPOINT_URL is not a URL.';
+  if (code === 'ERR_INVALID_URL') return 'The endpoint_url of the AWS profile is not a URL.';
   if (name === 'TimeoutError') return 'AWS did not respond in time: run the command again.';
   // Errors thrown by this project are complete sentences; those of the SDK have their own names or codes.
   if (name === 'Error' && code === undefined) return message;

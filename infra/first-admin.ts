@@ -8,6 +8,7 @@ import { createFirstAdministrator } from '../lib/users/first-administrator.ts';
 import { email, login } from '../lib/users/user-schema.ts';
 import { fail, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
+import { requireEndpointUrls } from './require-endpoint-urls.ts';
 import { tagsOf } from './table-tags.ts';
 
 /* `npm run first-admin`: creates the first administrator of a deployed table with the operator's AWS credentials. */
@@ -36,6 +37,7 @@ docs/operating.md lists the permissions.`,
 const person = readPerson();
 const password = randomBytes(15).toString('base64url');
 try {
+  requireEndpointUrls();
   const client = new DynamoDBClient({});
   const user = await createFirstAdministrator(
     openTable(person.table, client),

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { exitOnSignal, fail, finish, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { awsReader } from './preflight/aws-reader.ts';
 import { accountOf, checksOf } from './preflight/checks.ts';
+import { readCdkJson } from './read-cdk-json.ts';
 import { readSettings } from './read-settings.ts';
+import { requireEndpointUrls } from './require-endpoint-urls.ts';
 
 /* `npm run preflight`: reads what AWS must have ready before an environment is deployed. */
 
@@ -54,9 +54,9 @@ await finish(status);
 
 /** The environment as `-c env=NAME` would select it, so that mistakes in its settings are found, too. */
 function readEnvironment(env: string) {
-  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
-  const selected: Record<string, unknown> = { ...context, env };
   try {
+    requireEndpointUrls();
+    const selected: Record<string, unknown> = { ...readCdkJson().context, env };
     return readSettings({ tryGetContext: (key) => selected[key], getAllContext: () => selected });
   } catch (error) {
     return fail((error as Error).message, NOT_CHECKED);

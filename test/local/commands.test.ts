@@ -575,11 +575,6 @@ describe.concurrent('a command', () => {
       'There are no AWS credentials, for example in AWS_PROFILE: Could not load credentials from any providers.',
     ],
     [
-      'an endpoint that is not a URL',
-      { ...CREDENTIALS, ...REGION, AWS_ENDPOINT_URL: 'gate' },
-      'AWS_ENDPOINT_URL is not a URL.',
-    ],
-    [
       'an endpoint without a server',
       { ...CREDENTIALS, ...REGION, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' },
       'The table cannot be reached: the service may have been stopped.',
@@ -593,6 +588,20 @@ describe.concurrent('a command', () => {
     const { code, stderr } = await run('verify', ['--table', 'Gate'], environment);
 
     expect([code, stderr]).toEqual([2, [sentence]]);
+  });
+
+  it.each<[script: string, options: string[], variable: string, status: number]>([
+    ['verify', ['--table', 'Gate'], 'AWS_ENDPOINT_URL_DYNAMODB', 2],
+    ['verify', ['--table', 'Gate'], 'AWS_ENDPOINT_URL', 2],
+    ['import', ['--table', 'Gate', 'package.json'], 'AWS_ENDPOINT_URL', 3],
+    ['first-admin', ['--table', 'Gate', '--login', 'a', '--email', 'a@example.com'], 'AWS_ENDPOINT_URL', 1],
+    ['preflight', ['--env', 'dev'], 'AWS_ENDPOINT_URL', 2],
+  ])('%s %j rejects %s without a URL', async (script, options, variable, status) => {
+    const environment = { ...CREDENTIALS, ...REGION, [variable]: 'localhost:8000' };
+    const { code, stderr } = await run(script, options, environment);
+
+    const rule = 'must be a URL that starts with http:// or https://, for example http://127.0.0.1:8000';
+    expect([code, stderr]).toEqual([status, [`${variable} ${rule}, not localhost:8000.`]]);
   });
 
   it.each<[string, string, string]>([

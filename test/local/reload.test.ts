@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -106,14 +106,19 @@ describe('a change of the source', { timeout: 60_000 }, () => {
     expect([reloadedBefore, answered]).toEqual([false, 'announced']);
   });
 
-  it('that leaves cdk.json without valid JSON is rejected with its name', async () => {
+  it('that leaves cdk.json without valid JSON is rejected with its name, also by preflight', async () => {
     const from = service.lines.length;
     const valid = sourceOf('cdk.json');
     replaceByRename('cdk.json', '{');
     await printed('Still running the previous version: cdk.json: ', from);
+    const preflight = spawnSync(process.execPath, ['infra/preflight.ts', '--env', 'dev'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
     await afterReload(() => replaceByRename('cdk.json', valid));
 
     expect(await profile()).toBeTruthy();
+    expect([preflight.status, preflight.stderr]).toEqual([2, expect.stringMatching(/^cdk\.json: .+\n$/)]);
   });
 
   it('that is invalid leaves the previous version running until it is corrected', async () => {

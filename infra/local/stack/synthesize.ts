@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { localTransport } from '../../bundle.ts';
+import { readCdkJson } from '../../read-cdk-json.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -32,13 +33,4 @@ export async function synthesize(assembly: string, changes: object = { checked: 
   }).catch((error: Error & { stderr?: string }) => {
     throw new Error(`The stack could not be synthesized.\n${error.stderr || error.message}`);
   });
-}
-
-/** Throws an error that names the file, as the CDK CLI does. */
-function readCdkJson(): { context: object } {
-  try {
-    return JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
-  } catch (error) {
-    throw new Error(`cdk.json: ${(error as Error).message}`);
-  }
 }
