@@ -1,5 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import * as v from 'valibot';
+import { email } from '../lib/users/user-schema.ts';
 import {
   exitOnSignal,
   finish,
@@ -9,6 +11,7 @@ import {
   rejectArguments,
   WRONG_ARGUMENTS,
 } from './command-line.ts';
+import { isHttpUrl } from './http-url.ts';
 import { Deployment } from './smoke/deployment.ts';
 import { smokeTest } from './smoke/smoke-test.ts';
 
@@ -70,6 +73,11 @@ function readOptions() {
   if (!url) return rejectArguments('--url is missing.', COMMAND);
   if (protocol !== 'https:' && !(protocol === 'http:' && isLocal))
     return rejectArguments('--url must start with https://, because a password is sent to it.', COMMAND);
+  if (mail !== undefined && !v.is(email, mail)) return rejectArguments('--mail must be an e-mail address.', COMMAND);
+  if (origin !== undefined && !(isHttpUrl(origin) && URL.parse(origin)?.origin === origin))
+    return rejectArguments('--origin must be an origin, such as https://admin.example.com.', COMMAND);
+  if (pastEdge !== undefined && !isHttpUrl(pastEdge))
+    return rejectArguments('--past-edge must be a URL that starts with https:// or http://.', COMMAND);
   return { url, mail, origin, pastEdge: pastEdge ? new Deployment(pastEdge) : undefined };
 }
 
@@ -77,9 +85,9 @@ function required(name: string, value: string): string {
   return value || rejectArguments(`${name} is missing.`, COMMAND);
 }
 
-/** Asks for one line; without a terminal, reads it from standard input. Empty if there is none. */
+/** Asks for one line; without a terminal, reads it from standard input without a prompt. Empty if there is none. */
 async function ask(question: string, isSecret = false): Promise<string> {
-  process.stderr.write(question);
+  if (process.stdin.isTTY) process.stderr.write(question);
   // An interface with this output does not show what is typed.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const output = isSecret ? nowhere : process.stderr;
@@ -87,6 +95,6 @@ async function ask(question: string, isSecret = false): Promise<string> {
   const noInput = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
   const answer = await Promise.race([lines.question(''), noInput]);
   lines.close();
-  if (isSecret) printError('');
+  if (isSecret && process.stdin.isTTY) printError('');
   return answer.trim();
 }

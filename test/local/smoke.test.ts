@@ -31,7 +31,7 @@ interface Run {
   readonly url?: string;
   readonly options?: readonly string[];
   readonly environment?: Record<string, string>;
-  /** Answers the question for the link in the mail. */
+  /** The link in the mail, as soon as the user is invited. */
   readonly link?: () => string;
 }
 
@@ -43,10 +43,12 @@ async function smoke({ url = gatehouse.cloud.url, options = [], environment = {}
   if (!link) child.stdin.end();
   const stdout: string[] = [];
   let stderr = '';
-  createInterface(child.stdout).on('line', (line) => stdout.push(line));
+  createInterface(child.stdout).on('line', (line) => {
+    stdout.push(line);
+    if (link && line === 'ok    POST /api/users') child.stdin.end(`${link()}\n`);
+  });
   child.stderr.on('data', (chunk) => {
     stderr += chunk;
-    if (link && stderr.endsWith(': ')) child.stdin.end(`${link()}\n`);
   });
   const [code] = await once(child, 'close');
   return { code, stdout, stderr, failures: stdout.filter((line) => line.startsWith('FAIL')) };
@@ -267,9 +269,20 @@ it.each<[string, Run, string]>([
     { url: 'http://gatehouse.example.com' },
     '--url must start with https://, because a password is sent to it.',
   ],
+  ['a mail address that is none', { options: ['--mail', 'foo'] }, '--mail must be an e-mail address.'],
+  [
+    'an origin that is none',
+    { options: ['--origin', 'https://a.example.com/'] },
+    '--origin must be an origin, such as https://admin.example.com.',
+  ],
+  [
+    'another URL that is none',
+    { options: ['--past-edge', 'foo'] },
+    '--past-edge must be a URL that starts with https:// or http://.',
+  ],
   ['an unknown option', { options: ['--user', 'x'] }, "Unknown option '--user'."],
-  ['no login', { environment: { SMOKE_LOGIN: '' } }, 'Login: SMOKE_LOGIN is missing.'],
-  ['no password', { environment: { SMOKE_PASSWORD: '' } }, 'Password: \nSMOKE_PASSWORD is missing.'],
+  ['no login', { environment: { SMOKE_LOGIN: '' } }, 'SMOKE_LOGIN is missing.'],
+  ['no password', { environment: { SMOKE_PASSWORD: '' } }, 'SMOKE_PASSWORD is missing.'],
 ])('ends with 2 for %s', async (_, run, message) => {
   expect(await smoke(run)).toMatchObject({ code: 2, stdout: [], stderr: `${message}\n${USAGE}\n` });
 });
