@@ -92,7 +92,7 @@ async function run(): Promise<number> {
     openTable(tableName, client),
     openTableScanner([], tableName, client),
     Number(skip),
-    reportProgress(),
+    reportProgress('items read'),
   );
   for (const { kind, before, after } of sequences) print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
   print(`Tokens issued before ${notBefore.toISOString()} are rejected: all users must log in again`);
@@ -116,7 +116,10 @@ function tagsOf(values: typeof tagValues): Record<string, string> {
 async function verify(): Promise<number> {
   const { tableName, client } = connection;
   print(`Verifying ${tableName}`);
-  const verification = await verifyTable(openTableScanner(VERIFIED_ATTRIBUTES, tableName, client), reportProgress());
+  const verification = await verifyTable(
+    openTableScanner(VERIFIED_ATTRIBUTES, tableName, client),
+    reportProgress('items read'),
+  );
   reportVerification(verification);
   if (verification.findings.length + verification.undecided.length === 0) return ADOPTED;
   printError(`The table is adopted, but not intact: npm run verify -- ${name ? `--table ${name} ` : ''}--repair`);

@@ -73,14 +73,18 @@ export async function finish(status: number): Promise<never> {
   process.exit(status);
 }
 
-const PROGRESS_EVERY = 10_000;
+/** How often progress is reported: after so many items, and after so much time. */
+const PROGRESS_ITEMS = 10_000;
+const PROGRESS_MS = 2000;
 
-/** Prints the number of items read so far, every 10,000 items. */
-export function reportProgress(): (items: number) => void {
-  let next = PROGRESS_EVERY;
-  return (items) => {
-    if (items < next) return;
-    printError(`${items} items read`);
-    next = items - (items % PROGRESS_EVERY) + PROGRESS_EVERY;
+/** Prints how many items are done so far, such as `20000 users`, every 10,000 items and every two seconds. */
+export function reportProgress(items: string): (done: number) => void {
+  let reported = 0;
+  let reportedAt = Date.now();
+  return (done) => {
+    if (done - reported < PROGRESS_ITEMS && Date.now() - reportedAt < PROGRESS_MS) return;
+    printError(`${done} ${items}`);
+    reported = done;
+    reportedAt = Date.now();
   };
 }

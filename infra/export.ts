@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { exportRecords } from '../lib/transfer/export-records.ts';
-import { fail, finish, print, readArguments } from './command-line.ts';
+import { fail, finish, print, readArguments, rejectArguments, reportProgress } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { openStackTable } from './stack-table.ts';
 
@@ -32,6 +33,7 @@ const { values, positionals } = readArguments(COMMAND);
 const [file = ''] = positionals;
 /** Gets its name when it is complete, so that an interrupted export is not mistaken for one. */
 const partial = `${file}.partial`;
+requireNewFile();
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => void rm(partial, { force: true }).finally(() => process.exit(NOT_COMPLETED)));
@@ -41,9 +43,22 @@ const counts = await run().catch((error) => fail(explainError(error, values.tabl
 print(`${counts.user} users and ${counts.integration} integrations exported. The file contains secrets: protect it`);
 await finish(0);
 
+function requireNewFile(): void {
+  if (existsSync(file)) rejectArguments(`${file} already exists.`, COMMAND);
+  try {
+    accessSync(`${dirname(file)}/.`, constants.W_OK);
+  } catch {
+    rejectArguments(`${file} cannot be created: its folder does not exist or cannot be written to.`, COMMAND);
+  }
+  if (!existsSync(partial)) return;
+  fail(
+    `${partial} is what an interrupted export has left, unless another one is running. It contains secrets: delete it.`,
+    NOT_COMPLETED,
+  );
+}
+
 async function run() {
   const { name, table, valuesKey, kms } = await openStackTable(values.table);
-  if (existsSync(file)) throw new Error(`${file} already exists.`);
   const handle = await open(partial, 'wx', OWNER_ONLY);
   try {
     print(`Exporting ${name}`);
@@ -57,9 +72,11 @@ async function run() {
 
   async function write(handle: FileHandle) {
     const counts = { user: 0, integration: 0 };
+    const onProgress = reportProgress('records');
     for await (const record of exportRecords(table, valuesKey, kms)) {
       await handle.write(`${JSON.stringify(record)}\n`);
       counts[record.type]++;
+      onProgress(counts.user + counts.integration);
     }
     await handle.sync();
     return counts;

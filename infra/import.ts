@@ -1,7 +1,7 @@
-import { accessSync, constants, createReadStream } from 'node:fs';
+import { accessSync, constants, createReadStream, statSync } from 'node:fs';
 import { importRecords, type Tally } from '../lib/transfer/import-records.ts';
 import type { RecordError } from '../lib/transfer/record.ts';
-import { exitOnSignal, fail, finish, print, printError, readArguments, rejectArguments } from './command-line.ts';
+import { exitOnSignal, fail, finish, print, readArguments, rejectArguments, reportProgress } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { openStackTable } from './stack-table.ts';
 
@@ -30,9 +30,8 @@ Exit status:
 const REJECTIONS = 1;
 const NOT_COMPLETED = 3;
 
-/** How often progress is reported: after so many records, and after so much time. */
-const PROGRESS_RECORDS = 1000;
-const PROGRESS_MS = 2000;
+/** Some programs begin a file in UTF-8 with it. */
+const BYTE_ORDER_MARK = /^\uFEFF/;
 
 // An interrupted import leaves whole records only: each is one transaction.
 exitOnSignal(NOT_COMPLETED);
@@ -52,23 +51,12 @@ await finish(rejected > 0 ? REJECTIONS : 0);
 async function run(): Promise<Tally> {
   const target = await openStackTable(values.table);
   print(`${apply ? 'Importing into' : 'Checking an import into'} ${target.name}`);
-  return importRecords(target, linesOf(file), { apply, onRejected, onProgress: progress() });
+  return importRecords(target, linesOf(file), { apply, onRejected, onProgress: reportProgress('records') });
 }
 
 function onRejected(line: number, errors: readonly RecordError[]): void {
   const reasons = errors.map(({ field, code }) => (field === undefined ? code : `${field} ${code}`));
   print(`Line ${line}: ${reasons.join(', ')}`);
-}
-
-function progress(): (records: number) => void {
-  let reported = 0;
-  let reportedAt = Date.now();
-  return (records) => {
-    if (records - reported < PROGRESS_RECORDS && Date.now() - reportedAt < PROGRESS_MS) return;
-    printError(`${records} records`);
-    reported = records;
-    reportedAt = Date.now();
-  };
 }
 
 function requireReadable(path: string): void {
@@ -77,15 +65,17 @@ function requireReadable(path: string): void {
   } catch {
     rejectArguments(`${path} cannot be read.`, COMMAND);
   }
+  if (statSync(path).isDirectory()) rejectArguments(`${path} is a folder.`, COMMAND);
 }
 
 /** The lines of a file. The readline module would also split at U+2028, which JSON strings can contain. */
 async function* linesOf(path: string): AsyncGenerator<string> {
-  let rest = '';
+  let rest: string | undefined;
   for await (const chunk of createReadStream(path, 'utf8')) {
-    const lines = `${rest}${chunk}`.split('\n');
-    rest = lines.pop() ?? '';
+    const text: string = rest === undefined ? chunk.replace(BYTE_ORDER_MARK, '') : `${rest}${chunk}`;
+    const lines = text.split('\n');
+    rest = lines.pop();
     yield* lines;
   }
-  yield rest;
+  yield rest ?? '';
 }

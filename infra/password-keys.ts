@@ -1,7 +1,7 @@
 import { idOfKey } from '../lib/passwords/hasher.ts';
 import { keyIdOf } from '../lib/passwords/passwords.ts';
 import { usersOf } from '../lib/transfer/entities.ts';
-import { exitOnSignal, fail, finish, print, readArguments } from './command-line.ts';
+import { exitOnSignal, fail, finish, print, readArguments, reportProgress } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { openStackTable } from './stack-table.ts';
 
@@ -35,8 +35,10 @@ async function run(): Promise<number> {
   print(`Counting the password hashes in ${tableName}`);
   const [first = '', ...others] = pepperKeys.map(idOfKey);
   const byKey = new Map([first, ...others].map((key) => [key, 0]));
-  let bcrypt = 0;
+  let [users, bcrypt] = [0, 0];
+  const onProgress = reportProgress('users');
   for await (const { passwordHash } of usersOf(table)) {
+    onProgress(++users);
     if (!passwordHash) continue;
     const key = keyIdOf(passwordHash);
     if (key === undefined) bcrypt++;

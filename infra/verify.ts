@@ -46,14 +46,14 @@ await finish(status);
 async function run(): Promise<number> {
   const scanner = openTableScanner(VERIFIED_ATTRIBUTES, connection.tableName, connection.client);
   print(`Verifying ${connection.tableName}`);
-  let verification = await verifyTable(scanner, reportProgress());
+  let verification = await verifyTable(scanner, reportProgress('items read'));
   if (repair && verification.findings.some(({ remedy }) => 'writes' in remedy)) {
     reportVerification(verification);
     await repairTable(openTable(connection.tableName, connection.client), verification.findings, (description) =>
       print(`Repair: ${description}`),
     );
     print('Verifying the repaired table');
-    verification = await verifyTable(scanner, reportProgress());
+    verification = await verifyTable(scanner, reportProgress('items read'));
   }
   reportVerification(verification);
   const { findings, undecided } = verification;

@@ -157,17 +157,14 @@ describe.concurrent('npm run verify', () => {
     expect([both.code, both.stdout.slice(1, -1)]).toEqual([1, [...GHOST, UNDECIDED]]);
   });
 
-  it('reports its progress every 10,000 items', async () => {
-    const keys = [9999, 2, 9998, 1].map((count, page) => ({
-      Items: Array.from({ length: count }, (_, index) => ({
-        pk: { S: `RESET#${page}-${index}` },
-        sk: { S: 'RESET' },
-        userId: { N: '1' },
-        expires: { N: '1' },
-      })),
-      LastEvaluatedKey: { pk: { S: 'a' }, sk: { S: 'a' } },
+  it('reports its progress', async () => {
+    const page = Array.from({ length: 10_000 }, (_, index) => ({
+      pk: { S: `RESET#${index}` },
+      sk: { S: 'RESET' },
+      userId: { N: '1' },
+      expires: { N: '1' },
     }));
-    const pages = [...keys, { Items: [] }];
+    const pages = [{ Items: page }];
     const { stderr, code } = await verify(
       [],
       () => undefined,
@@ -175,7 +172,7 @@ describe.concurrent('npm run verify', () => {
     );
 
     expect(code).toBe(0);
-    expect(stderr).toEqual(['10001 items read', '20000 items read']);
+    expect(stderr[0]).toMatch(/^\d+ items read$/);
   });
 
   it.each<[string, Override, string]>([
@@ -434,14 +431,32 @@ describe.concurrent('npm run adopt', () => {
     });
   });
 
-  it('reports its progress every 10,000 items', async () => {
+  it('reports its progress', async () => {
     const pages = [{ Items: Array.from({ length: 10_000 }, (_, n) => ({ pk: { S: `X#${n}` }, sk: { S: 'X' } })) }];
     const { code, stderr } = await adopt([], INTACT_ITEMS, (operation) =>
       operation === 'Scan' && pages.length > 0 ? pages.pop() : undefined,
     );
 
-    expect({ code, stderr }).toEqual({ code: 0, stderr: ['10000 items read'] });
+    expect([code, stderr[0]]).toEqual([0, expect.stringMatching(/^\d+ items read$/)]);
   });
+});
+
+it.each([
+  ['password-keys', 'users', []],
+  ['export', 'records', [join(newFolder(), 'export.jsonl')]],
+])('npm run %s reports its progress in %s', async (script, items, options) => {
+  let users = 0;
+  const page = () => Array.from({ length: 1000 }, () => ({ id: { N: String(++users) }, sk: { S: String(users) } }));
+  const { environment } = await serve(inMemoryScanner([]), (operation, { ExpressionAttributeValues }) => {
+    if (operation === 'DescribeTable') return { Table: { TableArn: 'arn:of-gate' } };
+    if (operation === 'ListTagsOfResource')
+      return { Tags: ['pepper', 'values'].map((key) => ({ Key: `gatehouse:${key}-key`, Value: 'arn:key' })) };
+    const isPage = operation === 'Query' && ExpressionAttributeValues[':pk'].S === 'USER' && users < 10_000;
+    return isPage ? { Items: page() } : undefined;
+  });
+  const { code, stderr } = await run(script, ['--table', 'Gate', ...options], environment);
+
+  expect([code, stderr[0]]).toEqual([0, expect.stringMatching(`^\\d+ ${items}$`)]);
 });
 
 describe.concurrent('npm run first-admin', () => {

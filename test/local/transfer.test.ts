@@ -232,8 +232,8 @@ describe('npm run import', () => {
     await expectIntact(gatehouse);
   });
 
-  it('reports its progress every 1,000 records', async () => {
-    const file = fileOf(Array(1000).fill('not a record'));
+  it('reports its progress', async () => {
+    const file = fileOf(Array(10_000).fill('not a record'));
 
     const { result, progress } = await runTransfer(
       'import',
@@ -241,24 +241,26 @@ describe('npm run import', () => {
       operatorsEnvironment(gatehouse.cloud),
     );
 
-    expect(progress.at(-1)).toBe('1000 records');
-    expect(result.stdout).toHaveLength(1002);
-    expect(result.stdout.at(-2)).toBe('Line 1000: malformed');
+    expect(progress).not.toEqual([]);
+    expect(result.stdout).toHaveLength(10_002);
+    expect(result.stdout.at(-2)).toBe('Line 10000: malformed');
   });
 
-  it('rejects a file that it cannot read as a wrong argument', async () => {
-    const { result } = await runTransfer('import', [join(folder, 'missing')], {});
+  it.each([
+    ['a file that does not exist', join(folder, 'missing'), `${join(folder, 'missing')} cannot be read.`],
+    ['a folder', folder, `${folder} is a folder.`],
+  ])('rejects %s as a wrong argument', async (_, path, sentence) => {
+    const { result } = await runTransfer('import', [path], {});
 
-    expect([result.code, result.stdout, result.stderr[0]]).toEqual([
-      2,
-      [],
-      `${join(folder, 'missing')} cannot be read.`,
-    ]);
+    expect([result.code, result.stdout, result.stderr[0]]).toEqual([2, [], sentence]);
+    expect(result.stderr[1]).toMatch(/^Usage: /);
   });
 
   it('imports into the table of the local service without --table', async () => {
     const stateDir = join(folder, 'state');
     const file = fileOf([userRecord('local')]);
+    // Some programs begin files with a byte order mark.
+    writeFileSync(file, `\uFEFF${readFileSync(file, 'utf8')}`);
 
     const { result: stopped } = await runTransfer('import', [file], { STATE_DIR: stateDir });
     const state = await openState(stateDir);
@@ -324,12 +326,35 @@ describe('npm run export', () => {
     await expectIntact(gatehouse);
   });
 
+  const USAGE = 'Usage: npm run export -- [--table NAME] FILE';
+
   it('does not replace a file', async () => {
     const file = fileOf([]);
 
     const { code, stdout, stderr } = await run('export', file);
 
-    expect({ code, stdout, stderr }).toEqual({ code: 3, stdout: [], stderr: [`${file} already exists.`] });
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: [], stderr: [`${file} already exists.`, USAGE] });
     expect(readFileSync(file, 'utf8')).toBe('');
+  });
+
+  it('rejects a file in a folder that does not exist', async () => {
+    const file = join(folder, 'missing/export.jsonl');
+
+    const { code, stderr } = await run('export', file);
+
+    const reason = 'its folder does not exist or cannot be written to.';
+    expect({ code, stderr }).toEqual({ code: 2, stderr: [`${file} cannot be created: ${reason}`, USAGE] });
+  });
+
+  it('names the file with secrets that an interrupted export has left', async () => {
+    const file = join(folder, 'interrupted.jsonl');
+    writeFileSync(`${file}.partial`, 'secret');
+
+    const { code, stdout, stderr } = await run('export', file);
+
+    const remedy = 'unless another one is running. It contains secrets: delete it.';
+    const sentence = `${file}.partial is what an interrupted export has left, ${remedy}`;
+    expect({ code, stdout, stderr }).toEqual({ code: 3, stdout: [], stderr: [sentence] });
+    expect(readFileSync(`${file}.partial`, 'utf8')).toBe('secret');
   });
 });
