@@ -1,7 +1,7 @@
 import type { Client } from './client/client/types.gen.ts';
 import { getParameter, updateParameter } from './client/sdk.gen.ts';
 import type { Parameter } from './client/types.gen.ts';
-import { connect } from './session.ts';
+import { connect, readArguments } from './session.ts';
 
 /* Adds a host to the value of a parameter: `npx node examples/change-parameter.ts 1000001 fw2.example.com`. */
 
@@ -23,7 +23,7 @@ export async function changeValue(client: Client, id: number, change: (value: st
 }
 
 if (import.meta.main) {
-  const [id, host] = process.argv.slice(2);
+  const [id, host] = readArguments('npx node examples/change-parameter.ts ID HOST', /^\d+$/, /./);
   const { confName, confValue } = await changeValue(await connect(), Number(id), (hosts) => `${hosts},${host}`);
   console.log(`${confName} = ${confValue}`);
 }

@@ -1,7 +1,7 @@
 import type { Client } from './client/client/types.gen.ts';
 import { createIntegration, createParameter } from './client/sdk.gen.ts';
 import type { Integration, IntegrationCreation, Parameter } from './client/types.gen.ts';
-import { connect } from './session.ts';
+import { connect, readArguments } from './session.ts';
 
 /* Creates an integration with a parameter: `npx node examples/create-integration.ts`. */
 
@@ -21,6 +21,7 @@ export async function createWithParameters(
 }
 
 if (import.meta.main) {
+  readArguments('npx node examples/create-integration.ts');
   const { integration, parameters } = await createWithParameters(
     await connect(),
     { name: 'Firewalls', shortName: 'firewalls', integrationType: 'COLLECTOR' },

@@ -1,6 +1,6 @@
 import type { Client } from './client/client/types.gen.ts';
 import { listUsers } from './client/sdk.gen.ts';
-import { connect } from './session.ts';
+import { connect, readArguments } from './session.ts';
 
 /* Prints all users: `npx node examples/follow-list.ts`. */
 
@@ -24,6 +24,7 @@ async function nextPage<Entity>(client: Client, { response }: Page<Entity>): Pro
 }
 
 if (import.meta.main) {
+  readArguments('npx node examples/follow-list.ts');
   const client = await connect();
   const first = await listUsers({ client, query: { size: 100 }, throwOnError: true });
   for await (const { id, login } of followList(client, first)) console.log(id, login);

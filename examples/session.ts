@@ -11,6 +11,15 @@ export async function logIn(baseUrl: string, username: string, password: string)
   return client;
 }
 
+/** The arguments of an example, one for each pattern. Ends the process with the usage if others are given. */
+export function readArguments(usage: string, ...patterns: RegExp[]): string[] {
+  const given = process.argv.slice(2);
+  if (given.length === patterns.length && patterns.every((pattern, index) => pattern.test(given[index] ?? '')))
+    return given;
+  console.error(`Usage: ${usage}`);
+  process.exit(2);
+}
+
 /** A client that is logged in with the account in the environment, by default that of `npm start`. */
 export function connect(): Promise<Client> {
   const {

@@ -20,7 +20,7 @@ const { table: name } = readArguments({
               without it, the table of the service that runs on STATE_DIR (default .local)
 
 Exit status
-  ${REPLACED}  all hashes are under the first key
+  ${REPLACED}  no hash is under another key than the first one; those of imported users may be under none
   ${OTHERS_IN_USE}  some hashes are under other keys
   ${NOT_COUNTED}  the hashes could not be counted, or wrong arguments
 

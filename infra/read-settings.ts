@@ -37,7 +37,8 @@ export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>
   }
 
   const placeholders = output.keepData ? placeholdersIn(output) : [];
-  if (placeholders.length > 0 && String(node.tryGetContext('allowPlaceholders')) !== 'true')
+  const arePlaceholdersAllowed = booleanIn(node, 'allowPlaceholders') ?? false;
+  if (placeholders.length > 0 && !arePlaceholdersAllowed)
     throw invalid(placeholders.map(({ path, value }) => `${path}: replace the placeholder ${JSON.stringify(value)}`));
   return { name, settings: output, placeholders: placeholders.map(({ path }) => path) };
 }
@@ -62,14 +63,16 @@ function unknownSettings(environment: object): string[] {
 
 /** The settings that `-c` overrides for one deployment. The CDK CLI passes their values as strings. */
 function overridesIn(node: Pick<Node, 'tryGetContext'>): { unprotected?: boolean; deployment?: unknown } {
-  const unprotected = node.tryGetContext('unprotected');
+  const unprotected = booleanIn(node, 'unprotected');
   const deployment = node.tryGetContext('deployment');
-  if (unprotected !== undefined && !/^(true|false)$/.test(String(unprotected)))
-    throw new Error(`unprotected must be true or false, not ${unprotected}.`);
-  return {
-    ...(unprotected !== undefined && { unprotected: String(unprotected) === 'true' }),
-    ...(deployment !== undefined && { deployment }),
-  };
+  return { ...(unprotected !== undefined && { unprotected }), ...(deployment !== undefined && { deployment }) };
+}
+
+function booleanIn(node: Pick<Node, 'tryGetContext'>, key: string): boolean | undefined {
+  const value = node.tryGetContext(key);
+  if (value === undefined) return undefined;
+  if (!/^(true|false)$/.test(String(value))) throw new Error(`${key} must be true or false, not ${value}.`);
+  return String(value) === 'true';
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -3,7 +3,8 @@ import { existsSync, readFileSync, watchFile } from 'node:fs';
 import inspector from 'node:inspector';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
-import { fail, print, readArguments, WRONG_ARGUMENTS } from '../command-line.ts';
+import { fail, print, readArguments, rejectArguments } from '../command-line.ts';
+import { isHttpUrl } from '../http-url.ts';
 import { openPages } from './api-page/pages.ts';
 import { explainDatabaseError, externalEngine } from './aws/engine.ts';
 import { openFaults } from './aws/faults.ts';
@@ -17,12 +18,12 @@ import { openMemoryState, openState } from './state/state.ts';
 
 /* `npm start`: synthesizes the stack, runs it, and reloads it when its source changes. */
 
-const { STATE_DIR, PORT = '3000' } = process.env;
+const { STATE_DIR, PORT = '3000', MAIL_LINK_BASE } = process.env;
 const FAILED = 1;
 /** How long a debugger may pause a function; the timers of Node.js last at most 24 days. */
 const PAUSE_MAX_MS = 24 * 60 * 60 * 1000;
 
-const { values } = readArguments({
+const COMMAND = {
   usage: 'npm start [-- --inspect PORT]',
   help: `Runs the service on this machine until Ctrl-C, and reloads it when its source changes.
 
@@ -35,11 +36,16 @@ Environment variables:
   AWS_ENDPOINT_URL_DYNAMODB  the URL of a DynamoDB engine to use instead of the embedded one
   MAIL_LINK_BASE             the page that links in mails lead to; default: a page of the local mailbox
 
-Exits with 0 when it is stopped, with 1 when it cannot start, and with 2 for wrong arguments.`,
+Exits with 0 when it is stopped, with 1 when it cannot start, and with 2 for wrong arguments or
+variables.`,
   options: { inspect: { type: 'string' } },
-});
+} as const;
+
+const { values } = readArguments(COMMAND);
 const inspectPort = values.inspect === undefined ? undefined : portOf('--inspect', values.inspect);
 const port = portOf('PORT', PORT);
+if (MAIL_LINK_BASE && !isHttpUrl(MAIL_LINK_BASE))
+  rejectArguments(`MAIL_LINK_BASE must be a URL that starts with http:// or https://, not ${MAIL_LINK_BASE}.`, COMMAND);
 await requireFreePort(port).catch((error) => fail(error.message, FAILED));
 if (inspectPort !== undefined) openInspector(inspectPort);
 
@@ -95,7 +101,7 @@ starting = assembly.synthesize().then((folder) =>
     port,
     onLine: print,
     onError: (functionName, error) => print(`\n${functionName} failed: ${readableError(error)}\n`),
-    mailLinkBase: (endpoint) => process.env.MAIL_LINK_BASE || setPasswordPage(endpoint),
+    mailLinkBase: (endpoint) => MAIL_LINK_BASE || setPasswordPage(endpoint),
     timeoutMs: inspectPort === undefined ? undefined : PAUSE_MAX_MS,
     intercept: faults.intercept,
     pages: openPages(),
@@ -161,7 +167,7 @@ async function close(): Promise<void> {
 function portOf(name: string, value: string): number {
   const number = Number(value);
   if (/^\d+$/.test(value) && number <= 65_535) return number;
-  return fail(`${name} must be a number from 0 to 65535, not ${value}.`, WRONG_ARGUMENTS);
+  return rejectArguments(`${name} must be a number from 0 to 65535, not ${value}.`, COMMAND);
 }
 
 function openInspector(wanted: number): void {

@@ -34,6 +34,15 @@ describe('the scripts', () => {
     expect(changed).toBe('hosts = fw1.example.com,fw2.example.com\n');
     expect(listed).toBe('1 admin\n2 user\n');
   });
+
+  it.each([
+    ['create-integration', ['--help'], ''],
+    ['change-parameter', ['hosts', 'fw2.example.com'], ' ID HOST'],
+  ])('%s ends with its usage for the arguments %j', async (name, args, parameters) => {
+    const usage = `Usage: npx node examples/${name}.ts${parameters}\n`;
+
+    await expect(run(name, ...args)).rejects.toMatchObject({ code: 2, stdout: '', stderr: usage });
+  });
 });
 
 describe('a change of a parameter', () => {

@@ -181,10 +181,21 @@ describe('npm start', { timeout: 60_000 }, () => {
   });
 
   it('prints its help, and exits with status 2 for wrong arguments', async () => {
-    const [help, wrong] = [['--help'], ['--port']].map((options) => launchStart({}, { options }));
+    const usage = 'Usage: npm start [-- --inspect PORT]';
+    const help = launchStart({}, { options: ['--help'] });
+    const wrong = [
+      launchStart({}, { options: ['--port'] }),
+      launchStart({}, { options: ['--inspect', 'x'] }),
+      launchStart({ MAIL_LINK_BASE: 'localhost:4200/reset?key=' }),
+    ];
 
-    expect([await help?.ended, help?.lines[0]]).toEqual([0, 'Usage: npm start [-- --inspect PORT]']);
-    expect([await wrong?.ended, wrong?.lines[0]]).toEqual([2, "Unknown option '--port'."]);
+    expect([await help.ended, help.lines[0]]).toEqual([0, usage]);
+    expect(await Promise.all(wrong.map(({ ended }) => ended))).toEqual([2, 2, 2]);
+    expect(wrong.map(({ lines }) => lines)).toEqual([
+      ["Unknown option '--port'.", usage],
+      ['--inspect must be a number from 0 to 65535, not x.', usage],
+      ['MAIL_LINK_BASE must be a URL that starts with http:// or https://, not localhost:4200/reset?key=.', usage],
+    ]);
   });
 
   if (LONG) {

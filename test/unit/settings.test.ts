@@ -571,6 +571,10 @@ describe('a placeholder', () => {
     expect(reading(environment, 'true').placeholders).toEqual([path]);
   });
 
+  it('is allowed with true or false only', () => {
+    expect(() => reading(REAL, 'maybe')).toThrow('allowPlaceholders must be true or false, not maybe.');
+  });
+
   it('is none of these, nor any name in a text', () => {
     const changes = {
       signingKeys: ['SigningKeyTest'],
