@@ -1,8 +1,9 @@
 import { rosterKey } from '../../lib/table/keys.ts';
 import { findUser } from '../../lib/users/user-table.ts';
-import { externalEngine } from './aws/engine.ts';
+import { ENGINE_REGION, externalEngine } from './aws/engine.ts';
 import type { Cloud } from './cloud.ts';
 import { operatorsTable } from './first-accounts.ts';
+import { OPERATOR } from './state/operator.ts';
 import { type State, startOver } from './state/state.ts';
 
 /** Fails if the passwords in the table were hashed with another key than that of the state, so that no login works. */
@@ -18,8 +19,14 @@ export async function requireMatchingKeys(cloud: Cloud, state: State): Promise<v
 
 function mismatch({ tableName }: Cloud, { folder = 'memory' }: State): string {
   const keys = `other keys than those in ${folder}/keys.json`;
-  return externalEngine()
-    ? `The table ${tableName} at ${externalEngine()} was created with ${keys}: ` +
-        'set STATE_DIR to the folder of its keys, or delete the table to start over without its data.'
+  const engine = externalEngine();
+  return engine
+    ? `The table ${tableName} at ${engine} was created with ${keys}: set STATE_DIR to the folder of its keys, or delete ` +
+        `the table to start over without its data: ${deletion(tableName, engine)}`
     : `The table in ${folder} was created with ${keys}: ${startOver(folder)}.`;
 }
+
+/** Without `-sharedDb`, DynamoDB Local finds the table only with the access key and the region of the local cloud. */
+const deletion = (tableName: string, engine: string): string =>
+  `AWS_ACCESS_KEY_ID=${OPERATOR.accessKeyId} AWS_SECRET_ACCESS_KEY=${OPERATOR.secretAccessKey} ` +
+  `aws dynamodb delete-table --table-name ${tableName} --endpoint-url ${engine} --region ${ENGINE_REGION}`;

@@ -92,6 +92,7 @@ function loadFaults(file: string): void {
   }
 }
 
+let mailboxUrl: string | undefined;
 print('Synthesizing the stack');
 starting = assembly.synthesize().then((folder) =>
   startCloud({
@@ -104,7 +105,7 @@ starting = assembly.synthesize().then((folder) =>
     mailLinkBase: (endpoint) => MAIL_LINK_BASE || setPasswordPage(endpoint),
     timeoutMs: inspectPort === undefined ? undefined : PAUSE_MAX_MS,
     intercept: faults.intercept,
-    pages: openPages(),
+    pages: openPages(() => mailboxUrl),
     meterCapacity: true,
     // More would compete for the processor: on two cores, four had the highest throughput. Each takes 20 MB.
     maxInstancesPerFunction: 4,
@@ -124,8 +125,9 @@ async function run(cloud: Cloud): Promise<void> {
   await requireMatchingKeys(cloud, state);
   const isFirstStart = await createFirstAccounts(cloud, state);
   const { url, endpoint, region, tableName } = cloud;
+  mailboxUrl = `${endpoint}/mailbox`;
   print(whereDataIs());
-  print(`Mail that the service sends is shown at ${endpoint}/mailbox`);
+  print(`Mail that the service sends is shown at ${mailboxUrl}`);
   print(`Table ${tableName} in ${region}; set AWS_ENDPOINT_URL=${endpoint} to access it`);
   if (isFirstStart) {
     print('First start: created the accounts admin (password admin; ROLE_ADMIN and ROLE_USER)');

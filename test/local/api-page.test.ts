@@ -19,7 +19,7 @@ describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
 
   beforeAll(async () => {
     [gatehouse, browser] = await Promise.all([
-      startGatehouse({ pages: openPages() }),
+      startGatehouse({ pages: openPages(() => undefined) }),
       chromium.launch({ executablePath: CHROMIUM, args: OPTIONS }),
     ]);
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });

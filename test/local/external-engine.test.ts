@@ -68,8 +68,14 @@ describe('npm start with another engine', { timeout: 60_000 }, () => {
     const service = launchStart({ ...environment, STATE_DIR: newFolder() });
 
     expect(await Promise.race([service.ended, urlOf(service).catch(() => service.ended)])).toBe(1);
-    expect(service.lines.at(-1)).toMatch(
+    const engineUrl = environment.AWS_ENDPOINT_URL_DYNAMODB;
+    const sentence = service.lines.at(-1);
+    expect(sentence).toMatch(
       /^The table Gatehouse-dev-Table at http:\S+ was created with other keys than those in .+: set STATE_DIR to/,
+    );
+    expect(sentence).toContain(
+      ': AWS_ACCESS_KEY_ID=operator AWS_SECRET_ACCESS_KEY=local aws dynamodb delete-table --table-name ' +
+        `Gatehouse-dev-Table --endpoint-url ${engineUrl} --region us-east-1`,
     );
     expect(service.lines.join('\n')).not.toContain('First start');
   });

@@ -66,6 +66,17 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(await logIn(url, 'user')).toBeTruthy();
   });
 
+  it('serves pages that link to the API reference and to the mailbox', async () => {
+    const textOf = async (path: string) => (await fetch(new URL(path, service.url))).text();
+    const home = await textOf('/');
+    const [, mailbox = ''] = /<a href="(http:[^"]+)">The mailbox/.exec(home) ?? [];
+
+    expect(home).toContain('<a href="/docs">');
+    expect(service.lines).toContain(`Mail that the service sends is shown at ${mailbox}`);
+    expect(await textOf('/docs/')).toBe(await textOf('/docs'));
+    expect(await textOf('/docs')).toContain('<title>Gatehouse API</title>');
+  });
+
   it('injects the faults of the file in its state folder until that is removed', async () => {
     const file = join(folder, 'faults.json');
     writeFileSync(file, '[{"function": "GET /api/health", "fault": "error-before"}]');

@@ -100,7 +100,12 @@ describe('npm run verify', () => {
   it.each([
     ['an unknown option', ['--nonsense'], {}, 'npm run verify -- [--table NAME] [--repair]'],
     ['a table without a name', ['--table'], {}, 'npm run verify -- [--table NAME] [--repair]'],
-    ['a folder without data', [], { STATE_DIR: nowhere }, `There is no table in ${nowhere} yet`],
+    [
+      'a folder without data',
+      [],
+      { STATE_DIR: nowhere },
+      `There is no table in ${nowhere} yet: \`npm start\` creates it. For a table in another engine, set AWS_ENDPOINT_URL_DYNAMODB.`,
+    ],
     [
       'no credentials',
       ['--table', 'any'],

@@ -168,7 +168,7 @@ other than [the edge](operating.md#an-edge) in front of the API.
 | \`PORT\` | \`npm start\` | the port to listen on; default 3000; 0 chooses a free port |
 | \`STATE_DIR\` | \`npm start\`; \`verify\`, \`adopt\`, \`password-keys\`, \`import\` and \`export\` without \`--table\` | the folder of data and keys; default \`.local\`; \`:memory:\` keeps nothing |
 | \`MAIL_LINK_BASE\` | \`npm start\` | the page that links in mails lead to; default: a page of the local mailbox |
-| \`AWS_ENDPOINT_URL_DYNAMODB\` | \`npm start\`, all commands | the URL of a DynamoDB-compatible engine to use instead of the embedded one, or instead of AWS |
+| \`AWS_ENDPOINT_URL_DYNAMODB\` | \`npm start\`, \`npm test\`, all commands | the URL of another [tested engine](../README.md#other-platforms) to use instead of the embedded one, or instead of AWS |
 | \`AWS_ENDPOINT_URL\` | \`preflight\`, all commands with \`--table\` | the URL to use instead of AWS for all services; \`npm start\` prints that of the local cloud |
 | \`AWS_REGION\` | all commands with \`--table\` | the region of the table; required unless the profile has one |
 | \`AWS_PROFILE\`, or \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and \`AWS_SESSION_TOKEN\` | \`npm run deploy\`, \`preflight\`, all commands with \`--table\` | the AWS credentials, as for the AWS CLI |

@@ -18,11 +18,12 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** The pages that the local service has in addition to its API: `/` and the API reference at `/docs`. */
-export function openPages(): Pages {
+export function openPages(mailboxUrl: () => string | undefined): Pages {
   const swaggerUi = join(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'), '..');
   const files: Readonly<Record<string, string>> = {
     '/': join(import.meta.dirname, 'home.html'),
     '/docs': join(import.meta.dirname, 'index.html'),
+    '/docs/': join(import.meta.dirname, 'index.html'),
     '/docs/page.js': join(import.meta.dirname, 'page.js'),
     '/docs/page.css': join(import.meta.dirname, 'page.css'),
     '/docs/swagger-ui.css': join(swaggerUi, 'swagger-ui.css'),
@@ -31,6 +32,13 @@ export function openPages(): Pages {
   return (path) => {
     const file = Object.hasOwn(files, path) ? files[path] : undefined;
     if (!file) return undefined;
-    return { contentType: TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? '', body: readFileSync(file) };
+    const body = path === '/' ? homePage(file, mailboxUrl()) : readFileSync(file);
+    return { contentType: TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? '', body };
   };
+}
+
+/** The start page, which links to the mailbox once its URL is known. */
+function homePage(file: string, mailboxUrl: string | undefined): Buffer {
+  const link = mailboxUrl ? `<li><a href="${mailboxUrl}">The mailbox</a>, which receives all mail</li>` : '';
+  return Buffer.from(readFileSync(file, 'utf8').replace('<!-- mailbox -->', link));
 }

@@ -29,7 +29,8 @@ export async function openLocalTable(stateDir: string): Promise<TableConnection>
   }
   if (!hasDatabase(stateDir) && !externalEngine()) {
     throw new Error(
-      `There is no table in ${stateDir} yet: \`npm start\` creates it. For a deployed table, use --table.`,
+      `There is no table in ${stateDir} yet: \`npm start\` creates it. For a table in another engine, set ` +
+        'AWS_ENDPOINT_URL_DYNAMODB. For a deployed table, use --table.',
     );
   }
   return openTableWithOwnEngine(stateDir);
