@@ -44,8 +44,8 @@ export const operations: readonly Mutant[] = [
     ['reportVerification(verification);', ''],
     ['isChanged = true;', ''],
     ['after + 1}; it was ${before + 1}', 'after}; it was ${before}'],
-    ['    Number(skip),\n    reportProgress(),\n', ''],
-    ['    reportProgress(),\n', ''],
+    ["    Number(skip),\n    reportProgress('items read'),\n", ''],
+    ["(skip),\n    reportProgress('items read'),\n", '(skip),\n'],
     ['/^[1-9]\\d{0,8}$/', '/^\\d{1,9}$/'],
     ['exitOnSignal(NOT_ADOPTED);', ''],
   ]),
@@ -75,6 +75,20 @@ export const operations: readonly Mutant[] = [
     ['key !== first && hashes > 0', 'hashes > 0'],
     ["others.includes(key) ? ''", "!others.includes(key) ? ''"],
   ]),
+  ...plant('infra/password-keys.ts', 'test/local/commands.test.ts', [['onProgress(++users);', '']]),
+  ...plant('infra/export.ts', 'test/local/commands.test.ts', [['onProgress(counts.user + counts.integration);', '']]),
+  ...plant('infra/require-endpoint-urls.ts', 'test/local/commands.test.ts', [
+    ["'AWS_ENDPOINT_URL_DYNAMODB', ", ''],
+    ['!url || isHttpUrl(url)', '!url || URL.canParse(url)'],
+  ]),
+  ...plant('infra/stack-table.ts', 'test/local/commands.test.ts', [['if (!running) requireEndpointUrls();', '']]),
+  ...plant('infra/first-admin.ts', 'test/local/commands.test.ts', [['  requireEndpointUrls();\n', '']]),
+  ...plant('infra/smoke.ts', 'test/local/smoke.test.ts', [
+    ['URL.parse(origin)?.origin === origin', 'true'],
+    ['if (mail !== undefined && !v.is(email, mail))', 'if (false)'],
+    ['if (pastEdge !== undefined && !isHttpUrl(pastEdge))', 'if (false)'],
+    ['if (process.stdin.isTTY) ', ''],
+  ]),
   ...plant('infra/bundle.ts', 'test/stack/bundles.test.ts', [
     ["mainFields: ['module', 'main'],", ''],
     ["mainFields: ['module', 'main']", "mainFields: ['main', 'module']"],
@@ -85,15 +99,19 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/export.ts', 'test/local/transfer.test.ts', [
     ['const OWNER_ONLY = 0o600', 'const OWNER_ONLY = 0o644'],
-    ['  if (existsSync(file)) throw new Error(`${file} already exists.`);\n', ''],
+    ['  if (existsSync(file)) rejectArguments(`${file} already exists.`, COMMAND);\n', ''],
+    ['if (!existsSync(partial)) return;', 'return;'],
+    ['accessSync(`${dirname(file)}/.`, constants.W_OK);', ''],
     ['await link(partial, file)', 'await link(partial, `${file}.complete`)'],
   ]),
   ...plant('infra/import.ts', 'test/local/transfer.test.ts', [
     ["split('\\n')", 'split(/\\n|\\u2028/)'],
     ['rejected > 0 ? REJECTIONS : 0', '0'],
-    ['const PROGRESS_RECORDS = 1000', 'const PROGRESS_RECORDS = 1001'],
+    [".replace(BYTE_ORDER_MARK, '')", ''],
+    ['if (statSync(path).isDirectory())', 'if (false)'],
+    ["onProgress: reportProgress('records')", 'onProgress: () => undefined'],
     ['const NOT_COMPLETED = 3', 'const NOT_COMPLETED = 1'],
-    ['  yield rest;\n', '  yield `${rest}{`;\n'],
+    ["  yield rest ?? '';\n", '  yield `${rest}{`;\n'],
   ]),
   ...plant('infra/openapi/links.ts', 'test/unit/openapi.test.ts', [
     ["method === 'PUT' && path === collection", "method === 'PUT'"],
@@ -216,8 +234,9 @@ export const operations: readonly Mutant[] = [
     ['new Role(scope, `${id}-role`', 'new Role(scope, `${id}-role${settings.signingKeys.length}`'],
   ]),
   ...plant('infra/read-settings.ts', 'test/unit/settings.test.ts', [
-    ['...(deployment !== undefined && { deployment }),', ''],
-    ["{ unprotected: String(unprotected) === 'true' }", '{ unprotected: true }'],
+    [', ...(deployment !== undefined && { deployment })', ''],
+    ["return String(value) === 'true';", 'return true;'],
+    ['if (!/^(true|false)$/.test(String(value)))', 'if (false)'],
   ]),
   ...plant('infra/constructs/queries.ts', 'test/stack/alarms.test.ts', [
     ["      'key-states',", "      'keys',"],
@@ -349,7 +368,12 @@ export const operations: readonly Mutant[] = [
     ["if (value === '') rejectArguments", "if (value === 'x') rejectArguments"],
     ["['SIGINT', 'SIGTERM']", "['SIGINT']"],
     ["['SIGINT', 'SIGTERM']", "['SIGTERM']"],
-    ['const PROGRESS_EVERY = 10_000', 'const PROGRESS_EVERY = 1_000'],
+  ]),
+  ...plant('infra/command-line.ts', 'test/unit/command-line.test.ts', [
+    ['const PROGRESS_ITEMS = 10_000', 'const PROGRESS_ITEMS = 10_001'],
+    ['const PROGRESS_MS = 2000', 'const PROGRESS_MS = 2001'],
+    ['reported = done;', ''],
+    ['    reportedAt = Date.now();\n', ''],
   ]),
   ...plant('infra/command-line.ts', 'test/local/tool-arguments.test.ts', [
     ['if (option) return `${option} requires a value.`;', ''],
@@ -364,7 +388,6 @@ export const operations: readonly Mutant[] = [
     ["if (message === 'Region is missing')", 'if (false)'],
     ["if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')", 'if (false)'],
     ["code === 'ECONNREFUSED' || code === 'ECONNRESET'", "code === 'ECONNREFUSED'"],
-    ["if (code === 'ERR_INVALID_URL')", 'if (false)'],
     ["if (name === 'Error' && code === undefined) return message;", ''],
     [".replaceAll(/\\s+/g, ' ')", ''],
   ]),
@@ -400,6 +423,15 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/local/aws/engine.ts', 'test/local/external-engine.test.ts', [
     ['Credential=${OPERATOR.accessKeyId}', 'Credential=${operation}'],
     ['/20200101/${ENGINE_REGION}/', '/20200101/eu-central-1/'],
+  ]),
+  ...plant('infra/local/aws/engine.ts', 'test/unit/explain-error.test.ts', [['|database disk image is malformed', '']]),
+  ...plant('infra/local/aws/engine.ts', 'test/local/commands.test.ts', [['not a valid SQLite database|', '']]),
+  ...plant('infra/local/aws/kms.ts', 'test/local/state-files.test.ts', [
+    ['isVersion4 || ', ''],
+    ['id === idOf(bytes(material))', 'true'],
+    ['storedSpec !== spec', 'false'],
+    ['material.length === SECRET_BYTES', 'true'],
+    [') && isMaterial(bytes(material), spec)', ')'],
   ]),
   ...plant('infra/local/aws/engine.ts', 'test/local/start.test.ts', [["?.protocol !== 'http:'", ' === null']]),
   ...plant('infra/local/aws/mailbox-pages.ts', 'test/local/mailbox.test.ts', [
@@ -500,6 +532,9 @@ export const operations: readonly Mutant[] = [
     ['if (differences.length > 0 || changed.size === 0) return;', 'return;'],
     ['before = now;', ''],
   ]),
+  ...plant('infra/local/state/state.ts', 'test/local/state-files.test.ts', [
+    ['parseJson(join(folder, name), text, remedy)', 'parseJson(join(folder, name), text, startOver(folder))'],
+  ]),
   ...plant('infra/local/state/state.ts', 'test/local/start.test.ts', [
     ["if (typeof value === 'object' && value !== null) return value;", 'return value;'],
   ]),
@@ -526,7 +561,7 @@ export const operations: readonly Mutant[] = [
     ['if (isUnknown(issue)) return `${path}: unknown setting`;', ''],
     ["if (issue.received === 'undefined') return `${path}: missing`;", ''],
     ["typeof issue.input === 'string' && ", ''],
-    ["!== 'true')", "!== 'true' && false)"],
+    ['&& !arePlaceholdersAllowed', '&& false'],
     ['output.keepData ? placeholdersIn(output) : []', 'placeholdersIn(output)'],
   ]),
   ...plant('infra/settings.ts', 'test/unit/settings.test.ts', [

@@ -11,6 +11,12 @@ describe('the explanation of an error', () => {
     );
   });
 
+  it('names the setting that is no URL, which Node does not', () => {
+    const error = Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL' });
+
+    expect(explainError(error, 'Gate')).toBe('The endpoint_url of the AWS profile is not a URL.');
+  });
+
   it('does not name it for a deployed table', () => {
     expect(explainError(malformed, 'Gate')).toBe(malformed.message);
   });
