@@ -18,7 +18,9 @@ export function toJsonSchema(
     errorMode: 'ignore',
     overrideAction({ valibotAction, jsonSchema }) {
       const limits = limitsOf(valibotAction as { requirement?: unknown });
-      return limits && { ...jsonSchema, ...keywordsOf(limits, jsonSchema.type) };
+      // Ids, which are numbers or texts, have a schema of their own.
+      if (!limits || jsonSchema.anyOf) return undefined;
+      return { ...jsonSchema, ...keywordsOf(limits, jsonSchema.type) };
     },
     overrideSchema({ valibotSchema: { type }, jsonSchema }) {
       if (type === 'nullable' || type === 'nullish') return withTypeNull(jsonSchema);

@@ -49,7 +49,7 @@ export type FieldError = {
      */
     unit?: 'bytes';
     /**
-     * The only accepted values.
+     * The only accepted values; of `sort`, the fields; of an unknown filter, the fields of the list or the operators of the field.
      */
     allowed?: Array<string>;
     /**

@@ -69,7 +69,12 @@ const FIELD_ERROR = {
     min: { type: 'integer', description: 'The minimum of a number or of the length of a text.' },
     max: { type: 'integer', description: 'The maximum of a number or of the length of a text.' },
     unit: { const: 'bytes', description: 'Lengths are in bytes of UTF-8 instead of code points.' },
-    allowed: { type: 'array', items: { type: 'string' }, description: 'The only accepted values.' },
+    allowed: {
+      type: 'array',
+      items: { type: 'string' },
+      description:
+        'The only accepted values; of `sort`, the fields; of an unknown filter, the fields of the list or the operators of the field.',
+    },
     pattern: { type: 'string', description: 'A regular expression (ECMA-262) that all accepted values match.' },
   },
   additionalProperties: false,

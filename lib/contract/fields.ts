@@ -70,7 +70,11 @@ const NO_ID = [{ type: 'string', const: '' }, { type: 'null' }] as const;
 export const bodyId = v.optional(
   v.pipe(
     v.nullable(v.union([v.number(), v.string()], 'TypeMismatch')),
-    v.check((value) => value === null || value === '' || idFromText(String(value)) !== undefined, 'TypeMismatch'),
+    limited(
+      { min: ID.minimum, max: ID.maximum },
+      (value) => value === null || value === '' || idFromText(`${value}`) !== undefined,
+      'TypeMismatch',
+    ),
     v.transform((value) => (value === null || value === '' ? undefined : Number(value))),
   ),
   // Without a default, valibot skips the rest of the pipe when the key is missing.

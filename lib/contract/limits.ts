@@ -7,7 +7,7 @@ export interface Limits {
   readonly max?: number;
   /** The length is counted in bytes of UTF-8. */
   readonly unit?: 'bytes';
-  /** The only accepted values. */
+  /** The only accepted values; for an unknown filter, the fields of the list or the operators of the field. */
   readonly allowed?: readonly string[];
   /** A regular expression (ECMA-262) that matches all accepted values. */
   readonly pattern?: string;
@@ -21,9 +21,11 @@ export function limited<T>(limits: Limits, holds: (value: T) => boolean, message
   );
 }
 
-/** The limits of a check, or of an issue that it raised; undefined for any other check or issue. */
-export const limitsOf = ({ requirement }: { readonly requirement?: unknown }): Limits | undefined =>
-  (requirement as { readonly limits?: Limits } | null | undefined)?.limits;
+type Limited = { readonly limits?: Limits } | null | undefined;
+
+/** The limits of a check; those of an issue's check, or of its place in the value. Undefined if there are none. */
+export const limitsOf = ({ requirement, path }: { readonly requirement?: unknown; readonly path?: unknown }) =>
+  (requirement as Limited)?.limits ?? ((path as readonly unknown[] | undefined)?.at(-1) as Limited)?.limits;
 
 /** A text that matches a regular expression. */
 export const matching = (pattern: RegExp) =>

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { Limits } from './limits.ts';
 
 /** The kind of value in a field, which determines its filter operators. */
 export type FieldKind = 'number' | 'text' | 'boolean' | 'date' | { readonly oneOf: readonly string[] };
@@ -52,8 +53,8 @@ type Values = Record<string, string[]>;
  * The query schema of a list; its input maps each parameter to all its values. It accepts `page` (from 0) and `size`,
  * where invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc` and
  * `field.operator=value`. Fields that cannot be sorted by, unknown fields and operators, unreadable operands and invalid
- * cursors are rejected. Any other unknown parameter is ignored, unless its name contains a dot: a misspelt filter must
- * not select everything.
+ * cursors are rejected, with what would have been accepted. Any other unknown parameter is ignored, unless its name
+ * contains a dot: a misspelt filter must not select everything.
  */
 export function listQuery(
   fields: Readonly<Record<string, FieldKind>>,
@@ -66,7 +67,7 @@ export function listQuery(
     v.custom<Values>(() => true),
     v.metadata({ list: { fields, sortable, pageSizeMax } satisfies ListRules }),
     v.rawTransform(({ dataset: { value: values }, addIssue, NEVER }): ListQuery => {
-      const wrong = new Set<string>();
+      const wrong = new Map<string, Limits>();
       const parameters: QueryParameter[] = (values.sort ?? [])
         .filter((text) => orders(text).length > 0)
         .map((text) => ['sort', text]);
@@ -77,8 +78,8 @@ export function listQuery(
         filters: Object.entries(values).flatMap(([parameter, texts]) => {
           if (!parameter.includes('.')) return [];
           const filter = filterOf(fields, parameter, texts);
-          if (!filter) {
-            wrong.add(parameter);
+          if (!('operands' in filter)) {
+            wrong.set(parameter, filter);
             return [];
           }
           parameters.push(...texts.map((text) => [parameter, text] as const));
@@ -87,14 +88,12 @@ export function listQuery(
         parameters,
         after: cursorId(values.cursor?.[0]),
       };
-      if (query.sort.some(({ field }) => !sortable.includes(field))) wrong.add('sort');
+      if (query.sort.some(({ field }) => !sortable.includes(field))) wrong.set('sort', { allowed: sortable });
       const byId = query.filters.length === 0 && (query.sort[0]?.field ?? 'id') === 'id';
-      if (values.cursor && (query.after === undefined || !byId)) wrong.add('cursor');
-      for (const key of wrong) {
-        addIssue({
-          message: 'Pattern',
-          path: [{ type: 'object', origin: 'value', input: values, key, value: values[key] }],
-        });
+      if (values.cursor && (query.after === undefined || !byId)) wrong.set('cursor', {});
+      for (const [key, limits] of wrong) {
+        const place = { type: 'object', origin: 'value', input: values, key, value: values[key], limits } as const;
+        addIssue({ message: 'Pattern', path: [place] });
       }
       return wrong.size > 0 ? NEVER : query;
     }),
@@ -116,14 +115,21 @@ function orders(text: string): Order[] {
   return named.map((field) => ({ field, descending: direction === 'desc' }));
 }
 
-/** Undefined if the field or the operator is unknown, or an operand unreadable. */
-function filterOf(fields: Readonly<Record<string, FieldKind>>, parameter: string, texts: readonly string[]) {
+/** A filter; if it is invalid, the fields, operators or operands that the list accepts. */
+function filterOf(
+  fields: Readonly<Record<string, FieldKind>>,
+  parameter: string,
+  texts: readonly string[],
+): Filter | Limits {
   const [field = '', operator = '', ...rest] = parameter.split('.');
   const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
-  if (!kind || rest.length > 0 || !(operatorsOf(kind) as string[]).includes(operator)) return undefined;
+  if (!kind) return { allowed: Object.keys(fields) };
+  const operators: readonly string[] = operatorsOf(kind);
+  if (rest.length > 0 || !operators.includes(operator)) return { allowed: operators };
+  const operandKind = operator === 'specified' ? 'boolean' : kind;
   const listed = operator === 'in' || operator === 'notIn' ? texts.flatMap((text) => text.split(',')) : texts;
-  const operands = listed.map((text) => operandOf(operator === 'specified' ? 'boolean' : kind, text));
-  if (operands.some((operand) => operand === undefined)) return undefined;
+  const operands = listed.map((text) => operandOf(operandKind, text));
+  if (operands.some((operand) => operand === undefined)) return limitsOfOperands(operandKind);
   return { field, operator, operands } as Filter;
 }
 
@@ -142,6 +148,11 @@ function operandOf(kind: FieldKind, text: string): string | number | boolean | u
     return instantOf(text);
   }
   return text;
+}
+
+function limitsOfOperands(kind: FieldKind): Limits {
+  if (typeof kind === 'object') return { allowed: kind.oneOf };
+  return kind === 'boolean' ? { allowed: ['true', 'false'] } : {};
 }
 
 const DATE = /^(\d{4}-\d{2}-\d{2})(?:(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;

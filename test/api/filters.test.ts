@@ -121,7 +121,7 @@ describe('a filter', () => {
     const { status, body } = await gatehouse.call('GET', `${path}?cacheBuster=1&${parameter}=x`, { token });
 
     expect([status, body.message]).toEqual([400, 'error.validation']);
-    expect(body.fieldErrors).toMatchObject([{ field: parameter, message: 'Pattern' }]);
+    expect(body.fieldErrors).toMatchObject([{ field: parameter, message: 'Pattern', allowed: expect.any(Array) }]);
   });
 
   it('combines with paging, sorting and links', async () => {

@@ -104,6 +104,12 @@ export function violationsInRequest(route: string, path: string, { body, headers
   return [...inBody, ...inQuery].filter((violations) => violations !== undefined);
 }
 
+/** Whether this is the name of a query parameter that the document does not have: an unknown filter, or a cursor. */
+export function isUnknownParameter(route: string, path: string, name: string): boolean {
+  const { parameters = [] } = operationOf(route);
+  return new URLSearchParams(path.split('?')[1]).has(name) && !parameters.some((parameter) => parameter.name === name);
+}
+
 /** The JSON value of a body. The service normalizes new passwords before it counts their code points. */
 function parsed(body: unknown): unknown {
   const isRaw = typeof body === 'string' || body instanceof Uint8Array;

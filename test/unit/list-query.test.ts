@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it, vi } from 'vitest';
+import { limitsOf } from '../../lib/contract/limits.ts';
 import { cursorAfter, type Filter, type ListQuery, listQuery, matches } from '../../lib/contract/list-query.ts';
 
 const FIELDS = {
@@ -10,11 +11,14 @@ const FIELDS = {
   colour: { oneOf: ['RED', 'BLUE'] },
 } as const;
 
-/** The parsed query, or the names of the invalid parameters. */
-function parse(text: string, options?: Parameters<typeof listQuery>[1]): ListQuery | string[] {
+function safeParse(text: string, options?: Parameters<typeof listQuery>[1]) {
   const values: Record<string, string[]> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) values[name] = [...(values[name] ?? []), value];
-  const { success, output, issues } = v.safeParse(listQuery(FIELDS, options), values);
+  return v.safeParse(listQuery(FIELDS, options), values);
+}
+/** The parsed query, or the names of the invalid parameters. */
+function parse(text: string, options?: Parameters<typeof listQuery>[1]): ListQuery | string[] {
+  const { success, output, issues } = safeParse(text, options);
   if (success) return output;
   expect(issues.map(({ message }) => message)).toEqual(issues.map(() => 'Pattern'));
   return issues.map((issue) => v.getDotPath(issue) ?? '');
@@ -257,6 +261,19 @@ describe('a filter', () => {
       'nmae.equals',
       'name.contians',
     ]);
+  });
+
+  it.each([
+    ['unknown.equals=1', { allowed: ['id', 'name', 'active', 'made', 'colour'] }],
+    ['colour.contains=R', { allowed: ['equals', 'notEquals', 'in', 'notIn', 'specified'] }],
+    ['colour.in=RED,GREEN', { allowed: ['RED', 'BLUE'] }],
+    ['colour.specified=maybe', { allowed: ['true', 'false'] }],
+    ['active.equals=maybe', { allowed: ['true', 'false'] }],
+    ['id.equals=x', {}],
+    ['sort=colour,sort', { allowed: ['id', 'name', 'active', 'made', 'colour'] }],
+    ['cursor=x', {}],
+  ])('that is invalid is rejected with what the list accepts: %s', (text, limits) => {
+    expect(safeParse(text).issues?.map(limitsOf)).toEqual([limits]);
   });
 
   // The results for values below, at and above the operand, and for an absent value.
