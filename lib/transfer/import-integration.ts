@@ -14,24 +14,20 @@ import type { Importer } from './importer.ts';
 import type { IntegrationRecord } from './record.ts';
 
 /**
- * Imports integrations with their parameters. An integration with the name and the short name of a record is the one
- * that the record describes. Nothing else prevents a second one: two imports must not run at the same time.
+ * Imports integrations with their parameters. Names need not be unique: the n-th record with a name and a short name
+ * describes the n-th such integration in the order of ids, in which they are exported and created. Nothing else prevents
+ * another one: two imports must not run at the same time.
  */
 export function openIntegrationImporter(table: Table, valuesKey: string, kms: KMSClient): Importer<IntegrationRecord> {
-  let stored: Promise<Set<string>> | undefined;
-  const noted = new Set<string>();
+  let stored: Promise<ReadonlyMap<string, number>> | undefined;
+  const noted = new Map<string, number>();
   return {
     async lookUp(record) {
-      stored ??= readNames(table);
-      return (await stored).has(nameOf(record)) ? 'present' : 'absent';
+      stored ??= countNames(table);
+      return (await stored).get(nameOf(record)) ?? 0;
     },
 
-    note(record) {
-      const name = nameOf(record);
-      if (noted.has(name)) return { field: 'name', code: 'name-taken' };
-      noted.add(name);
-      return undefined;
-    },
+    note: (record) => increment(noted, nameOf(record)),
 
     async write({ parameters, ...fields }) {
       const id = await table.nextId('INTEGRATION');
@@ -60,8 +56,15 @@ export function openIntegrationImporter(table: Table, valuesKey: string, kms: KM
 
 const nameOf = ({ name, shortName }: { name: string; shortName: string }): string => JSON.stringify([name, shortName]);
 
-async function readNames(table: Table): Promise<Set<string>> {
-  const names = new Set<string>();
-  for await (const integration of integrationsOf(table)) names.add(nameOf(integration));
-  return names;
+async function countNames(table: Table): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for await (const integration of integrationsOf(table)) increment(counts, nameOf(integration));
+  return counts;
+}
+
+/** Counts a name. Returns its former count. */
+function increment(counts: Map<string, number>, name: string): number {
+  const count = counts.get(name) ?? 0;
+  counts.set(name, count + 1);
+  return count;
 }

@@ -93,8 +93,9 @@ async function* batchesOf(lines: AsyncIterable<string>): AsyncGenerator<Line[]> 
 
 /** A valid record that does not contradict the table. */
 interface Plan {
-  readonly isPresent: boolean;
-  note(): RecordError | undefined;
+  /** How many entities with the record's name the table contained when it was looked up. */
+  readonly stored: number;
+  note(): number | RecordError;
   write(): Promise<void>;
 }
 
@@ -102,19 +103,19 @@ async function planOf<R>(importer: Importer<R>, record: R): Promise<Plan | reado
   const found = await importer.lookUp(record);
   if (typeof found === 'object') return [found];
   return {
-    isPresent: found === 'present',
+    stored: found,
     note: () => importer.note(record),
     write: () => importer.write(record),
   };
 }
 
 async function carryOut(
-  { isPresent, note, write }: Plan,
+  { stored, note, write }: Plan,
   apply: boolean,
 ): Promise<'imported' | 'present' | readonly RecordError[]> {
-  const repetition = note();
-  if (repetition) return [repetition];
-  if (isPresent) return 'present';
+  const earlier = note();
+  if (typeof earlier === 'object') return [earlier];
+  if (earlier < stored) return 'present';
   try {
     if (apply) await write();
     return 'imported';

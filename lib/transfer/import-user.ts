@@ -26,9 +26,9 @@ export function openUserImporter(table: Table, pepperKeys: readonly string[]): I
       const guards = [loginGuardKey(login), ...mailboxKeys.map(emailGuardKey)];
       const [loginGuard, ...emailGuards] = await table.getAll(guards);
       const user = loginGuard && (await findUser(table, loginGuard.id as number));
-      if (user?.login === login && emailKey(user.email) === emailKey(email)) return 'present';
+      if (user?.login === login && emailKey(user.email) === emailKey(email)) return 1;
       if (loginGuard) return LOGIN_TAKEN;
-      return emailGuards.some(Boolean) ? EMAIL_TAKEN : 'absent';
+      return emailGuards.some(Boolean) ? EMAIL_TAKEN : 0;
     },
 
     note({ login, email }) {
@@ -37,7 +37,7 @@ export function openUserImporter(table: Table, pepperKeys: readonly string[]): I
       if (mailboxes.has(mailbox)) return EMAIL_TAKEN;
       logins.add(login);
       mailboxes.add(mailbox);
-      return undefined;
+      return 0;
     },
 
     async write(record) {

@@ -2,10 +2,10 @@ import type { RecordError } from './record.ts';
 
 /** The import of one type of record. */
 export interface Importer<R> {
-  /** Whether the table already contains the record; the error if it contradicts the table. Changes nothing. */
-  lookUp(record: R): Promise<'present' | 'absent' | RecordError>;
-  /** Notes a record. Returns an error if it contradicts a record that was noted before. */
-  note(record: R): RecordError | undefined;
+  /** How many entities of the table have the record's name; the error if it contradicts the table. Changes nothing. */
+  lookUp(record: R): Promise<number | RecordError>;
+  /** Notes a record. Returns how many with its name were noted before; the error if it contradicts one of them. */
+  note(record: R): number | RecordError;
   /** Writes a new record in one transaction. Fails as `change` does. */
   write(record: R): Promise<void>;
 }

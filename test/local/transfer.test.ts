@@ -78,7 +78,7 @@ describe('npm run import', () => {
     userRecord('new-login', { email: 'Admin@example.com' }),
     userRecord('bad', { email: 'bad', authorities: ['ROLE_SUPPORT'], nickname: 'b' }),
     integrationRecord('Firewall \u2028 1', ['secret of the firewall', 'b']),
-    integrationRecord('Firewall \u2028 1'),
+    integrationRecord('Firewall \u2028 1', ['secret of another firewall']),
   ]);
   const rejections = [
     'Line 4: login login-taken',
@@ -86,7 +86,6 @@ describe('npm run import', () => {
     'Line 6: login login-taken',
     'Line 7: email email-taken',
     'Line 8: email Email, authorities.0 Pattern, nickname UnknownField',
-    'Line 10: name name-taken',
   ];
 
   it('without --apply, reports what it would do and writes nothing', async () => {
@@ -98,7 +97,7 @@ describe('npm run import', () => {
     expect(stdout).toEqual([
       `Checking an import into ${cloud.tableName}`,
       ...rejections,
-      '4 would be imported, 0 already there, 6 rejected. Nothing was written: add --apply to import',
+      '5 would be imported, 0 already there, 5 rejected. Nothing was written: add --apply to import',
     ]);
     expect(await itemsOf(cloud)).toEqual(before);
   });
@@ -110,10 +109,10 @@ describe('npm run import', () => {
 
     const started = `Importing into ${cloud.tableName}`;
     const expected = { code: 1, stderr: [] };
-    expect(first).toEqual({ ...expected, stdout: [started, ...rejections, '4 imported, 0 already there, 6 rejected'] });
+    expect(first).toEqual({ ...expected, stdout: [started, ...rejections, '5 imported, 0 already there, 5 rejected'] });
     expect(second).toEqual({
       ...expected,
-      stdout: [started, ...rejections, '0 imported, 4 already there, 6 rejected'],
+      stdout: [started, ...rejections, '0 imported, 5 already there, 5 rejected'],
     });
     expect(await itemsOf(cloud)).toEqual(after);
     await expectIntact(gatehouse);
@@ -142,7 +141,13 @@ describe('npm run import', () => {
   });
 
   it('seals the values of parameters, which the API then returns', async () => {
-    const { body: integrations } = await gatehouse.call('GET', '/api/utm-integrations?shortName.equals=OLD', { token });
+    const { body: integrations } = await gatehouse.call(
+      'GET',
+      '/api/utm-integrations?sort=id,asc&shortName.equals=OLD',
+      {
+        token,
+      },
+    );
     const { body } = await gatehouse.call(
       'GET',
       `/api/utm-integration-confs?sort=id,asc&integrationId.equals=${integrations[0].id}`,
@@ -153,7 +158,7 @@ describe('npm run import', () => {
       body: { integration: { id: integrations[0].id }, confName: 'another', confValue: 'c' },
     });
 
-    expect(integrations).toHaveLength(1);
+    expect(integrations).toHaveLength(2);
     expect(body.map(({ confName, confValue }: Record<string, string>) => [confName, confValue])).toEqual([
       ['name 0', 'secret of the firewall'],
       ['name 1', 'b'],
@@ -205,7 +210,7 @@ describe('npm run import', () => {
       ...Array.from({ length: 60 }, (_, index) =>
         userRecord(`killed-${index}`, { authorities: index % 2 ? [] : ['ROLE_ADMIN'] }),
       ),
-      ...Array.from({ length: 6 }, (_, index) => integrationRecord(`Killed ${index}`, ['a', 'b', 'c'])),
+      ...Array.from({ length: 6 }, (_, index) => integrationRecord(`Killed ${index % 2}`, [`${index}`, 'b', 'c'])),
     ];
     // Alternating, so that a kill can hit either kind.
     const file = fileOf(records.sort(() => Math.random() - 0.5));
@@ -229,6 +234,11 @@ describe('npm run import', () => {
     expect(rejected).toEqual([]);
     expect(tally.imported + tally.present).toBe(records.length);
     expect((await table.total('USER')) - before).toBe(60);
+    const { body } = await gatehouse.call('GET', '/api/utm-integration-confs?size=100&confName.equals=name%200', {
+      token,
+    });
+    const values = body.map(({ confValue }: { confValue: string }) => confValue).sort();
+    expect(values.slice(0, 6)).toEqual(['0', '1', '2', '3', '4', '5']);
     await expectIntact(gatehouse);
   });
 

@@ -1008,20 +1008,24 @@ export const operations: readonly Mutant[] = [
     ["        changeTotal('INTEGRATION', 1),\n", ''],
     ["changeTotal('CONF', added.length)", "changeTotal('CONF', 1)"],
     ['          integration = after;\n', ''],
-    ["(await stored).has(nameOf(record)) ? 'present' : 'absent'", "'absent'"],
-    ['      if (noted.has(name))', '      if (false)'],
+    ['(await stored).get(nameOf(record)) ?? 0', '0'],
+    ['JSON.stringify([name, shortName])', 'shortName'],
+  ]),
+  ...plant('lib/transfer/import-integration.ts', 'test/unit/import-records.test.ts', [
+    ['counts.set(name, count + 1);', 'counts.set(name, 1);'],
   ]),
   ...plant('lib/transfer/import-records.ts', 'test/unit/import-records.test.ts', [
     ["if (text.trim() !== '') batch.push", "if (text !== '') batch.push"],
     ['    line++;\n', "    if (text !== '') line++;\n"],
-    ['  if (isPresent)', '  if (!note && isPresent)'],
+    ['earlier < stored', 'stored > 0'],
+    ['earlier < stored', 'earlier <= stored'],
     ["error.code === 'login-taken'", "error.code === 'unavailable'"],
     ["error.code === 'email-taken'", "error.code === 'unavailable'"],
     ['  yield batch;\n}', '}'],
   ]),
   ...plant('lib/transfer/import-records.ts', 'test/local/transfer.test.ts', [
     ['if (apply) await write();', 'await write();'],
-    ["if (isPresent) return 'present';", ''],
+    ["if (earlier < stored) return 'present';", ''],
   ]),
   ...plant('lib/transfer/import-user.ts', 'test/unit/import-records.test.ts', [
     ['passwordHash && !isVerifiable(passwordHash, pepperKeys)', 'false'],

@@ -162,4 +162,16 @@ describe('an import', () => {
 
     expect(tally).toEqual({ imported: 1, present: 3, rejected: 0 });
   });
+
+  it('compares each record of a repeated name with another integration of the table', async () => {
+    const stored = [1, 2].map((id) => ({ ...entityKey('INTEGRATION', id), id, name: 'Firewall', shortName: 'OLD' }));
+    const table = memoryTable(stored);
+    const records = [1, 2, 3, 4].map(() => integrationRecord('Firewall'));
+
+    const first = await importLines([...records, integrationRecord('Scanner')], table);
+    const second = await importLines([...records, integrationRecord('Scanner')], table);
+
+    expect(first).toMatchObject({ tally: { imported: 3, present: 2, rejected: 0 }, rejected: [] });
+    expect(second.tally).toEqual({ imported: 0, present: 5, rejected: 0 });
+  });
 });
