@@ -30,6 +30,11 @@ export const HEADERS: Readonly<
   Record<ResponseHeader | 'Retry-After' | 'WWW-Authenticate' | 'X-gatehouseApp-error', Header>
 > = {
   Authorization: { description: '`Bearer` and the token.', required: true, schema: text },
+  'Cache-Control': {
+    description: 'How long the response can be kept. All other responses have `no-store`.',
+    required: true,
+    schema: { const: 'public, max-age=300' },
+  },
   ETag: { description: 'The state of the entity, for If-Match.', required: true, schema: text },
   Link: {
     description: 'Links to the pages `next`, `prev`, `last` and `first`, as far as they exist and fit (RFC 8288).',

@@ -22,6 +22,7 @@ type Schema = v.GenericSchema<unknown, unknown>;
 /** A header that some responses have. */
 export type ResponseHeader =
   | 'Authorization'
+  | 'Cache-Control'
   | 'ETag'
   | 'Link'
   | 'Location'

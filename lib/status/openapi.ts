@@ -6,5 +6,6 @@ export const GetOpenApi = {
   summary: 'Get this document',
   access: 'public',
   entityName: 'userManagement',
+  headers: ['Cache-Control'],
   response: v.looseObject({ openapi: v.string() }),
 } satisfies Contract;

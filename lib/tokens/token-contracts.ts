@@ -6,6 +6,7 @@ export const PublishKeys = {
   summary: 'Get the public keys that verify tokens',
   access: 'public',
   entityName: 'userManagement',
+  headers: ['Cache-Control'],
   response: v.strictObject({
     keys: v.array(
       v.strictObject({

@@ -15,8 +15,12 @@ interface Parameter {
 interface Body {
   readonly content?: Readonly<Record<string, { readonly schema: Json }>>;
 }
+interface Header {
+  readonly required?: boolean;
+  readonly schema: Json;
+}
 interface Response extends Body {
-  readonly headers?: Readonly<Record<string, Json>>;
+  readonly headers?: Readonly<Record<string, Header>>;
 }
 interface Operation {
   readonly parameters?: readonly Parameter[];
@@ -65,9 +69,13 @@ function operationOf(route: string): Operation {
 
 /** All response headers that the document knows; others, such as Date, come from the server. */
 const KNOWN_HEADERS = [
-  ...['Authorization', 'ETag', 'Link', 'Location', 'Retry-After', 'WWW-Authenticate', 'X-Total-Count'],
-  ...['X-gatehouseApp-alert', 'X-gatehouseApp-error', 'X-gatehouseApp-params'],
+  ...['Authorization', 'Cache-Control', 'ETag', 'Link', 'Location', 'Retry-After', 'WWW-Authenticate'],
+  ...['X-Total-Count', 'X-gatehouseApp-alert', 'X-gatehouseApp-error', 'X-gatehouseApp-params'],
 ];
+
+/** `no-store` is the default, which the document does not repeat. */
+const isUndocumented = (name: string, value: string | undefined): boolean =>
+  value === undefined || (name === 'Cache-Control' && value === 'no-store');
 
 /** Fails unless the document describes this response to a request of a route: its status, headers and body. */
 export function checkResponse(route: string, { status, headers, body, text }: Received): void {
@@ -75,10 +83,11 @@ export function checkResponse(route: string, { status, headers, body, text }: Re
   const response = resolved(operationOf(route).responses[status]);
   assert(response, `The document has no such status: ${where}`);
   for (const name of KNOWN_HEADERS) {
-    const header = response.headers?.[name] && resolved(response.headers[name]);
-    const isPresent = headers[name.toLowerCase()] !== undefined;
-    assert(header || !isPresent, `The document has no ${name} here: ${where}`);
-    assert(isPresent || !header?.required, `${name} is missing: ${where}`);
+    const header: Header | undefined = response.headers?.[name] && resolved(response.headers[name]);
+    const value = headers[name.toLowerCase()];
+    if (!header) assert(isUndocumented(name, value), `The document has no ${name} here: ${where}`);
+    else if (value === undefined) assert(!header.required, `${name} is missing: ${where}`);
+    else assert.equal(violationsOf(header.schema, typedValue(value, header.schema)), undefined, `${name}: ${where}`);
   }
   const [type = ''] = (headers['content-type'] ?? '').split(';');
   if (!response.content) {

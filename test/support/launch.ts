@@ -206,10 +206,10 @@ const REJECTED_BY_API_GATEWAY = ['{"message":"Bad Request"}', '{"message":"Reque
 function checkContract(method: string, path: string, sent: Sent, received: Received): void {
   const row = routeOf(method, path);
   if (!row || REJECTED_BY_API_GATEWAY.includes(received.text)) return;
-  const { route, contract, handler } = row;
+  const { route, contract } = row;
   const { status, headers, body } = received;
   const where = `${method} ${path} returned ${status} ${received.text}`;
-  expectCommonHeaders(headers, where, status === 200 && CACHEABLE.includes(handler));
+  expectCommonHeaders(headers, where, status === 200 && contract.headers?.includes('Cache-Control'));
   checkResponse(route, received);
   if (status < 300) {
     if (contract.response) v.parse(contract.response, body);
@@ -232,8 +232,6 @@ function isBeyondJsonSchema({ message, allowed, pattern, min, unit }: FieldError
   // An address that is too long after normalization, a query that is too long for a link, a change that is yet to come.
   return message === 'Size' && min === undefined;
 }
-
-const CACHEABLE = ['publish-keys', 'get-openapi'];
 
 /** Fails unless the response has the security headers, and must not be cached unless it is cacheable. */
 export function expectCommonHeaders(headers: Received['headers'], where: string, isCacheable = false): void {

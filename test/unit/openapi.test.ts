@@ -5,6 +5,7 @@ import { openApiText } from '../../infra/openapi/document.ts';
 import { EXAMPLES } from '../../infra/openapi/examples.ts';
 import document from '../../openapi.json' with { type: 'json' };
 import { routes } from '../../routes.ts';
+import { checkResponse } from '../support/api-document.ts';
 
 it('openapi.json is current: otherwise run npm run openapi', () => {
   expect(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')).toBe(openApiText(routes));
@@ -28,6 +29,18 @@ it('a created entity has links to its paths and its update', () => {
     getUser: { operationId: 'getUser', parameters: { login: '$response.body#/login' } },
     updateUser: { operationId: 'updateUser', requestBody: '$response.body' },
   });
+});
+
+it.each([
+  ['GET /api/users', { 'x-total-count': 'many' }, 'X-Total-Count'],
+  ['GET /api/users', { 'x-total-count': '0', 'cache-control': 'public, max-age=300' }, 'Cache-Control'],
+  ['GET /.well-known/jwks.json', { 'cache-control': 'no-store' }, 'Cache-Control'],
+  ['GET /.well-known/jwks.json', {}, 'Cache-Control'],
+])('the check of responses rejects those of %s with the headers %j because of %s', (route, headers, name) => {
+  const body = route === 'GET /api/users' ? [] : { keys: [] };
+  const response = { status: 200, headers: { 'content-type': 'application/json', ...headers }, body };
+
+  expect(() => checkResponse(route, { ...response, text: JSON.stringify(body) })).toThrow(name);
 });
 
 it('every alternative has a type, because generators of Java clients fail without one', () => {
