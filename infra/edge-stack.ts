@@ -18,11 +18,10 @@ import {
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
-import { Failure } from '../lib/contract/failure.ts';
 import { EDGE_HEADERS } from '../lib/http/edge.ts';
-import { problem } from '../lib/http/problem.ts';
 import { routes } from '../routes.ts';
 import { EDGE_RULES, type EdgeRule } from './constructs/metrics.ts';
+import { EDGE_REJECTION } from './edge-rejection.ts';
 import { EDGE_REGION, type Settings } from './settings.ts';
 
 /** States the client's address, in place of whatever the client sends under this name. */
@@ -38,9 +37,6 @@ const CACHED_ERRORS = [400, 403, 404, 405, 414, 500, 501, 502, 503, 504];
 
 /** Also the longest time for which WAF blocks an address that stops sending requests. */
 const WINDOW_SECONDS = 300;
-
-/** The rejection of the login throttle, without the path, which WAF cannot state. */
-const TOO_MANY_REQUESTS = problem(new Failure('too-many-attempts'), 'userManagement', '');
 
 /** The edge of one environment: CloudFront and WAF in front of the API. The stack of the API does not refer to it. */
 export class EdgeStack extends Stack {
@@ -125,7 +121,7 @@ export class EdgeStack extends Stack {
       action: {
         block: {
           customResponse: {
-            responseCode: TOO_MANY_REQUESTS.status,
+            responseCode: EDGE_REJECTION.status,
             customResponseBodyKey: 'too-many-requests',
             responseHeaders: [{ name: 'Retry-After', value: String(WINDOW_SECONDS) }],
           },
@@ -141,7 +137,7 @@ export class EdgeStack extends Stack {
       customResponseBodies: {
         'too-many-requests': {
           contentType: 'APPLICATION_JSON',
-          content: JSON.stringify({ ...JSON.parse(String(TOO_MANY_REQUESTS.body)), path: undefined }),
+          content: JSON.stringify(EDGE_REJECTION.body),
         },
       },
       rules: [

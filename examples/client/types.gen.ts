@@ -59,7 +59,7 @@ export type FieldError = {
 };
 
 /**
- * A response of API Gateway itself.
+ * A response of API Gateway itself; or of an edge, with the fields of a problem except `path`.
  */
 export type GatewayError = {
     message: string;
@@ -283,7 +283,7 @@ export type AuthenticateErrors = {
         message: 'error.http.415';
     };
     /**
-     * Too Many Requests; API Gateway: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: Problem & {
         status: 429;
@@ -337,7 +337,7 @@ export type PublishKeysErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -388,7 +388,7 @@ export type GetHealthErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -441,7 +441,7 @@ export type GetInfoErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -494,7 +494,7 @@ export type GetOpenapiErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -554,7 +554,7 @@ export type GetAccountErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -632,7 +632,7 @@ export type UpdateAccountErrors = {
         message: 'error.http.415';
     };
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -708,7 +708,7 @@ export type ChangePasswordErrors = {
         message: 'error.http.415';
     };
     /**
-     * Too Many Requests; API Gateway: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: Problem & {
         status: 429;
@@ -775,7 +775,7 @@ export type RequestResetErrors = {
         message: 'error.http.415';
     };
     /**
-     * Too Many Requests; API Gateway: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: Problem & {
         status: 429;
@@ -840,7 +840,7 @@ export type FinishResetErrors = {
         message: 'error.http.415';
     };
     /**
-     * Too Many Requests; API Gateway: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: Problem & {
         status: 429;
@@ -996,7 +996,7 @@ export type ListUsersErrors = {
      */
     413: GatewayError;
     /**
-     * Too Many Requests; API Gateway: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: Problem & {
         status: 429;
@@ -1077,7 +1077,7 @@ export type CreateUserErrors = {
         message: 'error.http.415';
     };
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -1175,7 +1175,7 @@ export type UpdateUserErrors = {
         message: 'error.http.415';
     };
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -1240,7 +1240,7 @@ export type ListAuthoritiesErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -1330,7 +1330,7 @@ export type DeleteUserErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -1395,7 +1395,7 @@ export type GetUserErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -1509,7 +1509,7 @@ export type ListIntegrationsErrors = {
      */
     413: GatewayError;
     /**
-     * Too Many Requests; API Gateway: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: Problem & {
         status: 429;
@@ -1590,7 +1590,7 @@ export type CreateIntegrationErrors = {
         message: 'error.http.415';
     };
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -1688,7 +1688,7 @@ export type UpdateIntegrationErrors = {
         message: 'error.http.415';
     };
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -1790,7 +1790,7 @@ export type CountIntegrationsErrors = {
      */
     413: GatewayError;
     /**
-     * Too Many Requests; API Gateway: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: Problem & {
         status: 429;
@@ -1880,7 +1880,7 @@ export type DeleteIntegrationErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -1945,7 +1945,7 @@ export type GetIntegrationErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -2034,7 +2034,7 @@ export type ReportRestartErrors = {
         message: 'error.http.415';
     };
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -2147,7 +2147,7 @@ export type ListParametersErrors = {
      */
     413: GatewayError;
     /**
-     * Too Many Requests; API Gateway: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: Problem & {
         status: 429;
@@ -2235,7 +2235,7 @@ export type CreateParameterErrors = {
         message: 'error.http.415';
     };
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -2333,7 +2333,7 @@ export type UpdateParameterErrors = {
         message: 'error.http.415';
     };
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -2434,7 +2434,7 @@ export type CountParametersErrors = {
      */
     413: GatewayError;
     /**
-     * Too Many Requests; API Gateway: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: Problem & {
         status: 429;
@@ -2524,7 +2524,7 @@ export type DeleteParameterErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -2596,7 +2596,7 @@ export type GetParameterErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: GatewayError;
     /**
@@ -2721,7 +2721,7 @@ export type ListAuditsErrors = {
      */
     413: GatewayError;
     /**
-     * Too Many Requests; API Gateway: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
     429: Problem & {
         status: 429;

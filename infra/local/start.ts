@@ -11,6 +11,7 @@ import { openFaults } from './aws/faults.ts';
 import { setPasswordPage } from './aws/mailbox-pages.ts';
 import { type Cloud, startCloud } from './cloud.ts';
 import { createFirstAccounts } from './first-accounts.ts';
+import { howToTry } from './how-to-try.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { openAssembly, reloadOnChange } from './reload.ts';
 import { requireMatchingKeys } from './require-matching-keys.ts';
@@ -133,11 +134,7 @@ async function run(cloud: Cloud): Promise<void> {
     print('First start: created the accounts admin (password admin; ROLE_ADMIN and ROLE_USER)');
     print('             and user (password user; ROLE_USER)');
   }
-  print(`The API reference, to read and to try: ${url}/docs`);
-  print('Try it:');
-  print(`  TOKEN=$(curl -s ${url}/api/authenticate -H 'Content-Type: application/json' \\`);
-  print(`    -d '{"username":"admin","password":"admin"}' | sed 's/.*:"\\(.*\\)".*/\\1/')`);
-  print(`  curl -s ${url}/api/account -H "Authorization: Bearer $TOKEN"`);
+  for (const line of howToTry(cloud)) print(line);
   print(`Gatehouse is ready at ${url}`);
 }
 

@@ -2,10 +2,11 @@ import type { Contract, EntityName, ResponseHeader } from '../../lib/contract/co
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { problem } from '../../lib/http/problem.ts';
 import type { Route } from '../../routes.ts';
+import { EDGE_REJECTION } from '../edge-rejection.ts';
 import type { JsonSchema } from '../json-schema.ts';
 import { jsonSchemaOf } from './schemas.ts';
 
-/* The responses of an operation: of the service, and of API Gateway in front of it. */
+/* The responses of an operation: of the service, and of API Gateway and the optional edge in front of it. */
 
 interface Header {
   readonly description: string;
@@ -151,11 +152,15 @@ function rejection(status: string, codes: readonly FailureCode[], entityName: En
   });
   const bodies = problems.map(({ body }) => body);
   const gateway = FROM_API_GATEWAY[status];
+  const isFromEdge = status === String(EDGE_REJECTION.status);
   const names = problems.map(({ headers = {} }) => Object.keys(headers).filter((name) => name !== 'Content-Type'));
+  if (isFromEdge) names.push(['Retry-After']);
   return {
-    description: [...new Set(bodies.map(({ title }) => title)), ...(gateway ? [`API Gateway: ${gateway}`] : [])].join(
-      '; ',
-    ),
+    description: [
+      ...new Set(bodies.map(({ title }) => title)),
+      ...(gateway ? [`API Gateway: ${gateway}`] : []),
+      ...(isFromEdge ? [`an edge: ${EDGE_REJECTION.body.title}`] : []),
+    ].join('; '),
     ...(names.flat().length > 0 && { headers: someHeaders(names, gateway !== undefined) }),
     content: {
       ...(problems.length > 0 && {

@@ -82,7 +82,7 @@ const FIELD_ERROR = {
 
 const GATEWAY_ERROR = {
   type: 'object',
-  description: 'A response of API Gateway itself.',
+  description: 'A response of API Gateway itself; or of an edge, with the fields of a problem except `path`.',
   required: ['message'],
   properties: { message: { type: 'string' } },
 };

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { howToTry } from '../../infra/local/how-to-try.ts';
 import { routes } from '../../routes.ts';
 import { type Gatehouse, type Received, startGatehouse } from '../support/gatehouse.ts';
 import { methodAndPath } from '../support/method-and-path.ts';
@@ -57,6 +58,10 @@ async function sendDirectly(route: string, headers: [string, string][]) {
   });
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
+
+it('is announced by npm start, which has no edge', () => {
+  expect(howToTry(gatehouse.cloud)).toEqual([expect.stringContaining('rejects every request with 403')]);
+});
 
 describe('a request from the edge', () => {
   it('is served with a token, a body and If-Match, as without an edge', async () => {

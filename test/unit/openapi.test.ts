@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
+import { EDGE_REJECTION } from '../../infra/edge-rejection.ts';
 import { openApiText } from '../../infra/openapi/document.ts';
 import { EXAMPLES } from '../../infra/openapi/examples.ts';
 import document from '../../openapi.json' with { type: 'json' };
@@ -42,6 +43,19 @@ it.each([
 
   expect(() => checkResponse(route, { ...response, text: JSON.stringify(body) })).toThrow(name);
 });
+
+it.each(routes.map(({ route }) => route))(
+  'the 429 of API Gateway and that of an edge are in the document: %s',
+  (route) => {
+    const check = (body: object, headers: object) => {
+      const received = { status: 429, headers: { 'content-type': 'application/json', ...headers } };
+      checkResponse(route, { ...received, body, text: JSON.stringify(body) });
+    };
+
+    check({ message: 'Too Many Requests' }, {});
+    check(EDGE_REJECTION.body, { 'retry-after': '300' });
+  },
+);
 
 it('every alternative has a type, because generators of Java clients fail without one', () => {
   const alternatives: Record<string, unknown>[] = [];

@@ -1,0 +1,15 @@
+import type { Cloud } from './cloud.ts';
+
+/** What `npm start` prints about a first request; with an edge, which the local cloud lacks, why each one is rejected. */
+export function howToTry({ url, functions }: Pick<Cloud, 'url' | 'functions'>): string[] {
+  if (functions.some(({ environment }) => environment.EDGE_SECRET_HASHES)) {
+    return ['The local cloud has no edge: it rejects every request with 403 until `edge` is removed from cdk.json'];
+  }
+  return [
+    `The API reference, to read and to try: ${url}/docs`,
+    'Try it:',
+    `  TOKEN=$(curl -s ${url}/api/authenticate -H 'Content-Type: application/json' \\`,
+    `    -d '{"username":"admin","password":"admin"}' | sed 's/.*:"\\(.*\\)".*/\\1/')`,
+    `  curl -s ${url}/api/account -H "Authorization: Bearer $TOKEN"`,
+  ];
+}
