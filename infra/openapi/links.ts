@@ -1,6 +1,6 @@
 import type { Route } from '../../routes.ts';
 
-/* What a client can do next with an entity that it has created. Fuzzers use links to reach updates and deletions. */
+/* What a client can do next with an entity that it has created or listed. Fuzzers use links to reach later requests. */
 
 interface Link {
   readonly operationId: string;
@@ -12,14 +12,19 @@ interface Link {
 export const operationIdOf = ({ handler }: Route): string =>
   handler.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The links of the response to a creation, by operation id: the paths below its own, and its PUT. */
+/**
+ * The links of a successful response, by operation id: of a creation, the paths below its own and its PUT; of a list, the
+ * PUT of its first entity.
+ */
 export function linksOf({ route, contract }: Route, routes: readonly Route[]): Record<string, Link> {
-  if (contract.status !== 201) return {};
-  const collection = route.replace('POST ', '');
+  const isCreation = contract.status === 201;
+  const collection = route.slice(route.indexOf(' ') + 1);
   const links = routes.flatMap((row): Link[] => {
     const operationId = operationIdOf(row);
     const [method, path = ''] = row.route.split(' ');
-    if (method === 'PUT' && path === collection) return [{ operationId, requestBody: '$response.body' }];
+    if (method === 'PUT' && path === collection && route !== row.route)
+      return [{ operationId, requestBody: isCreation ? '$response.body' : '$response.body#/0' }];
+    if (!isCreation) return [];
     // The parameter of the path has the name of the field that identifies the entity.
     const [, name] = path.startsWith(`${collection}/`) ? (/\{(\w+)\}/.exec(path) ?? []) : [];
     return name ? [{ operationId, parameters: { [name]: `$response.body#/${name}` } }] : [];

@@ -115,6 +115,13 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/openapi/links.ts', 'test/unit/openapi.test.ts', [
     ["method === 'PUT' && path === collection", "method === 'PUT'"],
+    [' && route !== row.route', ''],
+    ["isCreation ? '$response.body' : '$response.body#/0'", "'$response.body'"],
+    ['    if (!isCreation) return [];\n', ''],
+  ]),
+  ...plant('infra/openapi/responses.ts', 'test/unit/openapi.test.ts', [
+    ["if (isFromEdge) names.push(['Retry-After']);", ''],
+    ["schema: { const: 'public, max-age=300' }", "schema: { const: 'no-store' }"],
   ]),
   ...plant('infra/openapi/parameters.ts', 'test/unit/openapi-parameters.test.ts', [
     ['|${LEAP_YEAR}-02-29', ''],

@@ -32,6 +32,29 @@ it('a created entity has links to its paths and its update', () => {
   });
 });
 
+it('a list has a link to the update of its first entity', () => {
+  const links = Object.values(document.paths).flatMap((operations) =>
+    'get' in operations && 'links' in operations.get.responses['200'] ? [operations.get.responses['200'].links] : [],
+  );
+
+  expect(links).toEqual(
+    ['updateUser', 'updateIntegration', 'updateParameter'].map((operationId) => ({
+      [operationId]: { operationId, requestBody: '$response.body#/0' },
+    })),
+  );
+});
+
+it('every body of a link is an expression, because the generator of Java clients rejects any other', () => {
+  const bodies: unknown[] = [];
+  JSON.parse(openApiText(routes), (key, value) => {
+    if (key === 'links')
+      bodies.push(...Object.values<{ requestBody?: unknown }>(value).map((link) => link.requestBody));
+    return value;
+  });
+
+  expect(bodies.filter((body) => body !== undefined && !/^\$response\.body(#\/\w+)?$/.test(String(body)))).toEqual([]);
+});
+
 it.each([
   ['GET /api/users', { 'x-total-count': 'many' }, 'X-Total-Count'],
   ['GET /api/users', { 'x-total-count': '0', 'cache-control': 'public, max-age=300' }, 'Cache-Control'],
