@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Reads a body to its end; undefined if it exceeds `maxBytes`. Rejects if the connection breaks. Listens to events,
- * because `for await` takes a tenth of the CPU time of a request.
+ * Reads a body to its end; undefined if it exceeds `maxBytes`. Rejects if the connection breaks. Listens to events:
+ * `for await` took 7 % of the CPU time of a local request.
  */
 export function readBody(message: IncomingMessage, maxBytes = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
