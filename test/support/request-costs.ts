@@ -8,6 +8,8 @@ import { PRICES } from './prices.ts';
 
 /** Milliseconds of a call to DynamoDB, KMS or SES from Lambda in the same region: AWS promises single-digit ones. */
 const ROUND_TRIP_MS = 8;
+/** CPU milliseconds of sockets and TLS for a call, which docs/performance.md does not count: measured over loopback. */
+const NETWORK_CPU_MS = 0.3;
 /** The memory at which Lambda allocates one vCPU; a function with less memory takes proportionally longer. */
 const MB_PER_CPU = 1769;
 /** Lambda's three lines per request (about 380 bytes), one of the function (180), one of the gateway (310), overhead. */
@@ -55,7 +57,8 @@ export function requestCost(route: string, megabytes: number, cpu: ReadonlyMap<s
   const { roundTrips, reads, writes, calls } = budgetOf(route);
   const cpuMs = cpu.get(MEASURED_AS[route] ?? route);
   if (cpuMs === undefined) throw new Error(`docs/performance.md has no CPU time of ${route}`);
-  const busyMs = Math.ceil((cpuMs * MB_PER_CPU) / megabytes + roundTrips * ROUND_TRIP_MS);
+  const networkMs = sum(Object.values(calls)) * NETWORK_CPU_MS;
+  const busyMs = Math.ceil(((cpuMs + networkMs) * MB_PER_CPU) / megabytes + roundTrips * ROUND_TRIP_MS);
   const milliseconds = Math.max(busyMs, MIN_MS[route] ?? 1);
   const symmetricCalls = (calls.GenerateMac ?? 0) + (calls.Decrypt ?? 0) + (calls.GenerateDataKey ?? 0);
   const [signatures, mails] = [calls.Sign ?? 0, calls.SendEmail ?? 0];
