@@ -203,6 +203,15 @@ describe('a request', () => {
   });
 });
 
+it('passes on a body that arrives in many parts', async () => {
+  // More than a packet of the loopback device.
+  const body = Array.from({ length: 100_000 }, (_, index) => index).join();
+
+  const { text } = await send('POST', '/things', [], Buffer.from(body));
+
+  expect(JSON.parse(text).body).toBe(body);
+});
+
 describe('the response of a function', () => {
   it('is passed on, with its body decoded when isBase64Encoded is set', async () => {
     invoke = async () => ({

@@ -535,6 +535,10 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/local/require-matching-keys.ts', 'test/local/external-engine.test.ts', [
     ['!keyIds.includes(usedKeyId)', 'usedKeyId === undefined'],
   ]),
+  ...plant('infra/local/calls/read-body.ts', 'test/local/gateway.test.ts', [
+    ['size > maxBytes ? undefined : ', ''],
+    ['      if (size <= maxBytes) chunks.push(chunk);\n', '      chunks.unshift(chunk);\n'],
+  ]),
   ...plant('infra/local/watch-files.ts', 'test/local/reload.test.ts', [
     ['if (differences.length > 0 || changed.size === 0) return;', 'return;'],
     ['before = now;', ''],
