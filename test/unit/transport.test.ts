@@ -580,6 +580,26 @@ describe('the transport', () => {
       expect(headers.authorization).toBe(signatureOf(headers, body, 'secret', 'AKID', 'eu-north-1', 'kms'));
   });
 
+  // biome-ignore format: a table is read by its columns
+  it.each<[string, string, string, string]>([
+    ['another secret', 'changed', 'eu-north-1', 'kms'],
+    ['another region', 'secret', 'eu-west-9', 'kms'],
+    ['another service', 'secret', 'eu-north-1', 'dynamodb'],
+  ])('signs with a key of its own after a request with %s', async (_, secret, region, service) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2031, 0, 1) });
+    onTestFinished(() => void vi.useRealTimers());
+    const { endpoint, received } = await serverWith({});
+    await clientsOf(OWN, endpoint).kms.send(GET_KEY(OWN));
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', secret);
+    vi.stubEnv('AWS_REGION', region);
+
+    const { kms, documents } = clientsOf(OWN, endpoint);
+    await (service === 'kms' ? kms.send(GET_KEY(OWN)) : documents.send(GET(OWN)));
+
+    const { headers, body } = received[1] as Received;
+    expect(headers.authorization).toBe(signatureOf(headers, body, secret, 'AKID', region, service));
+  });
+
   it('prefers the endpoint of its service in the environment', async () => {
     const { endpoint, received } = await serverWith({});
     const config = { region: 'eu-north-1', credentials: CREDENTIALS, maxAttempts: 1 };
