@@ -3,7 +3,7 @@ import type { RequestOptions } from 'node:http';
 import { type Credentials, type Request, RequestSigner } from 'aws4';
 import { exchange, type HandlerOptions, type HttpResponse } from './http-exchange.ts';
 
-/** The part of an SDK client's configuration that the transport supports; the environment says the rest. */
+/** The part of an SDK client's configuration that the transport supports; the environment has the rest. */
 export interface ClientConfig {
   readonly maxAttempts?: number;
   readonly requestHandler?: HandlerOptions;
@@ -61,7 +61,7 @@ const SERVICES = { dynamodb: ['dynamodb', 'DYNAMODB'], kms: ['kms', 'KMS'], ses:
 /** By secret, date, region and service: one for each service and day. */
 const signingKeys = new Map<string, KeyObject>();
 
-/** Keeps signing keys as KeyObjects: for a key in a buffer, `createHmac` takes a sixth of the CPU of a repeated read. */
+/** Keeps signing keys as KeyObjects: `createHmac` with a buffer takes a sixth of the CPU of a repeated read. */
 class Signer extends RequestSigner {
   override signature(): string {
     const secret = `AWS4${this.credentials.secretAccessKey}`;

@@ -52,9 +52,9 @@ type Values = Record<string, string[]>;
 /**
  * The query schema of a list; its input maps each parameter to all its values. It accepts `page` (from 0) and `size`,
  * where invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc` and
- * `field.operator=value`. Fields that cannot be sorted by, unknown fields and operators, unreadable operands and invalid
- * cursors are rejected, with what would have been accepted. Any other unknown parameter is ignored, unless its name
- * contains a dot: a misspelt filter must not select everything.
+ * `field.operator=value`. Fields that cannot be sorted by, unknown fields and operators, unreadable operands and
+ * invalid cursors are rejected, with what would have been accepted. Any other unknown parameter is ignored, unless its
+ * name contains a dot: a misspelt filter must not select everything.
  */
 export function listQuery(
   fields: Readonly<Record<string, FieldKind>>,

@@ -15,8 +15,8 @@ import type { IntegrationRecord } from './record.ts';
 
 /**
  * Imports integrations with their parameters. Names need not be unique: the n-th record with a name and a short name
- * describes the n-th such integration in the order of ids, in which they are exported and created. Nothing else prevents
- * another one: two imports must not run at the same time.
+ * describes the n-th such integration in the order of ids, in which they are exported and created. Nothing else
+ * prevents another one: two imports must not run at the same time.
  */
 export function openIntegrationImporter(table: Table, valuesKey: string, kms: KMSClient): Importer<IntegrationRecord> {
   let stored: Promise<ReadonlyMap<string, number>> | undefined;

@@ -26,9 +26,9 @@ const canonical = (value: unknown): string =>
   );
 
 /**
- * Responds to the calls of one instance of a function with the recorded response to an equal call, otherwise to the next
- * one with the same operation, because times, random values and signatures differ. An instance that is called more often
- * repeats its second invocation.
+ * Responds to the calls of one instance of a function with the recorded response to an equal call, otherwise to the
+ * next one with the same operation, because times, random values and signatures differ. An instance that is called more
+ * often repeats its second invocation.
  */
 export function openReplies([first, second]: Replayed): (operation: string, input: string) => Reply | undefined {
   const candidates = (calls: readonly RecordedCall[], isRepeated: boolean): Candidate[] =>

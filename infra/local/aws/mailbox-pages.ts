@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FieldError } from '../../../lib/contract/failure.ts';
+import { readText } from '../calls/read-body.ts';
 import type { Mail } from './mailbox.ts';
 
 /* The pages of the local mailbox: the messages, and a form that sets a password with the key of a mailed link. */
@@ -84,11 +85,7 @@ interface Problem {
   readonly fieldErrors?: readonly FieldError[];
 }
 
-async function readForm(req: IncomingMessage): Promise<URLSearchParams> {
-  let text = '';
-  for await (const chunk of req.setEncoding('utf8')) text += chunk;
-  return new URLSearchParams(text);
-}
+const readForm = async (req: IncomingMessage): Promise<URLSearchParams> => new URLSearchParams(await readText(req));
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
