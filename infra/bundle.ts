@@ -48,20 +48,35 @@ const BUILTIN_MODULES = new Set(builtinModules);
 
 /**
  * Loads Node's modules with `getBuiltinModule`. An import reads every export of a built-in module, and reading
- * `WebSocket` of `http` makes Node load its entire fetch implementation: a fifth of a cold start.
+ * `WebSocket` of `http` makes Node load its entire fetch implementation: a fifth of a cold start. An `import` reads
+ * the exports in use and no others, because esbuild would copy all exports of a CommonJS module for each importer.
  */
 const builtins: Plugin = {
   name: 'builtins',
   setup(build) {
-    build.onResolve({ filter: /^(node:)?[a-z0-9_/]+$/ }, ({ path }) => {
+    build.onResolve({ filter: /^(node:)?[a-z0-9_/]+$/ }, ({ path, kind }) => {
       const name = path.replace(/^node:/, '');
-      return BUILTIN_MODULES.has(name) ? { path: name, namespace: 'builtin', sideEffects: false } : undefined;
+      const pluginData = { name, isRequired: kind === 'require-call' };
+      const as = pluginData.isRequired ? `require:${name}` : name;
+      return BUILTIN_MODULES.has(name) ? { path: as, namespace: 'builtin', sideEffects: false, pluginData } : undefined;
     });
-    build.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule('node:${path}');`,
+    build.onLoad({ filter: /./, namespace: 'builtin' }, ({ pluginData: { name, isRequired } }) => ({
+      contents: isRequired ? `module.exports = ${loadBuiltin(name)};` : moduleOfBuiltin(name),
     }));
   },
 };
+
+const loadBuiltin = (name: string): string => `process.getBuiltinModule('node:${name}')`;
+
+/** An ES module of which esbuild keeps the exports in use only. */
+function moduleOfBuiltin(name: string): string {
+  const names = Object.keys(process.getBuiltinModule(`node:${name}`) ?? {}).filter((key) => key !== 'default');
+  return [
+    `const builtin = /* @__PURE__ */ ${loadBuiltin(name)};`,
+    ...names.map((key, index) => `const v${index} = /* @__PURE__ */ (() => builtin.${key})();`),
+    `export { ${['builtin as default', ...names.map((key, index) => `v${index} as ${key}`)].join(', ')} };`,
+  ].join('\n');
+}
 
 /**
  * Bundles all functions, or the given ones, each into its own folder. A single esbuild call reads each module once.

@@ -70,6 +70,9 @@ describe('a bundle', () => {
     expect(text).not.toMatch(/\bimport\s*(?:[\w*{][^;]*?from\s*)?["']/);
     expect(text).not.toMatch(/\brequire\(/);
     expect(text).toMatch(/process\.getBuiltinModule\("node:crypto"\)|process\.getBuiltinModule\("node:fs"\)/);
+    // esbuild copies all exports of a CommonJS module for each importer, so only what CommonJS requires may be one.
+    const commonJs = [...text.matchAll(/\.exports=process\.getBuiltinModule\("node:(\w+)"\)/g)].map(([, name]) => name);
+    expect(commonJs.filter((name) => !['crypto', 'querystring', 'url'].includes(String(name)))).toEqual([]);
     expect(
       sourcesOf(file).filter(
         (source) => /@aws-sdk\/.*(?<!dist-es\/.*)\.js$/.test(source) && !source.includes('/dist-es/'),
