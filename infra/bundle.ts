@@ -56,7 +56,8 @@ const builtins: Plugin = {
   setup(build) {
     build.onResolve({ filter: /^(node:)?[a-z0-9_/]+$/ }, ({ path, kind }) => {
       const name = path.replace(/^node:/, '');
-      const pluginData = { name, isRequired: kind === 'require-call' };
+      // The module of a dynamic import is read in full.
+      const pluginData = { name, isRequired: kind !== 'import-statement' };
       const as = pluginData.isRequired ? `require:${name}` : name;
       return BUILTIN_MODULES.has(name) ? { path: as, namespace: 'builtin', sideEffects: false, pluginData } : undefined;
     });

@@ -110,7 +110,11 @@ export class AwsClient {
         if (!(isThrottled || isTransient(error)) || attempt >= maxAttempts || this.#budget < retryCost) throw error;
         this.#budget -= retryCost;
         const wait = (isThrottled ? FIRST_THROTTLED_WAIT_MS : this.#firstWaitMs) * 2 ** (attempt - 1);
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(wait, MAX_WAIT_MS)));
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, Math.random() * Math.min(wait, MAX_WAIT_MS));
+          // The next attempt then fails before it sends anything.
+          signal?.addEventListener('abort', () => resolve(clearTimeout(timer)));
+        });
       }
     }
   }
@@ -122,12 +126,9 @@ export class AwsClient {
       accessKeyId: AWS_ACCESS_KEY_ID,
       secretAccessKey: AWS_SECRET_ACCESS_KEY,
       sessionToken: AWS_SESSION_TOKEN,
-    };
+    } as Credentials;
     const traced = trace ? { ...headers, 'X-Amzn-Trace-Id': trace } : headers;
-    return new Signer(
-      { ...this.#target, path, body, headers: traced },
-      credentials as Credentials,
-    ).sign() as RequestOptions;
+    return new Signer({ ...this.#target, path, body, headers: traced }, credentials).sign() as RequestOptions;
   }
 }
 

@@ -1,6 +1,16 @@
 /* Which errors a retry may overcome. Apart from the clients of AWS, so that functions without one do not load them. */
 
 const NO_RESPONSE = new Set(['TimeoutError', 'AbortError', 'TransactionInProgressException']);
+const NO_CONNECTION = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
 const THROTTLED = new Set([
   'ThrottlingException',
   'ThrottlingError',
@@ -26,6 +36,6 @@ export function isOutage(error: unknown): boolean {
     THROTTLED.has(error.name) ||
     $retryable !== undefined ||
     ($metadata?.httpStatusCode ?? 0) >= 500 ||
-    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'].includes(code ?? '')
+    NO_CONNECTION.has(code ?? '')
   );
 }

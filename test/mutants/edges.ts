@@ -407,9 +407,11 @@ export const edges: readonly Mutant[] = [
     ["  'TransactionConflictException',\n", ''],
     ['$retryable !== undefined', '$retryable === true'],
     ['>= 500', '> 500'],
-    ["'EAI_AGAIN', ", ''],
+    ["  'EAI_AGAIN',\n", ''],
+    ["  'EHOSTUNREACH',\n", ''],
+    ["  'ENETUNREACH',\n", ''],
     ['if (!(error instanceof Error)) return false;', 'if (!error) return false;'],
-    ["'ETIMEDOUT'].includes", "'TIMEDOUT'].includes"],
+    ["  'ETIMEDOUT',\n", ''],
   ]),
   ...plant('lib/runtime/settle-all.ts', 'test/unit/aws.test.ts', [
     ['Array.from({ length: limit }, work)', 'Array.from({ length: items.length }, work)'],

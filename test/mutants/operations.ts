@@ -701,6 +701,7 @@ export const operations: readonly Mutant[] = [
     ['2 ** (attempt - 1)', '2 ** attempt'],
     ['2 ** (attempt - 1)', 'attempt'],
     ['Math.random() * Math.min(wait, MAX_WAIT_MS)', 'Math.min(wait, MAX_WAIT_MS)'],
+    ["signal?.addEventListener('abort', () => resolve(clearTimeout(timer)));", ''],
     ['port, region, service', 'port, service'],
     ['hostname, port, region', 'hostname, region'],
     ["trace ? { ...headers, 'X-Amzn-Trace-Id': trace } : headers", 'headers'],

@@ -43,12 +43,18 @@ describe('isOutage', () => {
     expect(isOutage(error(name, { $metadata: { httpStatusCode: 400 } }))).toBe(true);
   });
 
-  it.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'])(
-    'returns true for the connection error %s',
-    (code) => {
-      expect(isOutage(error('Error', { code }))).toBe(true);
-    },
-  );
+  it.each([
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'EPIPE',
+    'ETIMEDOUT',
+  ])('returns true for the connection error %s', (code) => {
+    expect(isOutage(error('Error', { code }))).toBe(true);
+  });
 
   it.each([
     ['an error that the SDK would retry', { $retryable: {} }],

@@ -481,6 +481,25 @@ describe('the transport', () => {
     expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 20_000]);
   });
 
+  it.each<[string, keyof Clients, (aws: Any) => Any]>([
+    ['of DynamoDB', 'documents', GET],
+    ['of SES', 'ses', SEND_EMAIL],
+  ])('ends the wait before a retry, as the SDK does, when the request %s is aborted', async (_, client, command) => {
+    vi.mocked(Math.random).mockReturnValue(0.99);
+    for (const aws of [SDK, OWN]) {
+      const { endpoint, received } = await serverWith(failure(400, 'ThrottlingException'));
+      const abortSignal = AbortSignal.timeout(150);
+      const startedAt = performance.now();
+
+      const error = await clientsOf(aws, endpoint, { requestHandler: {} })
+        [client].send(command(aws), { abortSignal })
+        .catch((thrown: Error) => thrown);
+
+      expect([aws.name, error.name, received.length]).toEqual([aws.name, 'AbortError', 1]);
+      expect(performance.now() - startedAt).toBeLessThan(800);
+    }
+  });
+
   it('stops retrying, as the SDK does, when too many requests of a client have failed', async () => {
     for (const aws of [SDK, OWN]) {
       const { endpoint, received } = await serverWith(failure(500, 'X'));
