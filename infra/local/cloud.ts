@@ -164,7 +164,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
         await changing;
         return deployed.api;
       },
-      async (name, event, requestId) => functions?.invoke(name, event, requestId),
+      async (...invocation) => functions?.invoke(...invocation),
       (error) => onLine(readableError(error)),
       { pages: options.pages, integrationTimeoutMs: options.timeoutMs },
     );

@@ -56,7 +56,8 @@ const state = await Promise.resolve()
 let stopping = false;
 let stoppingSince = 0;
 let starting: Promise<Cloud> | undefined;
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+// SIGHUP: the terminal was closed.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     // npm forwards the signal that the terminal has already sent, so only a later one is a second Ctrl-C.
     if (stopping && Date.now() - stoppingSince > 1000) process.exit(1);

@@ -47,6 +47,10 @@ async function logIn(url: string): Promise<number> {
   return status;
 }
 
+it('the embedded engine listens on a random loopback address, because every web page may read it', () => {
+  expect(new URL(engine.url).hostname).toMatch(/^127\.[1-9]\d{0,2}\.\d{1,3}\.[1-9]\d{0,2}$/);
+});
+
 describe('npm start with another engine', { timeout: 60_000 }, () => {
   it('makes all calls with one access key and region, and says where the data is', async () => {
     const folder = newFolder();
@@ -59,8 +63,9 @@ describe('npm start with another engine', { timeout: 60_000 }, () => {
     expect(service.lines.join('\n')).toContain(
       `The table is in the DynamoDB engine at ${environment.AWS_ENDPOINT_URL_DYNAMODB}`,
     );
-    service.child.kill('SIGTERM');
-    await service.ended;
+    // As when its terminal is closed.
+    service.child.kill('SIGHUP');
+    expect(await service.ended).toBe(0);
     expect(deletedTables).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Api, type Cors, startGateway } from '../../infra/local/gateway/gateway.ts';
@@ -11,7 +12,7 @@ const ROUTES = new Map([
   ['DELETE /things/{id}', 'delete-thing'],
 ]);
 
-type Invoke = (name: string, event: APIGatewayProxyEventV2, requestId: string) => Promise<unknown>;
+type Invoke = Parameters<typeof startGateway>[2];
 
 let api: Api;
 let invoke: Invoke;
@@ -29,11 +30,12 @@ beforeAll(async () => {
   gateway = await startGateway(
     0,
     () => api,
-    (name, event, requestId) => {
+    (name, ...rest) => {
       invoked.push(name);
-      return invoke(name, event, requestId);
+      return invoke(name, ...rest);
     },
     (error) => errors.push(error),
+    { integrationTimeoutMs: 500 },
   );
 });
 afterAll(() => gateway.stop(0));
@@ -55,7 +57,7 @@ function send(method: string, path: string, headers: string[] = [], body?: strin
   const { hostname, port } = new URL(gateway.url);
   return new Promise((resolve, reject) => {
     const length = body === undefined ? [] : ['Content-Length', String(Buffer.byteLength(body))];
-    const rawHeaders = ['Host', 'gate.example', ...length, ...headers];
+    const rawHeaders = [...(headers.includes('Host') ? [] : ['Host', 'localhost:4200']), ...length, ...headers];
     const outgoing = request({ hostname, port, method, path, headers: rawHeaders as never }, async (incoming) => {
       const chunks: Buffer[] = [];
       for await (const chunk of incoming) chunks.push(chunk);
@@ -86,7 +88,7 @@ describe('the event for a function', () => {
       routeKey: 'GET /things/{id}/parts/{part}',
       rawPath: '/things/a/b c/parts/%41',
       rawQueryString: 'q=%20x&empty&plus=a+b',
-      headers: expect.objectContaining({ host: 'gate.example', 'user-agent': 'tester/1' }),
+      headers: expect.objectContaining({ host: 'localhost:4200', 'user-agent': 'tester/1' }),
       queryStringParameters: { q: ' x', empty: '', plus: 'a b' },
       pathParameters: { id: 'a/b c', part: '%41' },
       requestContext: expect.objectContaining({
@@ -306,4 +308,49 @@ describe('CORS', () => {
     expect([...foreign, ...none].flatMap(corsHeaders)).toEqual([]);
     expect(none.map(({ status }) => status)).toEqual([404, 200]);
   });
+});
+
+it.each([
+  ['evil.example', 403],
+  ['127.0.0.1.evil.example:3000', 403],
+  ['localhost.evil.example', 403],
+  ['evil.localhost:3000', 403],
+  ['127.0.0.1:3000', 200],
+  ['localhost', 200],
+  ['LOCALHOST:3000', 200],
+])(
+  'responds to requests for %s with %i, because a web page can give this machine another name',
+  async (host, status) => {
+    const response = await send('GET', '/things/7', ['Host', host]);
+
+    expect([response.status, invoked.length]).toEqual([status, status === 200 ? 1 : 0]);
+    if (status === 403)
+      expect(JSON.parse(response.text).message).toBe(
+        `The local cloud responds as localhost and 127.0.0.1 only, not as ${host}`,
+      );
+  },
+);
+
+it('prints nothing when a client breaks off its request', async () => {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.write('POST /things HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\nfive.');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  socket.resetAndDestroy();
+
+  expect((await send('GET', '/things/7')).status).toBe(200);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect([errors, invoked]).toEqual([[], ['get-thing']]);
+});
+
+it('responds with 503 when a function takes too long, and then gives up waiting for an instance', async () => {
+  let signal: AbortSignal | undefined;
+  invoke = (_, __, ___, given) => {
+    signal = given;
+    return new Promise(() => undefined);
+  };
+
+  const response = await send('GET', '/things/7');
+
+  expect([response.status, response.text, signal?.aborted]).toEqual([503, '{"message":"Service Unavailable"}', true]);
 });

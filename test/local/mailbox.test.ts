@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { request } from 'node:http';
 import { createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { setPasswordPage } from '../../infra/local/aws/mailbox-pages.ts';
 import { startCloud } from '../../infra/local/cloud.ts';
@@ -26,6 +28,13 @@ async function submit(link: string, newPassword: string) {
   const body = new URLSearchParams({ key: searchParams.get('key') ?? '', newPassword });
   const response = await fetch(`${origin}${pathname}`, { method: 'POST', body });
   return { status: response.status, page: await response.text() };
+}
+
+/** Sends headers that `fetch` does not allow. Returns the status and the text. */
+async function exchange(url: string, method: string, headers: Record<string, string | undefined>, body?: string) {
+  const outgoing = request(url, { method, headers: headers as Record<string, string> }).end(body);
+  const [response] = await once(outgoing, 'response');
+  return [response.statusCode as number, await text(response)] as const;
 }
 
 describe('a mailed link', () => {
@@ -82,6 +91,55 @@ describe('a mailed link', () => {
 describe('the mailbox', () => {
   it('has no other pages', async () => {
     expect((await fetch(`${gatehouse.cloud.endpoint}/mailbox/other`)).status).toBe(404);
+  });
+
+  it.each([
+    [
+      'of a web page',
+      { 'Content-Type': 'text/plain' },
+      'MissingAuthenticationTokenException',
+      'The request is not signed',
+    ],
+    [
+      'for another host',
+      { Host: 'evil.example', Authorization: 'AWS4-HMAC-SHA256 Credential=operator/x/' },
+      'AccessDeniedException',
+      'The local cloud responds as localhost and 127.0.0.1 only, not as evil.example',
+    ],
+  ])('stores no mail %s', async (_, headers, __type, message) => {
+    const before = gatehouse.cloud.mails.length;
+    const post = (path: string) => exchange(`${gatehouse.cloud.endpoint}${path}`, 'POST', headers, '{}');
+
+    for (const path of ['/v2/email/outbound-emails', '/']) {
+      expect(await post(path)).toEqual([403, JSON.stringify({ __type, message })]);
+    }
+    expect(gatehouse.cloud.mails).toHaveLength(before);
+  });
+
+  it('shows no page to another host', async () => {
+    const [status, answer] = await exchange(`${gatehouse.cloud.endpoint}/mailbox`, 'GET', { Host: 'evil.example' });
+
+    expect([status, JSON.parse(answer).__type]).toEqual([403, 'AccessDeniedException']);
+  });
+
+  it.each([
+    [{}],
+    [{ Content: { Simple: { Subject: { Data: 5 }, Body: { Text: { Data: 't' } } } } }],
+    [{ Destination: { ToAddresses: [5] } }],
+  ])('rejects an incomplete mail, which would break its pages: %j', async (changes) => {
+    const mail = {
+      FromEmailAddress: 'a@example.com',
+      Destination: { ToAddresses: ['b@example.com'] },
+      Content: { Simple: { Subject: { Data: 's' }, Body: { Text: { Data: 't' } } } },
+    };
+    const path = `${gatehouse.cloud.endpoint}/v2/email/outbound-emails`;
+    const headers = { Authorization: 'AWS4-HMAC-SHA256 Credential=operator/x/' };
+    const isComplete = Object.keys(changes).length === 0;
+
+    const [status] = await exchange(path, 'POST', headers, JSON.stringify({ ...mail, ...changes }));
+
+    expect(status).toBe(isComplete ? 200 : 400);
+    expect((await fetch(`${gatehouse.cloud.endpoint}/mailbox`)).status).toBe(200);
   });
 
   it('keeps its port across starts unless another process has taken it', async () => {

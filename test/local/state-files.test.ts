@@ -1,10 +1,12 @@
+import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createKey, type StoredKey } from '../../infra/local/aws/kms.ts';
 import { startCloud } from '../../infra/local/cloud.ts';
-import { openState } from '../../infra/local/state/state.ts';
+import { openState, processIdentity } from '../../infra/local/state/state.ts';
 import { newFolder, stopAll } from '../support/start-process.ts';
 
 /* Files of a state folder that a start cannot use. */
@@ -71,4 +73,20 @@ describe('a start', () => {
 
     expect(reason).toBe(`${relative('.', folder)}/${name} is not valid JSON: ${remedy}`);
   });
+});
+
+it('two starts that wait for the engine of a killed service do not both own its folder', async () => {
+  const shared = newFolder();
+  const orphan = spawn(process.execPath, [
+    '-e',
+    "process.on('SIGTERM', () => setTimeout(process.exit, 300)); setInterval(() => {}, 1000); console.log('ready');",
+  ]);
+  await once(orphan.stdout, 'data');
+  const engine = processIdentity(orphan.pid as number);
+  writeFileSync(join(shared, 'processes.json'), JSON.stringify({ service: '4194304:1', engine }));
+
+  const starts = await Promise.allSettled([openState(shared), openState(shared)]);
+  for (const start of starts) if (start.status === 'fulfilled') start.value.close();
+
+  expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 });

@@ -424,10 +424,39 @@ export const operations: readonly Mutant[] = [
       "terminationProtection: environment !== 'dev'",
     ],
   ]),
+  ...plant('infra/local/loopback-host.ts', 'test/local/gateway.test.ts', [
+    [')(:', ').*(:'],
+    ['/^(', '/('],
+    ['$/i', '$/'],
+  ]),
+  ...plant('infra/local/gateway/gateway.ts', 'test/local/gateway.test.ts', [
+    ['if (rejection) return respond(403, rejection);', ''],
+    ["if (error.code !== 'ECONNRESET') ", ''],
+    ['expired.abort() as undefined', 'undefined'],
+  ]),
+  ...plant('infra/local/lambda/functions.ts', 'test/local/functions.test.ts', [
+    ["if (instance.state === 'idle') onLine", 'if (false) onLine'],
+    ['if (queue.includes(entry)) queue.splice(queue.indexOf(entry), 1);', ''],
+    ['if (queue.includes(entry)) queue.splice(queue.indexOf(entry), 1);', 'queue.splice(0, 1);'],
+  ]),
+  ...plant('infra/local/lambda/function-worker.ts', 'test/local/functions.test.ts', [
+    ["typeof output === 'string' ? output : Buffer.from(output).toString()", 'String(output)'],
+    ["if (typeof done === 'function') queueMicrotask(done as () => void);", ''],
+    ["enableCompileCache(join(dirname(file), '../../compiled'));", 'enableCompileCache();'],
+  ]),
+  ...plant('infra/local/start.ts', 'test/local/external-engine.test.ts', [[", 'SIGHUP'", '']]),
+  ...plant('infra/local/aws/mailbox.ts', 'test/local/mailbox.test.ts', [
+    ["typeof part === 'string'", 'part !== undefined'],
+    ['...(Array.isArray(to) ? to : [to])', ''],
+  ]),
   ...plant('infra/local/aws/aws-endpoint.ts', 'test/local/mailbox.test.ts', [
+    ["if (rejection) return forbidden('AccessDeniedException', rejection);", ''],
+    ['!foreignHost(req) && (', '('],
+    ['if (accessKey === undefined) return', 'if (false) return'],
     ["|| (error as NodeJS.ErrnoException).code !== 'EADDRINUSE'", '|| true'],
   ]),
   ...plant('infra/local/aws/engine.ts', 'test/local/external-engine.test.ts', [
+    ['`127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`', "'127.0.0.1'"],
     ['Credential=${OPERATOR.accessKeyId}', 'Credential=${operation}'],
     ['/20200101/${ENGINE_REGION}/', '/20200101/eu-central-1/'],
   ]),
@@ -544,6 +573,7 @@ export const operations: readonly Mutant[] = [
     ['before = now;', ''],
   ]),
   ...plant('infra/local/state/state.ts', 'test/local/state-files.test.ts', [
+    [' && isDeepStrictEqual(readLock(lockFile), stale)', ''],
     ['parseJson(join(folder, name), text, remedy)', 'parseJson(join(folder, name), text, startOver(folder))'],
   ]),
   ...plant('infra/local/state/state.ts', 'test/local/start.test.ts', [

@@ -15,6 +15,7 @@ import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
 import { readText } from '../calls/read-body.ts';
 import type { Authorization } from '../iam/authorization.ts';
 import type { Identity } from '../lambda/functions.ts';
+import { foreignHost } from '../loopback-host.ts';
 import { type CapacityOptions, type Meter, meterCapacity } from './capacity.ts';
 import { engineHeaders } from './engine.ts';
 import type { localMailbox } from './mailbox.ts';
@@ -62,14 +63,18 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
   const meter: Meter = options.capacity ? meterCapacity(options.capacity) : ({ input }, forward) => forward(input);
 
   async function handle(req: IncomingMessage): Promise<AwsResponse> {
+    const rejection = foreignHost(req);
+    if (rejection) return forbidden('AccessDeniedException', rejection);
     const target = req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target'] ?? '');
     const [prefix = '', operation = ''] = target.split('.');
     const service = SERVICES[prefix];
     const text = await readText(req);
+    const [, accessKey] = /Credential=([^/]+)\//.exec(req.headers.authorization ?? '') ?? [];
+    // A web page cannot send this header without the permission that a preflight asks for.
+    if (accessKey === undefined) return forbidden('MissingAuthenticationTokenException', 'The request is not signed');
     if (!service)
       return unknownOperation(`The local cloud does not support ${prefix || 'a request without x-amz-target'}`);
 
-    const [, accessKey = ''] = /Credential=([^/]+)\//.exec(req.headers.authorization ?? '') ?? [];
     const identity = options.identify(accessKey);
     if (identity?.state === 'ended') return { ...unknownOperation(`${identity.name} was killed`), cut: 'before' };
     if (identity?.state === 'idle') {
@@ -110,7 +115,7 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
 
   const server = createServer(async (req, res) => {
     try {
-      const isPage = req.method === 'GET' || req.url?.startsWith('/mailbox');
+      const isPage = !foreignHost(req) && (req.method === 'GET' || req.url?.startsWith('/mailbox'));
       if (isPage) return await serveMailbox(req, res, { ...options.mailbox, apiUrl: options.apiUrl });
       send(res, await handle(req));
     } catch (error) {
@@ -146,6 +151,8 @@ const unknownOperation = (message: string): AwsResponse => ({
   status: 400,
   body: { __type: 'UnknownOperationException', message },
 });
+
+const forbidden = (__type: string, message: string): AwsResponse => ({ status: 403, body: { __type, message } });
 
 function send(res: ServerResponse, { status, body, cut }: AwsResponse): void {
   if (cut === 'before') return void res.destroy();

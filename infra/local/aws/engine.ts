@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
@@ -55,10 +56,13 @@ export async function startEngine(
   if (externalUrl) return connect(externalUrl);
 
   const binary = embeddedBinary();
+  // The engine lets every web page read it (CORS), so it listens where no page would find it. On Linux, for which it
+  // exists, all of 127.0.0.0/8 is the loopback network.
+  const host = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
   // Another process may take the free port first; the engine then exits with 1, and the loop tries another.
   for (let tries = 1; ; tries++) {
-    const port = await freePort();
-    const child = spawn(binary, ['--host', '127.0.0.1', '--port', String(port), ...(file ? ['--db-path', file] : [])], {
+    const port = await freePort(host);
+    const child = spawn(binary, ['--host', host, '--port', String(port), ...(file ? ['--db-path', file] : [])], {
       stdio: ['ignore', 'ignore', 'pipe'],
       // A separate process group: Ctrl-C must not stop the engine before the service has finished its requests.
       detached: true,
@@ -66,7 +70,7 @@ export async function startEngine(
     onStart(child.pid);
     let errors = '';
     child.stderr.on('data', (text) => (errors = (errors + text).slice(-2000)));
-    const url = `http://127.0.0.1:${port}`;
+    const url = `http://${host}:${port}`;
     if (await isReady(url, child)) return running(url, child, () => onEngineExit(errors));
     if (tries === 3) throw new Error(`The DynamoDB engine did not start. ${errors}`);
   }
@@ -87,7 +91,7 @@ async function connect(url: string): Promise<Engine> {
 function running(url: string, child: ChildProcess, onEngineExit: () => void): Engine {
   let stopping = false;
   child.on('exit', () => stopping || onEngineExit());
-  // Stops the engine on every exit of this process except SIGKILL.
+  // Stops the engine on every exit of this process except by a signal without a listener.
   const killEngine = () => child.kill('SIGKILL');
   process.on('exit', killEngine);
   return {
@@ -136,8 +140,8 @@ async function firstResponse(url: string): Promise<Response | undefined> {
   );
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
+async function freePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   server.close();

@@ -32,14 +32,16 @@ export function localMailbox(state: State) {
     mails,
     send(input: Record<string, unknown>): AwsResponse {
       const { FromEmailAddress: from, Destination, Content } = input as unknown as SendEmailInput;
-      const { Subject, Body } = Content.Simple;
-      mails.push({
-        time: new Date().toISOString(),
-        from,
-        to: Destination.ToAddresses,
-        subject: Subject.Data,
-        text: Body.Text.Data,
-      });
+      const [to, subject, text] = [
+        Destination?.ToAddresses,
+        Content?.Simple?.Subject?.Data,
+        Content?.Simple?.Body?.Text?.Data,
+      ];
+      // Stored, it would break the page for good.
+      const parts: unknown[] = [from, subject, text, ...(Array.isArray(to) ? to : [to])];
+      if (!parts.every((part) => typeof part === 'string'))
+        return { status: 400, body: { __type: 'BadRequestException', message: 'The mail is incomplete' } };
+      mails.push({ time: new Date().toISOString(), from, to, subject, text });
       if (mails.length > MAX_MESSAGES) mails.shift();
       state.write(FILE, JSON.stringify(mails));
       return { status: 200, body: { MessageId: `local-${mails.length}` } };

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Page, Pages } from '../api-page/pages.ts';
 import { readBody } from '../calls/read-body.ts';
+import { foreignHost } from '../loopback-host.ts';
 import { ACCOUNT } from '../stack/template.ts';
 
 /** The HTTP API as the template describes it. */
@@ -23,7 +24,8 @@ export interface Cors {
   readonly MaxAge?: number;
 }
 
-type Invoke = (name: string, event: APIGatewayProxyEventV2, requestId: string) => Promise<unknown>;
+/** Invokes a function. One that has not started when the signal aborts does not start at all. */
+type Invoke = (name: string, event: APIGatewayProxyEventV2, requestId: string, signal: AbortSignal) => Promise<unknown>;
 
 interface Match {
   readonly routeKey: string;
@@ -34,6 +36,7 @@ interface Match {
 /** The messages of the responses that API Gateway sends itself. */
 const MESSAGES = {
   400: 'Bad Request',
+  403: 'Forbidden',
   404: 'Not Found',
   413: 'Request Entity Too Large',
   431: 'Request Header Fields Too Large',
@@ -67,18 +70,20 @@ export async function startGateway(
     const { routes, cors } = await api();
     const requestId = randomUUID();
     const corsHeaders = cors ? corsHeadersFor(cors, req) : {};
-    const respond = (status: keyof typeof MESSAGES) =>
+    const respond = (status: keyof typeof MESSAGES, message: string = MESSAGES[status]) =>
       send(
         req,
         res,
         {
           statusCode: status,
           headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify({ message: MESSAGES[status] }),
+          body: JSON.stringify({ message }),
         },
         { ...corsHeaders, 'apigw-requestid': requestId },
       );
 
+    const rejection = foreignHost(req);
+    if (rejection) return respond(403, rejection);
     if (cors && req.method === 'OPTIONS')
       return send(req, res, { statusCode: 204 }, { ...corsHeaders, 'apigw-requestid': requestId });
     const head = req.rawHeaders.reduce((size, part) => size + part.length, (req.url ?? '').length);
@@ -101,7 +106,9 @@ export async function startGateway(
 
     const event = eventOf(req, match, path, query.join('?'), body, requestId);
     try {
-      const response = await withTimeout(integrationTimeoutMs, invoke(match.name, event, requestId));
+      const response = await withTimeout(integrationTimeoutMs, (signal) =>
+        invoke(match.name, event, requestId, signal),
+      );
       if (response === undefined) return respond(503);
       send(req, res, response as APIGatewayProxyStructuredResultV2, { ...corsHeaders, 'apigw-requestid': requestId });
     } catch (error) {
@@ -112,7 +119,7 @@ export async function startGateway(
 
   const server = createServer({ maxHeaderSize: 32 * 1024, keepAliveTimeout: 60_000 }, (req, res) => {
     serve(req, res).catch((error) => {
-      onError(String(error));
+      if (error.code !== 'ECONNRESET') onError(String(error));
       res.destroy();
     });
   });
@@ -270,13 +277,14 @@ function sendPage(req: IncomingMessage, res: ServerResponse, { contentType, body
   res.end(body);
 }
 
-async function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T | undefined> {
+async function withTimeout<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
+  const expired = new AbortController();
   const timedOut = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), timeoutMs);
+    timer = setTimeout(() => resolve(expired.abort() as undefined), timeoutMs);
   });
   try {
-    return await Promise.race([work, timedOut]);
+    return await Promise.race([work(expired.signal), timedOut]);
   } finally {
     clearTimeout(timer);
   }

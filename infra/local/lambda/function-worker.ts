@@ -1,5 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { enableCompileCache, flushCompileCache } from 'node:module';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -30,13 +31,16 @@ const send = (report: Report | Output | LoggedError): void => port.postMessage(r
 subscribe('gatehouse:error', (error) => send({ loggedError: inspect(error) }));
 
 // The stream of a worker takes several messages for each line: 5 % of the CPU time of a local request.
-process.stdout.write = (output: string | Uint8Array): boolean => {
-  send({ output: String(output) });
+process.stdout.write = (output: string | Uint8Array, ...rest: unknown[]): boolean => {
+  send({ output: typeof output === 'string' ? output : Buffer.from(output).toString() });
+  const done = rest.at(-1);
+  if (typeof done === 'function') queueMicrotask(done as () => void);
   return true;
 };
 
-// All instances of a function share the cache. Workers are terminated, so Node would never write it at their exit.
-enableCompileCache();
+// All instances of a function share the cache, which is deleted with the cloud assembly. Workers are terminated, so
+// Node would never write it at their exit.
+enableCompileCache(join(dirname(file), '../../compiled'));
 const { handler } = await import(pathToFileURL(file).href);
 flushCompileCache();
 

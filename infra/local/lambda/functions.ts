@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import { transformSync } from 'esbuild';
 import type { Invocation, LoggedError, Output, Report, WorkerData } from './function-worker.ts';
+import { readableError } from './readable-error.ts';
 
 /** A function as the template describes it. */
 export interface FunctionConfig {
@@ -51,8 +52,11 @@ const INIT_TIMEOUT_MS = 10_000;
 
 /** Runs functions as Lambda does: each instance handles one request at a time and has its own environment. */
 export interface Functions {
-  /** Rejects if the function throws or exceeds its timeout. */
-  invoke(name: string, event: unknown, requestId: string): Promise<unknown>;
+  /**
+   * Rejects if the function throws or exceeds its timeout. While all instances are busy, an event waits for one until
+   * the signal aborts; it is then not handled at all.
+   */
+  invoke(name: string, event: unknown, requestId: string, signal?: AbortSignal): Promise<unknown>;
   /** The function that an access key belongs to; every instance has its own key. */
   identify(accessKey: string): Identity | undefined;
   /** Terminates the instance with this access key immediately. */
@@ -113,9 +117,11 @@ export function runFunctions(
       else if ('loggedError' in report) onError?.(config.name, report.loggedError);
       else instance.listener?.(report);
     });
-    worker.on('error', (error) =>
-      fail(instance, error instanceof Error ? (error.stack ?? error.message) : String(error)),
-    );
+    worker.on('error', (error) => {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      if (instance.state === 'idle') onLine(`${config.name} failed after it had responded: ${readableError(text)}`);
+      fail(instance, text);
+    });
     worker.on('exit', () => fail(instance, `${config.name} has exited`));
     return instance;
   }
@@ -179,8 +185,15 @@ export function runFunctions(
     [...instances].find((candidate) => candidate.accessKey === accessKey);
 
   return {
-    async invoke(name, event, requestId) {
-      const queued = () => new Promise<Instance | undefined>((resolve) => queue.push({ name, resolve }));
+    async invoke(name, event, requestId, signal) {
+      const queued = () =>
+        new Promise<Instance | undefined>((resolve) => {
+          const entry = { name, resolve };
+          queue.push(entry);
+          signal?.addEventListener('abort', () => {
+            if (queue.includes(entry)) queue.splice(queue.indexOf(entry), 1);
+          });
+        });
       const instance = acquire(name) ?? (await queued());
       if (!instance) throw new Error(`${name} was stopped before it could handle the request`);
       if (instance.state === 'starting') {

@@ -18,6 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 
 /** The storage of the local cloud: in a folder that outlives the process, or in memory. */
 export interface State {
@@ -136,7 +137,8 @@ export function runningTable(path: string): TableLocation | undefined {
 }
 
 async function releaseStaleLock(lockFile: string, folder: string): Promise<void> {
-  const { service, engine } = readLock(lockFile);
+  const stale = readLock(lockFile);
+  const { service, engine } = stale;
   if (isAlive(service)) {
     throw new Error(
       `${folder} is in use by a running Gatehouse (process ${pidOf(service)}). ` +
@@ -150,7 +152,8 @@ async function releaseStaleLock(lockFile: string, folder: string): Promise<void>
       await wait(10);
     }
   }
-  rmSync(lockFile, { force: true });
+  // Another start may have waited for the same engine, and own the folder by now.
+  if (existsSync(lockFile) && isDeepStrictEqual(readLock(lockFile), stale)) rmSync(lockFile, { force: true });
 }
 
 /** What to do about a folder whose files do not fit together, as the end of a message. */
@@ -226,7 +229,7 @@ function writeDurably(folder: string, name: string, content: string): void {
 }
 
 /** A running process as pid:startTime, because the system reuses pids. Outside Linux, only the pid is available. */
-function processIdentity(pid: number): string | undefined {
+export function processIdentity(pid: number): string | undefined {
   try {
     process.kill(pid, 0);
   } catch {
