@@ -44,7 +44,13 @@ async function pauseAt(inspector: string, urlRegex: string, lineNumber: number) 
       else resolve({ frame: message.params.callFrames[0], resume });
     });
   });
+  const enabled = new Promise<void>((resolve) => {
+    const enabling = id + 1;
+    socket.addEventListener('message', ({ data }) => JSON.parse(data).id === enabling && resolve());
+  });
   send('NodeWorker.enable', { waitForDebuggerOnStart: true });
+  // A worker that starts earlier would not wait.
+  await enabled;
   return { paused, close: () => socket.close() };
 }
 

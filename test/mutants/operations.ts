@@ -424,7 +424,7 @@ export const operations: readonly Mutant[] = [
       "terminationProtection: environment !== 'dev'",
     ],
   ]),
-  ...plant('infra/local/loopback-host.ts', 'test/local/gateway.test.ts', [
+  ...plant('infra/local/calls/loopback-host.ts', 'test/local/gateway.test.ts', [
     [')(:', ').*(:'],
     ['/^(', '/('],
     ['$/i', '$/'],

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Page, Pages } from '../api-page/pages.ts';
+import { foreignHost } from '../calls/loopback-host.ts';
 import { readBody } from '../calls/read-body.ts';
-import { foreignHost } from '../loopback-host.ts';
 import { ACCOUNT } from '../stack/template.ts';
 
 /** The HTTP API as the template describes it. */
