@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, watchFile } from 'node:fs';
 import inspector from 'node:inspector';
@@ -60,9 +61,18 @@ let starting: Promise<Cloud> | undefined;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     // npm forwards the signal that the terminal has already sent, so only a later one is a second Ctrl-C.
-    if (stopping && Date.now() - stoppingSince > 1000) process.exit(1);
+    if (stopping && Date.now() - stoppingSince > 1000) endNow();
     void stop(signal, 0);
   });
+}
+
+/**
+ * Ends the process after its exit listeners. Node itself would wait for a function that a debugger has paused, also
+ * with `process.kill(process.pid, 'SIGKILL')`.
+ */
+function endNow(): never {
+  process.on('exit', () => spawnSync('kill', ['-KILL', String(process.pid)]));
+  process.exit(1);
 }
 
 const assembly = openAssembly(state.assemblies, inspectPort !== undefined);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { LONG } from '../support/long.ts';
 import { launchStart, newFolder, stopAll, urlOf } from '../support/start-process.ts';
@@ -54,7 +55,9 @@ async function pauseAt(inspector: string, urlRegex: string, lineNumber: number) 
   return { paused, close: () => socket.close() };
 }
 
-it(`pauses a function at a breakpoint${LONG ? ' for longer than its timeout' : ''}`, { timeout: 60_000 }, async () => {
+it(`pauses a function at a breakpoint${LONG ? ' for longer than its timeout' : ''}, and ends with the second Ctrl-C`, {
+  timeout: 60_000,
+}, async () => {
   const folder = newFolder();
   const service = launchStart({ STATE_DIR: folder }, { options: ['--inspect', '0'] });
   const listening = await service.line('Debugger listening on ws://');
@@ -68,10 +71,23 @@ it(`pauses a function at a breakpoint${LONG ? ' for longer than its timeout' : '
   const session = await pauseAt(inspector, 'get-info/index\\.mjs$', line);
   const answering = fetch(`${url}/management/info`);
   const { frame, resume } = await session.paused;
-  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  await wait(PAUSE_MS);
   resume();
   const response = await answering;
   session.close();
+  const other = await pauseAt(inspector, 'get-openapi/index\\.mjs$', 0);
+  void fetch(`${url}/api/openapi.json`).catch(() => undefined);
+  await other.paused;
+  service.child.kill('SIGINT');
+  await service.line('Stopping: SIGINT');
+  // npm forwards the first signal, so only a later one is a second Ctrl-C.
+  await wait(1100);
+  service.child.kill('SIGINT');
+  const hasEnded = await Promise.race([service.ended.then(() => true), wait(10_000, false, { ref: false })]);
+  if (!hasEnded) service.child.kill('SIGKILL');
+  other.close();
+
+  expect(hasEnded).toBe(true);
 
   expect(frame.location.lineNumber).toBe(line);
   expect(response.status).toBe(200);

@@ -445,6 +445,9 @@ export const operations: readonly Mutant[] = [
     ["enableCompileCache(join(dirname(file), '../../compiled'));", 'enableCompileCache();'],
   ]),
   ...plant('infra/local/start.ts', 'test/local/external-engine.test.ts', [[", 'SIGHUP'", '']]),
+  ...plant('infra/local/start.ts', 'test/local/debugger.test.ts', [
+    ["process.on('exit', () => spawnSync('kill', ['-KILL', String(process.pid)]));", ''],
+  ]),
   ...plant('infra/local/aws/mailbox.ts', 'test/local/mailbox.test.ts', [
     ["typeof part === 'string'", 'part !== undefined'],
     ['...(Array.isArray(to) ? to : [to])', ''],
