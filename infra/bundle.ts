@@ -56,14 +56,15 @@ const builtins: Plugin = {
   setup(build) {
     build.onResolve({ filter: /^(node:)?[a-z0-9_/]+$/ }, ({ path, kind }) => {
       const name = path.replace(/^node:/, '');
-      // The module of a dynamic import is read in full.
-      const pluginData = { name, isRequired: kind !== 'import-statement' };
-      const as = pluginData.isRequired ? `require:${name}` : name;
-      return BUILTIN_MODULES.has(name) ? { path: as, namespace: 'builtin', sideEffects: false, pluginData } : undefined;
+      if (!BUILTIN_MODULES.has(name)) return undefined;
+      // The result of a dynamic import has all exports, so an ES module would read each of them.
+      const prefix = kind === 'import-statement' ? '' : 'require:';
+      return { path: prefix + name, namespace: 'builtin', sideEffects: false };
     });
-    build.onLoad({ filter: /./, namespace: 'builtin' }, ({ pluginData: { name, isRequired } }) => ({
-      contents: isRequired ? `module.exports = ${loadBuiltin(name)};` : moduleOfBuiltin(name),
+    build.onLoad({ filter: /^require:/, namespace: 'builtin' }, ({ path }) => ({
+      contents: `module.exports = ${loadBuiltin(path.replace('require:', ''))};`,
     }));
+    build.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({ contents: moduleOfBuiltin(path) }));
   },
 };
 

@@ -88,7 +88,6 @@ it(`pauses a function at a breakpoint${LONG ? ' for longer than its timeout' : '
   other.close();
 
   expect(hasEnded).toBe(true);
-
   expect(frame.location.lineNumber).toBe(line);
   expect(response.status).toBe(200);
   const { sourceRoot, sources } = JSON.parse(readFileSync(`${bundle}.map`, 'utf8'));

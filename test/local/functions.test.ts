@@ -55,12 +55,13 @@ describe('a function in the local cloud', () => {
 
     void functions.invoke('f', { name: 'first' }, '1');
     void functions.invoke('f', { name: 'second' }, '2', new AbortController().signal);
-    void functions.invoke('f', { name: 'abandoned' }, '3', abandoned.signal);
+    const rejected = functions.invoke('f', { name: 'abandoned' }, '3', abandoned.signal).catch(String);
     const last = functions.invoke('f', { name: 'last' }, '4');
     abandoned.abort();
 
     await vi.waitFor(() => expect(lines.at(-1)).toBe('last'));
     await last;
+    expect(await Promise.race([rejected, 'pending'])).toContain('busy for too long');
     expect(lines).toEqual(['first', 'second', 'last']);
   });
 

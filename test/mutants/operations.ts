@@ -438,6 +438,7 @@ export const operations: readonly Mutant[] = [
     ["if (instance.state === 'idle') onLine", 'if (false) onLine'],
     ['if (queue.includes(entry)) queue.splice(queue.indexOf(entry), 1);', ''],
     ['if (queue.includes(entry)) queue.splice(queue.indexOf(entry), 1);', 'queue.splice(0, 1);'],
+    ['resolve(undefined);\n          });', '});'],
   ]),
   ...plant('infra/local/lambda/function-worker.ts', 'test/local/functions.test.ts', [
     ["typeof output === 'string' ? output : Buffer.from(output).toString()", 'String(output)'],
@@ -453,8 +454,7 @@ export const operations: readonly Mutant[] = [
     ['...(Array.isArray(to) ? to : [to])', ''],
   ]),
   ...plant('infra/local/aws/aws-endpoint.ts', 'test/local/mailbox.test.ts', [
-    ["if (rejection) return forbidden('AccessDeniedException', rejection);", ''],
-    ['!foreignHost(req) && (', '('],
+    ["if (rejection) return send(res, forbidden('AccessDeniedException', rejection));", ''],
     ['if (accessKey === undefined) return', 'if (false) return'],
     ["|| (error as NodeJS.ErrnoException).code !== 'EADDRINUSE'", '|| true'],
   ]),

@@ -63,8 +63,6 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
   const meter: Meter = options.capacity ? meterCapacity(options.capacity) : ({ input }, forward) => forward(input);
 
   async function handle(req: IncomingMessage): Promise<AwsResponse> {
-    const rejection = foreignHost(req);
-    if (rejection) return forbidden('AccessDeniedException', rejection);
     const target = req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target'] ?? '');
     const [prefix = '', operation = ''] = target.split('.');
     const service = SERVICES[prefix];
@@ -115,7 +113,9 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
 
   const server = createServer(async (req, res) => {
     try {
-      const isPage = !foreignHost(req) && (req.method === 'GET' || req.url?.startsWith('/mailbox'));
+      const rejection = foreignHost(req);
+      if (rejection) return send(res, forbidden('AccessDeniedException', rejection));
+      const isPage = req.method === 'GET' || req.url?.startsWith('/mailbox');
       if (isPage) return await serveMailbox(req, res, { ...options.mailbox, apiUrl: options.apiUrl });
       send(res, await handle(req));
     } catch (error) {

@@ -53,8 +53,8 @@ const INIT_TIMEOUT_MS = 10_000;
 /** Runs functions as Lambda does: each instance handles one request at a time and has its own environment. */
 export interface Functions {
   /**
-   * Rejects if the function throws or exceeds its timeout. While all instances are busy, an event waits for one until
-   * the signal aborts; it is then not handled at all.
+   * Rejects if the function throws or exceeds its timeout. While all instances are busy, an event waits for one; when
+   * the signal aborts meanwhile, it rejects, and no instance handles the event.
    */
   invoke(name: string, event: unknown, requestId: string, signal?: AbortSignal): Promise<unknown>;
   /** The function that an access key belongs to; every instance has its own key. */
@@ -192,10 +192,11 @@ export function runFunctions(
           queue.push(entry);
           signal?.addEventListener('abort', () => {
             if (queue.includes(entry)) queue.splice(queue.indexOf(entry), 1);
+            resolve(undefined);
           });
         });
       const instance = acquire(name) ?? (await queued());
-      if (!instance) throw new Error(`${name} was stopped before it could handle the request`);
+      if (!instance) throw new Error(`${name} was stopped, or busy for too long, before it could handle the request`);
       if (instance.state === 'starting') {
         const started = await withTimeout(commonTimeoutMs ?? INIT_TIMEOUT_MS, instance, nextReport(instance));
         if ('error' in started) throw new Error(started.error);
