@@ -15,8 +15,8 @@ import { OPERATOR } from './state/operator.ts';
 import { type State, startOver } from './state/state.ts';
 
 export interface CloudOptions {
-  /** The folder of the cloud assembly. */
-  readonly assembly: string;
+  /** The folder of the cloud assembly, which may still be in the making: the engine starts meanwhile. */
+  readonly assembly: string | Promise<string>;
   readonly state: State;
   /** The URL of a DynamoDB engine to use instead of the embedded one. */
   readonly engineUrl?: string | undefined;
@@ -93,14 +93,16 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   }
 
   async function start(): Promise<Cloud> {
-    const template = readTemplate(options.assembly);
-    let deployed = deploy(template, state);
-    const engine = await startEngine(
+    const startingEngine = startEngine(
       { file: state.database, externalUrl: options.engineUrl },
       state.recordEngine,
       options.onEngineExit,
     );
-    stops.push(engine.stop);
+    const stopEngine = ({ stop }: Awaited<typeof startingEngine>) => stop();
+    stops.push(() => startingEngine.then(stopEngine, () => undefined));
+    const [engine, assembly] = await Promise.all([startingEngine, options.assembly]);
+    const template = readTemplate(assembly);
+    let deployed = deploy(template, state);
 
     let changing: Promise<unknown> = Promise.resolve();
     const lateCalls: string[] = [];

@@ -106,24 +106,22 @@ function loadFaults(file: string): void {
 
 let mailboxUrl: string | undefined;
 print('Synthesizing the stack');
-starting = assembly.synthesize().then((folder) =>
-  startCloud({
-    assembly: folder,
-    state,
-    engineUrl: externalEngine(),
-    port,
-    onLine: print,
-    onError: (functionName, error) => print(`\n${functionName} failed: ${readableError(error)}\n`),
-    mailLinkBase: (endpoint) => MAIL_LINK_BASE || setPasswordPage(endpoint),
-    timeoutMs: inspectPort === undefined ? undefined : PAUSE_MAX_MS,
-    intercept: faults.intercept,
-    pages: openPages(() => mailboxUrl),
-    meterCapacity: true,
-    // More would compete for the processor: on two cores, four had the highest throughput. Each takes 20 MB.
-    maxInstancesPerFunction: 4,
-    onEngineExit: (reason) => void stop(`The DynamoDB engine has exited. ${reason}`, 1),
-  }),
-);
+starting = startCloud({
+  assembly: assembly.synthesize(),
+  state,
+  engineUrl: externalEngine(),
+  port,
+  onLine: print,
+  onError: (functionName, error) => print(`\n${functionName} failed: ${readableError(error)}\n`),
+  mailLinkBase: (endpoint) => MAIL_LINK_BASE || setPasswordPage(endpoint),
+  timeoutMs: inspectPort === undefined ? undefined : PAUSE_MAX_MS,
+  intercept: faults.intercept,
+  pages: openPages(() => mailboxUrl),
+  meterCapacity: true,
+  // More would compete for the processor: on two cores, four had the highest throughput. Each takes 20 MB.
+  maxInstancesPerFunction: 4,
+  onEngineExit: (reason) => void stop(`The DynamoDB engine has exited. ${reason}`, 1),
+});
 reloadOnChange(starting, assembly, print);
 await starting.then(run).catch(async (error) => {
   if (stopping) return;

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -40,6 +40,18 @@ const isAlive = (pid: number): boolean => {
     return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
+  }
+};
+/** Whether a process group has members, apart from zombies. */
+const hasProcesses = (group: number): boolean =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isAlive(Number(name)))
+    .some((pid) => statOf(pid).split(') ')[1]?.split(' ')[2] === String(group));
+const statOf = (pid: string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return '';
   }
 };
 const engineOf = (folder: string): number =>
@@ -189,6 +201,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(rejected.lines.filter((line) => line !== 'Synthesizing the stack')).toEqual([
       expect.stringContaining(sentence),
     ]);
+    await expect.poll(() => hasProcesses(rejected.child.pid as number)).toBe(false);
   });
 
   it('prints its help, and exits with status 2 for wrong arguments', async () => {

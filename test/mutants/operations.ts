@@ -446,6 +446,7 @@ export const operations: readonly Mutant[] = [
     ["enableCompileCache(join(dirname(file), '../../compiled'));", 'enableCompileCache();'],
   ]),
   ...plant('infra/local/start.ts', 'test/local/external-engine.test.ts', [[", 'SIGHUP'", '']]),
+  ...plant('infra/local/stack/synthesize.ts', 'test/local/start.test.ts', [["process.on('exit', kill);", '']]),
   ...plant('infra/local/start.ts', 'test/local/debugger.test.ts', [
     ["process.on('exit', () => spawnSync('kill', ['-KILL', String(process.pid)]));", ''],
   ]),

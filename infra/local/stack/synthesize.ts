@@ -16,7 +16,7 @@ export async function synthesize(assembly: string, changes: object = { checked: 
   const { context } = readCdkJson();
   rmSync(assembly, { recursive: true, force: true });
   mkdirSync(assembly, { recursive: true });
-  await promisify(execFile)(process.execPath, ['infra/app.ts'], {
+  const synthesis = promisify(execFile)(process.execPath, ['infra/app.ts'], {
     cwd: ROOT,
     env: {
       ...process.env,
@@ -30,7 +30,12 @@ export async function synthesize(assembly: string, changes: object = { checked: 
         'aws:cdk:disable-asset-staging': true,
       }),
     },
-  }).catch((error: Error & { stderr?: string }) => {
-    throw new Error(`The stack could not be synthesized.\n${error.stderr || error.message}`);
   });
+  const kill = () => synthesis.child.kill();
+  process.on('exit', kill);
+  await synthesis
+    .catch((error: Error & { stderr?: string }) => {
+      throw new Error(`The stack could not be synthesized.\n${error.stderr || error.message}`);
+    })
+    .finally(() => process.off('exit', kill));
 }
