@@ -1,14 +1,17 @@
+import { authenticatedFetch } from './authenticated-fetch.ts';
 import { createClient } from './client/client/client.gen.ts';
 import type { Client } from './client/client/types.gen.ts';
 import { authenticate } from './client/sdk.gen.ts';
 import { retryingFetch } from './retrying-fetch.ts';
 
-/** A client that is logged in. */
+/** A client that is logged in, and logs in again when its token has ended. */
 export async function logIn(baseUrl: string, username: string, password: string): Promise<Client> {
   const client = createClient({ baseUrl, fetch: retryingFetch() });
-  const { data: token } = await authenticate({ client, body: { username, password }, throwOnError: true });
-  client.setConfig({ headers: { Authorization: `Bearer ${token.id_token}` } });
-  return client;
+  const newToken = async () => {
+    const { data: token } = await authenticate({ client, body: { username, password }, throwOnError: true });
+    return token.id_token;
+  };
+  return createClient({ baseUrl, fetch: authenticatedFetch(await newToken(), newToken) });
 }
 
 /** The arguments of an example, one for each pattern. Ends the process with the usage if others are given. */

@@ -14,7 +14,8 @@ and sinks) and their parameters.
   must hold; a parameter with a dot that is no filter of the list is rejected, and any other unknown parameter ignored.
 - Responses with one entity carry an \`ETag\`. With \`If-Match\`, a change fails with 412 if the entity has changed since.
 - A rejected request gets a problem (RFC 9457), whose \`message\` is a key that clients translate. Wait for the seconds in
-  \`Retry-After\` after 429 and 503, and for longer and longer after a 429 without it.`;
+  \`Retry-After\` after 429 and 503, and for longer and longer after a 429 without it. After 500, 502, 503 or 504, a change
+  may have been made: look before you repeat it.`;
 
 const TAGS = [
   { name: 'Tokens', description: 'Logging in, and verifying tokens.' },

@@ -64,7 +64,7 @@ function pageParameters(sortable: readonly string[], pageSizeMax: number): Param
     query(
       'size',
       lenient({ type: 'integer', minimum: 1, default: DEFAULT_SIZE }),
-      `Entities per page, at most ${pageSizeMax}. Any other value means ${DEFAULT_SIZE}.`,
+      `Entities per page, at most ${pageSizeMax}, which a greater value means. Any other value means ${DEFAULT_SIZE}.`,
     ),
     {
       ...query(
@@ -82,7 +82,8 @@ function filterParameter(field: string, kind: FieldKind, operator: string): Para
   const value = operator === 'specified' ? { type: 'boolean' } : valueSchema(kind);
   const name = `${field}.${operator}`;
   if (operator !== 'in' && operator !== 'notIn') return query(name, value);
-  return { ...query(name, { type: 'array', items: value, minItems: 1 }), style: 'form', explode: false };
+  const items = kind === 'text' ? { ...value, pattern: '^[^,]*$' } : value;
+  return { ...query(name, { type: 'array', items, minItems: 1 }), style: 'form', explode: false };
 }
 
 function valueSchema(kind: FieldKind): JsonSchema {

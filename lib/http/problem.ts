@@ -174,7 +174,7 @@ const PROBLEMS = {
     status: 503,
     message: 'error.http.503',
     title: 'Service Unavailable',
-    detail: 'The request was not completed, or its outcome is unknown: try again',
+    detail: 'The request was not completed, or its outcome is unknown: check before you repeat a change',
     headers: RETRY_SOON,
   },
   unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },

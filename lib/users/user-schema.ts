@@ -32,7 +32,7 @@ const isAddress = (value: string): boolean =>
  */
 export const email = v.pipe(
   text(3, 254),
-  v.metadata({ format: 'email' }),
+  v.metadata({ format: 'idn-email' }),
   v.check((value) => isAddress(value) && isAddress(value.normalize('NFKC')), 'Email'),
   limited({ max: 254 }, (value) => value.normalize('NFKC').length <= 254, 'Size'),
 );

@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { authenticatedFetch } from '../../examples/authenticated-fetch.ts';
 import { changeValue } from '../../examples/change-parameter.ts';
+import { createClient } from '../../examples/client/client/client.gen.ts';
 import type { Client } from '../../examples/client/client/types.gen.ts';
 import { getAccount, getParameter, listIntegrations, updateParameter } from '../../examples/client/sdk.gen.ts';
 import type { Parameter } from '../../examples/client/types.gen.ts';
@@ -43,6 +45,18 @@ describe('the scripts', () => {
 
     await expect(run(name, ...args)).rejects.toMatchObject({ code: 2, stdout: '', stderr: usage });
   });
+});
+
+it('a request that is rejected with 401 is repeated once with a new token', async () => {
+  const tokens = ['another invalid one', await gatehouse.logIn('user')];
+  const newToken = async () => tokens.shift() ?? 'none';
+  const fetch = authenticatedFetch('invalid', newToken);
+  const account = () => getAccount({ client: createClient({ baseUrl: gatehouse.cloud.url, fetch }) });
+
+  const [rejected, accepted, again] = [await account(), await account(), await account()];
+
+  expect([rejected, accepted, again].map(({ response }) => response?.status)).toEqual([401, 200, 200]);
+  expect(accepted.data?.login).toBe('user');
 });
 
 describe('a change of a parameter', () => {

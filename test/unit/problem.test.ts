@@ -113,7 +113,7 @@ const SHOWN: Record<FailureCode, Shown> = {
   },
   unavailable: {
     ...{ status: 503, message: 'error.http.503', title: 'Service Unavailable', headers: { 'Retry-After': '1' } },
-    detail: 'The request was not completed, or its outcome is unknown: try again',
+    detail: 'The request was not completed, or its outcome is unknown: check before you repeat a change',
   },
   unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },
 };

@@ -26,7 +26,7 @@ form.addEventListener('submit', async (event) => {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ username, password }),
   });
-  const { id_token, detail, title } = await response.json();
+  const { id_token, detail, title, message } = await response.json();
   token = id_token;
-  output.value = response.ok ? `Signed in as ${username}` : `${response.status} ${detail ?? title}`;
+  output.value = response.ok ? `Signed in as ${username}` : `${response.status} ${detail ?? title ?? message}`;
 });

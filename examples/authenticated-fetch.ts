@@ -1,0 +1,23 @@
+import { retryingFetch } from './retrying-fetch.ts';
+
+/**
+ * A fetch that sends a token. After 401, it repeats the request once with a new token: the service checks the token
+ * before anything else, so that the rejected request has changed nothing.
+ */
+export function authenticatedFetch(firstToken: string, newToken: () => Promise<string>): typeof fetch {
+  const send = retryingFetch();
+  let token = firstToken;
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const sendWithToken = () => {
+      const copy = request.clone();
+      copy.headers.set('Authorization', `Bearer ${token}`);
+      return send(copy);
+    };
+    const response = await sendWithToken();
+    if (response.status !== 401) return response;
+    await response.body?.cancel();
+    token = await newToken();
+    return sendWithToken();
+  };
+}
