@@ -309,8 +309,9 @@ export const settings = v.pipe(
         v.pipe(
           v.string(),
           v.check(
-            (origin) => URL.parse(origin)?.origin === origin,
-            'must be a scheme and a host in lower case, without a path, a trailing slash or a default port, such as https://admin.example.com',
+            // API Gateway takes https://* for every origin, and a URL may contain an asterisk.
+            (origin) => URL.parse(origin)?.origin === origin && !origin.includes('*'),
+            'must be a scheme and a host in lower case, without a path, a trailing slash, a default port or a wildcard, such as https://admin.example.com',
           ),
         ),
       ),

@@ -78,7 +78,8 @@ describe('a synthesis', () => {
       'an origin without a scheme',
       withSetting({ corsOrigins: ['admin.example.com'] }),
       'The settings of dev in cdk.json are invalid. corsOrigins.0: must be a scheme and a host in lower case, without ' +
-        'a path, a trailing slash or a default port, such as https://admin.example.com, but is "admin.example.com".',
+        'a path, a trailing slash, a default port or a wildcard, such as https://admin.example.com, but is ' +
+        '"admin.example.com".',
     ],
   ])('ends with one sentence for %s', async (_, changes, sentence) => {
     expect(await synthesize(changes)).toEqual({ code: 1, stdout: '', stderr: `${sentence}\n` });

@@ -646,6 +646,8 @@ export const operations: readonly Mutant[] = [
     ['new Set(keys).size === keys.length', 'keys.length > 0'],
     ['{1,64}', '{1,65}'],
     ['URL.parse(origin)?.origin === origin', 'URL.canParse(origin)'],
+    [" && !origin.includes('*')", ''],
+    ["!origin.includes('*')", "!origin.endsWith('*')"],
     ['URL.parse(origin)?.origin === origin', "origin.startsWith(URL.parse(origin)?.origin ?? ' ')"],
     ["Object.hasOwn(languages, 'en')", "'en' in languages || true"],
     ['sns:[\\w-]+:\\d{12}:', 'sns:[\\w-]+:\\d+:'],

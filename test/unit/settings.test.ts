@@ -213,7 +213,7 @@ const notice = (name: string): Record<string, unknown[]> => ({
 });
 const LINK = /Invalid content: Expected "\{link\}"/;
 const ORIGIN =
-  'must be a scheme and a host in lower case, without a path, a trailing slash or a default port, ' +
+  'must be a scheme and a host in lower case, without a path, a trailing slash, a default port or a wildcard, ' +
   'such as https://admin.example.com';
 const NO_LINK = /Invalid content: Expected !"\{link\}"/;
 
@@ -386,6 +386,8 @@ describe('a setting', () => {
     ['corsOrigins', ['https://one.example/path'], `corsOrigins.0: ${ORIGIN}`],
     ['corsOrigins', ['https://ok.example', 'https://Two.example'], `corsOrigins.1: ${ORIGIN}`],
     ['corsOrigins', ['https://one.example:443'], `corsOrigins.0: ${ORIGIN}`],
+    ['corsOrigins', ['https://*'], `corsOrigins.0: ${ORIGIN}`],
+    ['corsOrigins', ['https://*.one.example'], `corsOrigins.0: ${ORIGIN}`],
     ['region', 'Frankfurt', 'region: must be the name of an AWS region, such as eu-central-1, but is "Frankfurt".'],
     ['auditDays', ABSENT, 'invalid. auditDays: missing.'],
     ['auditdays', 7, 'invalid. auditdays: unknown setting.'],
