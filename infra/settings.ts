@@ -19,12 +19,7 @@ const throttleLimits = (requests: string) =>
       v.description(`The sustained rate of ${requests}; beyond it, API Gateway responds with 429.`),
       v.metadata({ unit: 'requests per second' }),
     ),
-    burst: v.pipe(
-      v.number(),
-      v.minValue(1),
-      v.description('How many requests may arrive at once before the rate applies.'),
-      v.metadata({ unit: 'requests' }),
-    ),
+    burst: count('requests', 'How many requests may arrive at once before the rate applies.'),
   });
 
 const subject = v.pipe(v.string(), v.description('The subject of the mail; it may contain `{login}`.'));

@@ -201,7 +201,7 @@ describe('an environment', () => {
 
 /** Invalid numbers of requests, days or minutes. */
 const NO_COUNT = [ABSENT, '7', 0, -1, 1.5, null, Number.NaN, Number.POSITIVE_INFINITY];
-/** Invalid throttle limits of API Gateway, which may be fractions. */
+/** Invalid rates of API Gateway, which may be fractions. */
 const NO_RATE = [ABSENT, '7', 0, 0.99, -1, null, Number.NaN];
 const NO_TEXT = [ABSENT, 7, null, ['a']];
 const NO_OBJECT = [ABSENT, 7, null, 'a'];
@@ -243,11 +243,11 @@ const WRONG: Record<string, readonly unknown[]> = {
   'throttle.other': [{ rate: 1, burst: 1 }],
   'throttle.all': NO_OBJECT,
   'throttle.all.rate': NO_RATE,
-  'throttle.all.burst': NO_RATE,
+  'throttle.all.burst': NO_COUNT,
   'throttle.all.other': [7],
   'throttle.login': NO_OBJECT,
   'throttle.login.rate': NO_RATE,
-  'throttle.login.burst': NO_RATE,
+  'throttle.login.burst': NO_COUNT,
   loginConcurrency: NO_COUNT.filter((value) => value !== ABSENT),
   guessing: NO_OBJECT,
   'guessing.failuresPerSource': NO_COUNT,
