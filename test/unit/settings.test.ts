@@ -449,8 +449,10 @@ describe('a setting', () => {
     [
       'mail.templates.en.reset.text',
       `{link}${'ü'.repeat(1500)}`,
-      'mail.templates: All texts together must not exceed 3,000 bytes',
+      'mail: All texts and the other settings of mail together must not exceed 2,900 bytes',
     ],
+    ['mail.templates.en.reset.text', `{link}${'\n'.repeat(1000)}`, 'mail: All texts'],
+    ['mail.linkBase', `https://one.example/${'x'.repeat(2900)}`, 'mail: All texts'],
   ])('%s is rejected with an explanation when it is %j', (path, value, reason) => {
     expect(reading(withValue(path, value))).toThrow(reason);
   });
