@@ -73,7 +73,8 @@ async function pageById<E extends Entity>(
   spend: SpendUnits,
   backwards: boolean,
 ): Promise<Page<E>> {
-  const pay = (entities: number) => spend(entities * UNITS_PER_ENTITY[kind]);
+  const readItems = (range: Range, entities: number) =>
+    chargedQuery(table, kind, range, spend, entities * UNITS_PER_ENTITY[kind]);
   const pageOf = (total: number, items: readonly Item[], more: boolean): Page<E> => {
     const entities = items.map(read);
     const last = entities.at(-1);
@@ -81,15 +82,15 @@ async function pageById<E extends Entity>(
   };
   if (page === 0 || after !== undefined) {
     const range = after === undefined ? {} : rangeAfter(after, backwards);
-    // A short page is free of charge, so it is read in parallel with the total.
+    // A short page is free of charge, so it is read in parallel with the total. If its entities are as large as
+    // possible, it costs 23 units; `throttle.all` bounds how often they are read.
     const isShort = (size + 1) * UNITS_PER_ENTITY[kind] <= FREE_UNITS;
     const counted = isShort ? undefined : await table.total(kind);
-    if (counted !== undefined) await pay(Math.min(size + 1, counted));
     // One extra item tells whether more follow, even if the total changes between the two reads.
-    const reading = table.query(kind, { ...range, backwards, limit: size + 1 });
-    const [total, items] = await settleAll([
+    const limit = size + 1;
+    const [items, total] = await settleAll([
+      readItems({ ...range, backwards, limit }, Math.min(limit, counted ?? limit)),
       counted === undefined ? table.total(kind) : Promise.resolve(counted),
-      reading,
     ]);
     return pageOf(total, items.slice(0, size), items.length > size);
   }
@@ -100,13 +101,31 @@ async function pageById<E extends Entity>(
   const fromStart = offset <= remaining;
   const limit = fromStart ? offset + size : total - offset;
   if (limit > MAX_LIST_ITEMS) throw new Failure('page-too-deep');
-  await pay(limit);
   if (fromStart) {
-    const items = await table.query(kind, { backwards, limit });
+    const items = await readItems({ backwards, limit }, limit);
     return pageOf(total, items.slice(offset), remaining > 0);
   }
-  const items = await table.query(kind, { backwards: !backwards, limit });
+  const items = await readItems({ backwards: !backwards, limit }, limit);
   return pageOf(total, items.reverse().slice(0, size), remaining > 0);
+}
+
+/** Reads a range and charges it: the expected units before the read, and what it costs beyond them afterwards. */
+async function chargedQuery(
+  table: Table,
+  kind: Kind,
+  range: Range,
+  spend: SpendUnits,
+  expectedUnits: number,
+): Promise<Item[]> {
+  const settle = await spend(expectedUnits);
+  let consumed = 0;
+  try {
+    return await table.query(kind, range, (units) => {
+      consumed += units;
+    });
+  } finally {
+    await settle(consumed - expectedUnits);
+  }
 }
 
 function rangeAfter(id: number, backwards: boolean): Range {
@@ -131,8 +150,8 @@ async function select<E>(
   const total = await table.total(kind);
   // The query would be rejected after 10,000 entities, so it is not started.
   if (!byOwner && total > MAX_LIST_ITEMS) throw new Failure(tooLong);
-  await spend(Math.min(total * UNITS_PER_ENTITY[kind], byOwner ? UNITS_PER_INTEGRATION : Number.POSITIVE_INFINITY));
-  const entities = (await table.query(kind, { ...range, tooLong })).map(read);
+  const units = Math.min(total * UNITS_PER_ENTITY[kind], byOwner ? UNITS_PER_INTEGRATION : Number.POSITIVE_INFINITY);
+  const entities = (await chargedQuery(table, kind, { ...range, tooLong }, spend, units)).map(read);
   return entities.filter((entity) => filters.every((filter) => matches(entity as Record<string, unknown>, filter)));
 }
 

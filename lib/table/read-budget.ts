@@ -1,4 +1,5 @@
 import { Failure } from '../contract/failure.ts';
+import { logError } from '../runtime/log.ts';
 import { sleep } from '../runtime/sleep.ts';
 import { type Key, readBudgetKey } from './keys.ts';
 import type { Table } from './table.ts';
@@ -6,8 +7,9 @@ import type { Write } from './write.ts';
 
 /*
  * Lists read many items under one partition key, which logins and changes read too, and DynamoDB serves 3,000 read
- * units per second for one partition key. Each caller therefore has a budget for lists: a fraction of that limit, which
- * even a caller that repeats the most expensive list cannot exceed. docs/list-costs.md lists the costs.
+ * units per second for one partition key. Each caller therefore has a budget for lists: a fraction of that limit. A
+ * list is charged by its expected cost before it is read, and by the rest afterwards, so that a caller that repeats the
+ * most expensive list exceeds the budget only until the first of them has been read. docs/list-costs.md lists the costs.
  */
 
 /** Read units that a caller can spend: sustained, and in a burst. A decryption by KMS counts as one unit. */
@@ -17,11 +19,19 @@ const BURST_UNITS = 2000;
 export const FREE_UNITS = 3;
 /** How long a request waits for its budget; a caller that would have to wait longer is rejected. */
 const MAX_WAIT_MS = 3000;
+/** Debt is recorded up to an hour: what a list costs beyond its estimate is charged even if the budget is exceeded. */
+const MAX_DEBT_MS = 3_600_000;
 /** How long the item is kept after everything is paid back. */
 const TTL_MARGIN_SECONDS = 60;
 
-/** Charges read units before a read. Waits while the budget is exceeded; fails with read-budget-spent. */
-export type SpendUnits = (units: number) => Promise<void>;
+/**
+ * Charges the expected read units before a read. Waits while the budget is exceeded; fails with read-budget-spent.
+ * Returns the function that charges the rest afterwards.
+ */
+export type SpendUnits = (units: number) => Promise<SettleUnits>;
+
+/** Charges what a read has cost beyond its expected units. Neither waits nor fails, because the read is done. */
+type SettleUnits = (excess: number) => Promise<void>;
 
 /** The burst, as the time in which it is paid back. */
 const BURST_MS = (BURST_UNITS / UNITS_PER_SECOND) * 1000;
@@ -42,25 +52,30 @@ export function readBudget(table: Table, caller: ChargedCaller): SpendUnits {
   const key = readBudgetKey(caller.id);
   return async (units) => {
     await caller.requireAuthorized();
-    if (units <= FREE_UNITS) return;
-    const wait = await pay(table, key, Math.ceil((units / UNITS_PER_SECOND) * 1000));
+    const wait = units > FREE_UNITS ? await pay(table, key, units, MAX_WAIT_MS) : 0;
     if (wait > 0) await sleep(wait);
+    return async (excess) => {
+      if (excess <= FREE_UNITS) return;
+      await pay(table, key, excess, MAX_DEBT_MS).catch((error) => logError('readNotCharged', error));
+    };
   };
 }
 
 /**
- * Adds the cost of a read, as the time in which it is paid back, and returns how long to wait before the read; all in
- * milliseconds. Updates outside of a transaction, so that parallel requests of one caller do not conflict.
+ * Adds the cost of a read, as the time in which it is paid back, and returns how long to wait before the read, in
+ * milliseconds; fails if that exceeds `maxWait`. Updates outside of a transaction, so that parallel requests of one
+ * caller do not conflict.
  */
-async function pay(table: Table, key: Key, cost: number): Promise<number> {
+async function pay(table: Table, key: Key, units: number, maxWait: number): Promise<number> {
+  const cost = Math.ceil((units / UNITS_PER_SECOND) * 1000);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const now = Date.now();
     if (await table.update(firstPayment(key, cost, now))) return 0;
-    const added = await table.update(furtherPayment(key, cost, now));
+    const added = await table.update(furtherPayment(key, cost, now, maxWait));
     if (added) return Math.max(0, (added.paidBackAt as number) - cost - now - BURST_MS);
     const paidBackAt = ((await table.get(key))?.paidBackAt as number | undefined) ?? 0;
     const wait = paidBackAt - now - BURST_MS;
-    if (wait > MAX_WAIT_MS) throw new Failure('read-budget-spent', { retryAfter: Math.ceil(wait / 1000) });
+    if (wait > maxWait) throw new Failure('read-budget-spent', { retryAfter: Math.ceil(wait / 1000) });
   }
   throw new Failure('unavailable');
 }
@@ -79,9 +94,9 @@ function firstPayment(key: Key, cost: number, now: number): Write {
   };
 }
 
-/** Applies if something is not paid back yet and the wait does not exceed MAX_WAIT_MS. */
-function furtherPayment(key: Key, cost: number, now: number): Write {
-  const latest = now + BURST_MS + MAX_WAIT_MS;
+/** Applies if something is not paid back yet and the wait does not exceed `maxWait`. */
+function furtherPayment(key: Key, cost: number, now: number, maxWait: number): Write {
+  const latest = now + BURST_MS + maxWait;
   return {
     act: 'Update',
     key,

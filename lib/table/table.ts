@@ -39,8 +39,11 @@ export interface Table {
   get(key: Key): Promise<Item | undefined>;
   /** Up to 100 items in one call, in the order of their keys; undefined for those that do not exist. */
   getAll(keys: readonly Key[]): Promise<(Item | undefined)[]>;
-  /** The items of a range in its order. Fails with the range's `tooLong` beyond the bound of a list. */
-  query(pk: string, range?: Range): Promise<Item[]>;
+  /**
+   * The items of a range in its order. Reports the read units of each call to `onConsumed`. Fails with the range's
+   * `tooLong` beyond the bound of a list.
+   */
+  query(pk: string, range?: Range, onConsumed?: (units: number) => void): Promise<Item[]>;
   /** How many entities of a kind there are. */
   total(kind: Kind): Promise<number>;
   /** The next id of a kind: never assigned before and never assigned again. */
@@ -91,7 +94,7 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
       return keys.map((key) => items.get(nameOf(key)));
     },
 
-    async query(pk, range = {}) {
+    async query(pk, range = {}, onConsumed = () => undefined) {
       const { from, to, backwards = false, limit = Number.POSITIVE_INFINITY, tooLong = 'list-too-long' } = range;
       if (limit !== Number.POSITIVE_INFINITY && limit > MAX_LIST_ITEMS) throw new Failure(tooLong);
       const items: Item[] = [];
@@ -112,7 +115,9 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
           abortBeforeDeadline(),
         );
         items.push(...((page.Items ?? []) as Item[]));
-        units += page.ConsumedCapacity?.CapacityUnits ?? 0;
+        const consumed = page.ConsumedCapacity?.CapacityUnits ?? 0;
+        onConsumed(consumed);
+        units += consumed;
         next = page.LastEvaluatedKey;
         const more = next !== undefined && items.length < limit;
         if (items.length > MAX_LIST_ITEMS || (more && units > MAX_LIST_UNITS)) throw new Failure(tooLong);

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readBudgetKey } from '../../lib/table/keys.ts';
+import { entityKey, readBudgetKey } from '../../lib/table/keys.ts';
 import { readBudget } from '../../lib/table/read-budget.ts';
-import { put } from '../../lib/table/write.ts';
+import { changeTotal, claim, put } from '../../lib/table/write.ts';
 import { fillUsers } from '../support/fill-users.ts';
 import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
 import { LONG } from '../support/long.ts';
@@ -97,6 +97,12 @@ describe('a caller who repeats an expensive list', () => {
     for (let n = 0; n < 60; n++) {
       await post('/api/utm-integration-confs', { integration: { id: 1 }, confName: `name ${n}`, confValue: 'value' });
     }
+    const globes = (length: number) => '\u{1f310}'.repeat(length);
+    const large = { name: globes(255), shortName: globes(255), description: globes(1000), integrationType: 'API' };
+    const integrations = Array.from({ length: 90 }, (_, n) =>
+      claim(entityKey('INTEGRATION', 1000 + n), { ...large, active: true, id: 1000 + n }, 'unexpected'),
+    );
+    await gatehouse.table.transact([...integrations, changeTotal('INTEGRATION', 90)], crypto.randomUUID());
     await fillUsers(gatehouse, USERS);
   }, 120_000);
   afterAll(() => gatehouse.stop());
@@ -183,6 +189,23 @@ describe('a caller who repeats an expensive list', () => {
       expect([status, await gatehouse.table.get(readBudgetKey(reader.id))]).toEqual([200, undefined]);
     },
   );
+
+  it.each([
+    ['a list without a match', '/api/utm-integrations/count?name.equals=a'],
+    ['a long page', '/api/utm-integrations?size=90&sort=id,desc'],
+    ['a short page', '/api/utm-integrations?size=14&sort=id,desc'],
+  ])('is charged for large entities by what they cost: %s', async (_, path) => {
+    await clear();
+    const started = Date.now();
+    units = 0;
+
+    await gatehouse.call('GET', path, { token });
+
+    const paidBackAt = (await gatehouse.table.get(readBudgetKey(reader.id)))?.paidBackAt as number;
+    expect(units).toBeGreaterThan(20);
+    expect(paidBackAt - started).toBeGreaterThanOrEqual((units - 3) * 2);
+    expect(paidBackAt - Date.now()).toBeLessThanOrEqual(units * 2 + 10);
+  });
 
   it('is not charged for a rejected request', async () => {
     const rejected = { token: await gatehouse.logIn('analyst') };

@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { cursorAfter, type Filter, type ListQuery, type Order } from '../../lib/contract/list-query.ts';
 import { entityKey, type Kind, parameterId } from '../../lib/table/keys.ts';
 import { countEntities, listPage } from '../../lib/table/list.ts';
+import { FREE_UNITS } from '../../lib/table/read-budget.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { memoryTable } from '../support/memory-table.ts';
+import { waitMicrotasks } from '../support/microtasks.ts';
 
 const ASCENDING: Order = { field: 'id', descending: false };
 const DESCENDING: Order = { field: 'id', descending: true };
@@ -31,17 +33,22 @@ const itemOf = (kind: Kind, id: number, name?: string): Item => ({
 });
 const usersOf = (total: number) => Array.from({ length: total }, (_, n) => itemOf('USER', n + 1, `name ${n % 3}`));
 
-/** A list of these items, with the units that its queries spend and the calls that they make. */
+/** A list of these items, with the units that its queries spend and settle and the calls that they make. */
 function listOf(items: readonly Item[], totals: Partial<Record<Kind, number>> = {}, kind: Kind = 'USER') {
   const table = memoryTable(items, totals);
-  const spent: number[] = [];
+  const [spent, settled]: [number[], number[]] = [[], []];
   const spend = async (units: number) => {
     table.calls.push('spend');
     spent.push(units);
+    return async (excess: number) => {
+      await waitMicrotasks();
+      settled.push(excess);
+    };
   };
   return {
     table,
     spent,
+    settled,
     page: (query: Partial<ListQuery>) => listPage(table, kind, queryOf(query), read, spend),
     count: (query: Partial<ListQuery>) => countEntities(table, kind, queryOf(query), read, spend),
   };
@@ -210,8 +217,8 @@ describe('the cost of a list', () => {
     await short.page({ size });
     await longer.page({ size: size + 1 });
 
-    expect(short.spent).toEqual([]);
-    expect(short.table.calls.toSorted()).toEqual([`query ${kind}`, `total ${kind}`]);
+    expect(short.spent[0]).toBeLessThanOrEqual(FREE_UNITS);
+    expect(short.table.calls).toEqual(['spend', `total ${kind}`, `query ${kind}`]);
     expect(longer.table.calls).toEqual([`total ${kind}`, 'spend', `query ${kind}`]);
   });
 
@@ -247,6 +254,40 @@ describe('the cost of a list', () => {
 
     expect(few.spent).toEqual([45]);
     expect(many.spent).toEqual([60, 60]);
+  });
+
+  it.each<[string, Partial<ListQuery>, number]>([
+    ['a short page', { size: 9 }, 1],
+    ['a long page', { size: 49 }, 5],
+    ['a page read from the start', { page: 1, size: 20 }, 4],
+    ['a page read from the end', { page: 4, size: 20 }, 2],
+    ['another order', { sort: [{ field: 'name', descending: false }] }, 10],
+    ['a filter', { filters: [filter('name', 'equals', 'x')] }, 10],
+  ])('is settled after the read by the units consumed beyond the charge: %s', async (_, query, tens) => {
+    const { table, spent, settled, page } = listOf([], { INTEGRATION: 100 }, 'INTEGRATION');
+    table.query = async (_pk, _range, onConsumed) => {
+      onConsumed?.(1000);
+      onConsumed?.(500);
+      expect(settled).toEqual([]);
+      return [];
+    };
+
+    await page(query);
+
+    expect(spent).toEqual([tens * 2]);
+    expect(settled).toEqual([1500 - tens * 2]);
+  });
+
+  it('is settled even if the read fails', async () => {
+    const { table, settled, page } = listOf(usersOf(100));
+    table.query = async (_pk, _range, onConsumed) => {
+      onConsumed?.(4000);
+      throw new Error('failed');
+    };
+
+    await expect(page({ filters: [filter('name', 'equals', 'x')] })).rejects.toThrow('failed');
+
+    expect(settled).toEqual([4000 - 11]);
   });
 
   it('is zero for a count without filters, which is the total', async () => {

@@ -3,6 +3,7 @@ import { readBudgetKey } from '../../lib/table/keys.ts';
 import { FREE_UNITS, readBudget } from '../../lib/table/read-budget.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
+import { useLogLines } from '../support/log-lines.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 beforeEach(() => vi.useFakeTimers({ now: NOW }));
@@ -24,6 +25,10 @@ function tableReturning({ updates, read }: { updates: (object | undefined)[]; re
   } as Partial<Table> as Table;
   return { table, written, reads };
 }
+
+const lines = useLogLines();
+
+const CALLER = { id: 7, requireAuthorized: async () => undefined };
 
 /** The milliseconds for which a charge of these units waited, or its failure. */
 async function wait(table: Table, units: number, authorized = Promise.resolve()): Promise<unknown> {
@@ -112,6 +117,34 @@ describe('readBudget', () => {
 
     expect(FREE_UNITS).toBe(3);
     expect(written).toHaveLength(1);
+  });
+
+  it.each([
+    ['a charged read', 100],
+    ['a free read', 1],
+  ])('settles what %s costs beyond its charge, without a wait and regardless of the balance', async (_, units) => {
+    const updates = [...Array(units > FREE_UNITS ? 1 : 0).fill({}), undefined, { paidBackAt: NOW + 60_000 }];
+    const { table, written } = tableReturning({ updates });
+    const settle = await readBudget(table, CALLER)(units);
+    const charges = written.length;
+
+    await settle(FREE_UNITS);
+    expect(written).toHaveLength(charges);
+    await settle(250);
+
+    expect(written.slice(charges).map(({ values }) => values)).toEqual([
+      { ':paidBackAt': NOW + 500, ':now': NOW, ':expires': NOW / 1000 + 1 + 60 },
+      { ':cost': 500, ':now': NOW, ':latest': NOW + 3_604_000, ':expires': NOW / 1000 + 3605 + 60 },
+    ]);
+  });
+
+  it('does not fail when a settlement fails, and logs the error', async () => {
+    const { table } = tableReturning({ updates: [] });
+    const settle = await readBudget(table, CALLER)(1);
+
+    await settle(250);
+
+    expect(lines).toMatchObject([{ readNotCharged: 'Failure', code: 'unavailable' }]);
   });
 
   it('rejects an unauthorized caller without a charge, even for a free read', async () => {

@@ -148,6 +148,18 @@ describe('query', () => {
     ]);
   });
 
+  it('reports the read units of each call, also of those before a failure', async () => {
+    const consumed: number[] = [];
+    const report = (units: number) => consumed.push(units);
+    const complete = tableReceiving(page(items(1), { next: '1', units: 2.5 }), page([], { units: 1 }));
+    const tooLong = tableReceiving(page(items(1), { next: '1', units: 40 }), page([], { next: '2', units: 4096 }));
+
+    await complete.table.query('a', {}, report);
+    await expect(tooLong.table.query('a', {}, report)).rejects.toMatchObject({ code: 'list-too-long' });
+
+    expect(consumed).toEqual([2.5, 1, 40, 4096]);
+  });
+
   it('treats a response without items as empty', async () => {
     const { table } = tableReceiving({});
 
