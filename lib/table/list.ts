@@ -100,12 +100,13 @@ async function pageById<E extends Entity>(
   if (offset >= total) return pageOf(total, [], false);
   const fromStart = offset <= remaining;
   const limit = fromStart ? offset + size : total - offset;
-  if (limit > MAX_LIST_ITEMS) throw new Failure('page-too-deep');
+  const tooLong = 'page-too-deep';
+  if (limit > MAX_LIST_ITEMS) throw new Failure(tooLong);
   if (fromStart) {
-    const items = await readItems({ backwards, limit }, limit);
+    const items = await readItems({ backwards, limit, tooLong }, limit);
     return pageOf(total, items.slice(offset), remaining > 0);
   }
-  const items = await readItems({ backwards: !backwards, limit }, limit);
+  const items = await readItems({ backwards: !backwards, limit, tooLong }, limit);
   return pageOf(total, items.reverse().slice(0, size), remaining > 0);
 }
 

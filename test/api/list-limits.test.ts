@@ -16,7 +16,7 @@ const gatehouse = await useGatehouse({
     const body = response.body as Record<string, unknown>;
     if (!functionName?.startsWith('GET')) return response;
     if (operation === 'GetItem' && (input.Key as Attributes).pk?.S === 'TOTAL') {
-      return { ...response, body: { ...body, Item: { ...(body.Item as object), n: { N: '50000' } } } };
+      return { ...response, body: { ...body, Item: { ...(body.Item as object), n: { N: String(total) } } } };
     }
     const isLong = operation === 'Query' && pk !== 'JWKS' && (pk !== 'AUDIT#PERMANENT' || manyPermanent);
     if (!isLong) return response;
@@ -27,6 +27,8 @@ const gatehouse = await useGatehouse({
 });
 
 let manyPermanent = false;
+let total = 50_000;
+let reader = 0;
 let entry = 0;
 /** A month's partition filled with the requested number of audit entries. */
 function entries(pk: string, count: number) {
@@ -69,5 +71,20 @@ describe('a list that would read too much', () => {
     });
     const given = [INTEGRATION_FILTER, NO_FILTERS, NEXT, TIME].filter((each) => body.detail.includes(each));
     expect(given).toEqual(advice);
+  });
+
+  it.each([
+    ['/api/users?page=100', 'from the start'],
+    ['/api/users?page=400', 'from the end'],
+    ['/api/utm-integrations?page=100', 'from the start'],
+  ])('is rejected with the advice for a page if large entities precede it: %s, read %s', async (path) => {
+    total = 9000;
+    // A caller of its own, because each of these lists spends the whole read budget.
+    const { login } = await gatehouse.makeUser(`reader-${++reader}`);
+
+    const { status, body } = await gatehouse.call('GET', path, { token: await gatehouse.logIn(login) });
+
+    expect(status).toBe(400);
+    expect(body.detail).toContain(NEXT);
   });
 });

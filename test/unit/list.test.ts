@@ -153,7 +153,7 @@ describe('listPage', () => {
 
     await page({ page: 1, size: 3 });
 
-    expect(table.queries).toEqual([{ pk: 'USER', range: { backwards: false, limit: 6 } }]);
+    expect(table.queries).toEqual([{ pk: 'USER', range: { backwards: false, limit: 6, tooLong: 'page-too-deep' } }]);
   });
 
   it('reports that more follow even when the total lags behind', async () => {
@@ -376,7 +376,7 @@ describe('a list of more than 10,000 entities', () => {
     ]);
   });
 
-  it('has pages up to 10,000 entities from either end', async () => {
+  it('has pages up to 10,000 entities from either end, with a failure code in case they are large', async () => {
     const { table, spent, page } = listOf([], { USER: 25_000 });
     const deep = { code: 'page-too-deep' };
 
@@ -386,8 +386,8 @@ describe('a list of more than 10,000 entities', () => {
     await expect(page({ page: 1, size: 5001 })).rejects.toMatchObject(deep);
 
     expect(table.queries.map(({ range }) => range)).toEqual([
-      { backwards: false, limit: 10_000 },
-      { backwards: false, limit: 9000 },
+      { backwards: false, limit: 10_000, tooLong: 'page-too-deep' },
+      { backwards: false, limit: 9000, tooLong: 'page-too-deep' },
     ]);
     expect(spent).toEqual([1100, 990]);
   });
