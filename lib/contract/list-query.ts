@@ -74,7 +74,7 @@ export function listQuery(
       const query: ListQuery = {
         page: integerOr(values.page, 0, 0),
         size: Math.min(integerOr(values.size, 1, DEFAULT_SIZE), pageSizeMax),
-        sort: (values.sort ?? []).flatMap(orders),
+        sort: (values.sort ?? []).flatMap(orders).filter(isFirstOfField),
         filters: Object.entries(values).flatMap(([parameter, texts]) => {
           if (!parameter.includes('.')) return [];
           const filter = filterOf(fields, parameter, texts);
@@ -113,6 +113,11 @@ function orders(text: string): Order[] {
   const direction = words.at(-1)?.toLowerCase();
   const named = direction === 'asc' || direction === 'desc' ? words.slice(0, -1) : words;
   return named.map((field) => ({ field, descending: direction === 'desc' }));
+}
+
+/** Whether an order is the first one by its field. Any other one cannot decide, but would cost time. */
+function isFirstOfField({ field }: Order, index: number, all: readonly Order[]): boolean {
+  return all.findIndex((order) => order.field === field) === index;
 }
 
 /** A filter; if it is invalid, the fields, operators or operands that the list accepts. */
@@ -174,7 +179,6 @@ function instantOf(text: string): string | undefined {
 export function matches(entity: Readonly<Record<string, unknown>>, { field, operator, operands }: Filter): boolean {
   const value = entity[field] as string | number | boolean | undefined;
   const every = (holds: (operand: string | number | boolean) => boolean) => operands.every(holds);
-  const contains = (part: unknown) => String(value).toLowerCase().includes(String(part).toLowerCase());
   switch (operator) {
     case 'equals':
       return every((operand) => value === operand);
@@ -187,9 +191,9 @@ export function matches(entity: Readonly<Record<string, unknown>>, { field, oper
     case 'specified':
       return every((operand) => (value !== undefined) === operand);
     case 'contains':
-      return value !== undefined && every(contains);
+      return value !== undefined && every(isPartOf(value));
     case 'doesNotContain':
-      return value === undefined || every((part) => !contains(part));
+      return value === undefined || !operands.some(isPartOf(value));
     case 'greaterThan':
       return value !== undefined && every((operand) => value > operand);
     case 'greaterThanOrEqual':
@@ -199,6 +203,12 @@ export function matches(entity: Readonly<Record<string, unknown>>, { field, oper
     case 'lessThanOrEqual':
       return value !== undefined && every((operand) => value <= operand);
   }
+}
+
+/** Whether operands are part of a text, ignoring case. The text is converted once, because a query has up to hundreds. */
+function isPartOf(text: unknown): (operand: unknown) => boolean {
+  const lowerCase = String(text).toLowerCase();
+  return (operand) => lowerCase.includes(String(operand).toLowerCase());
 }
 
 /** Encodes an id as a cursor, which is opaque so that clients do not compute with it. */

@@ -83,6 +83,8 @@ describe('listQuery', () => {
     ['sort=name,ignoreCase,desc', ['name desc']],
     ['sort=name,desc,IGNORECASE', ['name desc']],
     ['sort=name,desc&sort=id', ['name desc', 'id asc']],
+    ['sort=name,name,active,name', ['name asc', 'active asc']],
+    ['sort=name,desc&sort=active&sort=name,active,asc', ['name desc', 'active asc']],
     ['sort=', []],
     ['sort=desc', []],
     ['sort=,', []],
@@ -319,6 +321,21 @@ describe('a filter', () => {
     const results = values.map((value) => matches({ value }, { field: 'value', operator, operands }));
 
     expect(results).toEqual(expected);
+  });
+
+  it.each([
+    ['contains', true],
+    ['doesNotContain', false],
+  ] as const)('%s converts a text once for all operands', (operator, expected) => {
+    const toLowerCase = vi.spyOn(String.prototype, 'toLowerCase');
+    const operands = ['tap', 'ap', 'p'];
+
+    expect(matches({ value: 'Long TAP' }, { field: 'value', operator, operands: ['x', ...operands] })).toBe(false);
+    expect(matches({ value: 'Long TAP' }, { field: 'value', operator, operands })).toBe(expected);
+
+    const texts = toLowerCase.mock.contexts.filter((text) => String(text) === 'Long TAP');
+    toLowerCase.mockRestore();
+    expect(texts).toHaveLength(2);
   });
 });
 
