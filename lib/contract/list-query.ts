@@ -205,7 +205,7 @@ export function matches(entity: Readonly<Record<string, unknown>>, { field, oper
   }
 }
 
-/** Whether operands are part of a text, ignoring case. The text is converted once, because a query has up to hundreds. */
+/** Whether operands are part of a text, ignoring case. The text is converted once for up to hundreds of operands. */
 function isPartOf(text: unknown): (operand: unknown) => boolean {
   const lowerCase = String(text).toLowerCase();
   return (operand) => lowerCase.includes(String(operand).toLowerCase());

@@ -36,7 +36,7 @@ export async function readParameters(
   query: ListQuery,
 ): Promise<Page<DecryptedParameter>> {
   const spend = readBudget(table, caller);
-  // Each value on the page also costs a KMS decryption.
+  // Each value on the page also costs a KMS decryption, which the budget allows only to an authorized caller.
   const spendWithDecryptions = (units: number) => spend(units + query.size);
   const page = await listPage(table, 'CONF', query, parameterOf, spendWithDecryptions);
   const owners = [...new Set(page.entities.map(({ integrationId }) => integrationId))];

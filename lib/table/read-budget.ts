@@ -8,8 +8,9 @@ import type { Write } from './write.ts';
 /*
  * Lists read many items under one partition key, which logins and changes read too, and DynamoDB serves 3,000 read
  * units per second for one partition key. Each caller therefore has a budget for lists: a fraction of that limit. A
- * list is charged by its expected cost before it is read, and by the rest afterwards, so that a caller that repeats the
- * most expensive list exceeds the budget only until the first of them has been read. docs/list-costs.md lists the costs.
+ * list is charged by its expected cost before it is read, and by the rest afterwards, so that a caller that repeats
+ * the most expensive list exceeds the budget only until the first ones have been read. docs/list-costs.md lists the
+ * costs.
  */
 
 /** Read units that a caller can spend: sustained, and in a burst. A decryption by KMS counts as one unit. */

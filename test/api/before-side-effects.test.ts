@@ -28,24 +28,23 @@ const sequences = async () =>
     (['USER', 'INTEGRATION'] as const).map(async (kind) => (await gatehouse.table.get(sequenceKey(kind)))?.n),
   );
 
-it.each([
+it.each<['GET' | 'POST' | 'PUT', string, () => object | undefined]>([
   ['POST', '/api/utm-integrations', () => ({ name: 'x', shortName: 'x', integrationType: 'API' })],
   ['POST', '/api/utm-integration-confs', () => ({ integration, confName: 'x', confValue: 'x' })],
   ['PUT', '/api/utm-integration-confs', () => parameter],
+  ['GET', '/api/utm-integration-confs?size=1', () => undefined],
+  ['GET', '/api/utm-integration-confs?size=100', () => undefined],
   ['POST', '/api/users', () => ({ login: 'x', email: 'x@example.com', password: 'pass' })],
-] as const)(
-  '%s %s rejects a caller without the role before it consumes an id or calls KMS',
-  async (method, path, bodyOf) => {
-    const before = await sequences();
-    kmsCalls = 0;
+])('%s %s rejects a caller without the role before it consumes an id or calls KMS', async (method, path, bodyOf) => {
+  const before = await sequences();
+  kmsCalls = 0;
 
-    const responses = [];
-    for (let n = 0; n < 3; n++) responses.push(await gatehouse.call(method, path, { ...analyst, body: bodyOf() }));
+  const responses = [];
+  for (let n = 0; n < 3; n++) responses.push(await gatehouse.call(method, path, { ...analyst, body: bodyOf() }));
 
-    expect(responses.map(({ status }) => status)).toEqual([403, 403, 403]);
-    expect([kmsCalls, await sequences()]).toEqual([0, before]);
-  },
-);
+  expect(responses.map(({ status }) => status)).toEqual([403, 403, 403]);
+  expect([kmsCalls, await sequences()]).toEqual([0, before]);
+});
 
 it('POST and PUT of a parameter of a missing integration return 404 without a KMS call', async () => {
   const token = await gatehouse.logIn('admin');
