@@ -1,13 +1,12 @@
 import { Failure } from '../contract/failure.ts';
 import { type Filter, type ListQuery, matches } from '../contract/list-query.ts';
 import { requireEnv } from '../runtime/env.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
-import { type ChargedCaller, readBudget, type SpendUnits } from '../table/read-budget.ts';
-import { type Item, MAX_LIST_ITEMS, type Table } from '../table/table.ts';
+import { type ChargedCaller, FREE_UNITS, readBudget, type SpendUnits } from '../table/read-budget.ts';
+import { type Item, MAX_LIST_ITEMS, type Range, type Table } from '../table/table.ts';
 import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
-
-const TOO_LONG = 'audit-list-too-long';
 
 /** Average cost of reading an entry, in read units of 4 KB. */
 const UNITS_PER_ENTRY = 0.11;
@@ -42,72 +41,95 @@ async function pageOf(
   const found: AuditEntry[] = [];
   let read = 0;
   const limit = filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + 1);
-  for await (const items of chunks(table, query, limit, retention)) {
-    read += items.length;
-    if (read > MAX_LIST_ITEMS) throw new Failure(TOO_LONG);
-    // Charged after each chunk, because only then its size is known.
-    await spend(items.length * UNITS_PER_ENTRY);
-    const entries = items.map(entryOf).filter(({ expires }) => expires === undefined || expires * 1000 > retention.now);
-    found.push(...entries.filter((entry) => filters.every((filter) => matches({ ...entry }, filter))));
+  for await (const item of entriesInOrder(chargedQueries(table, spend, limit), query, retention)) {
+    read++;
+    if (read > MAX_LIST_ITEMS) throw new Failure('audit-list-too-long');
+    const entry = entryOf(item);
+    const isKept = entry.expires === undefined || entry.expires * 1000 > retention.now;
+    if (isKept && filters.every((filter) => matches({ ...entry }, filter))) found.push(entry);
     if (found.length > end) break;
   }
   return { total: undefined, entities: found.slice(start, end), more: found.length > end, cursor: undefined };
 }
 
-/**
- * The entries of the requested period in the requested order: permanent entries merged into the monthly ones. A
- * permanent entry is part of the first chunk whose last entry follows it; the remaining ones are the last chunk.
- */
-async function* chunks(
-  table: Table,
+/** Queries a range of a partition for up to `limit` entries. */
+interface ChunkReader {
+  readonly limit: number;
+  query(pk: string, range: Range): Promise<Item[]>;
+}
+
+/** Charges each query in advance as if it returned `limit` entries. What it does not use pays for the next ones. */
+function chargedQueries(table: Table, spend: SpendUnits, limit: number): ChunkReader {
+  let used = 0;
+  let paid = 0;
+  return {
+    limit,
+    async query(pk, range) {
+      const due = used + limit * UNITS_PER_ENTRY - paid;
+      await spend(due);
+      if (due > FREE_UNITS) paid += due;
+      const items = await table.query(pk, { ...range, limit });
+      // A query that finds nothing costs one unit.
+      used += Math.max(1, items.length * UNITS_PER_ENTRY);
+      return items;
+    },
+  };
+}
+
+/** The entries of the requested period in the requested order: the permanent ones and those of the months. */
+function entriesInOrder(
+  reader: ChunkReader,
   { filters, sort }: ListQuery,
-  limit: number,
   { oldest, now }: Retention,
-): AsyncGenerator<Item[]> {
-  const start = new Date(oldest).toISOString();
+): AsyncGenerator<Item> {
   const end = new Date(now).toISOString();
   const backwards = sort[0]?.descending ?? true;
-  const inOrder = (a: Item, b: Item) => (a.sk < b.sk === backwards ? 1 : -1);
-  const permanent = await permanentEntries(table, periodOf(filters, MIN_SORT_KEY, end), backwards);
-  for await (const items of entriesOfMonths(table, periodOf(filters, start, end), backwards, limit)) {
-    const last = items.at(-1);
-    if (!last) continue;
-    const after = permanent.findIndex((item) => inOrder(item, last) > 0);
-    const merged = permanent.splice(0, after < 0 ? permanent.length : after);
-    yield [...items, ...merged].sort(inOrder);
+  const period = periodOf(filters, new Date(oldest).toISOString(), end);
+  const months = monthsOf(period).map(auditPartition);
+  // An import writes a permanent entry for each record, so they are read in chunks too.
+  return merge(
+    entriesOf(reader, [PERMANENT_AUDIT_PARTITION], periodOf(filters, MIN_SORT_KEY, end), backwards),
+    entriesOf(reader, backwards ? months.reverse() : months, period, backwards),
+    backwards,
+  );
+}
+
+/** Merges entries that are each in order. Reads the first chunks of both in parallel, and the others when needed. */
+async function* merge(
+  some: AsyncGenerator<Item>,
+  others: AsyncGenerator<Item>,
+  backwards: boolean,
+): AsyncGenerator<Item> {
+  let [one, other] = await settleAll([some.next(), others.next()]);
+  for (;;) {
+    if (!one.done && (other.done || one.value.sk > other.value.sk === backwards)) {
+      yield one.value;
+      one = await some.next();
+    } else if (!other.done) {
+      yield other.value;
+      other = await others.next();
+    } else {
+      return;
+    }
   }
-  yield permanent;
 }
 
-/** The entries without expiry in the requested period. They are few: only operators' scripts write them. */
-async function permanentEntries(table: Table, period: Period, backwards: boolean): Promise<Item[]> {
-  return period.from > period.to
-    ? []
-    : table.query(PERMANENT_AUDIT_PARTITION, { ...period, backwards, tooLong: TOO_LONG });
-}
-
-/** The other entries, month by month, in chunks of about `limit` entries. */
-async function* entriesOfMonths(
-  table: Table,
+/** The entries of a period in these partitions, one partition after the other. */
+async function* entriesOf(
+  reader: ChunkReader,
+  partitions: readonly string[],
   period: Period,
   backwards: boolean,
-  limit: number,
-): AsyncGenerator<Item[]> {
+): AsyncGenerator<Item> {
   if (period.from > period.to) return;
-  const months = monthsOf(period);
-  for (const month of backwards ? months.reverse() : months) {
+  for (const partition of partitions) {
     let range = period;
     let last: string | undefined;
     for (;;) {
-      const items = await table.query(auditPartition(month), {
-        ...range,
-        backwards,
-        limit: limit + 1,
-        tooLong: TOO_LONG,
-      });
+      const items = await reader.query(partition, { ...range, backwards });
       // Ranges include both ends, so each query repeats the last item of the previous one.
-      yield items.filter(({ sk }) => sk !== last);
-      if (items.length <= limit) break;
+      yield* items.filter(({ sk }) => sk !== last);
+      if (items.length < reader.limit) break;
       last = items.at(-1)?.sk as string;
       range = backwards ? { ...range, to: last } : { ...range, from: last };
     }

@@ -7,10 +7,13 @@ import { useGatehouse } from '../support/gatehouse.ts';
 
 /** The sort-key ranges of all queries for permanent entries. */
 const rangesRead: string[][] = [];
+/** The partitions of the trail that a function has queried. */
+const partitionsRead: string[] = [];
 const gatehouse = await useGatehouse({
-  intercept({ operation, input }, forward) {
+  intercept({ operation, input, functionName }, forward) {
     const values = Object.values((input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>);
-    const [pk, ...range] = values.map(({ S }) => S ?? '');
+    const [pk = '', ...range] = values.map(({ S }) => S ?? '');
+    if (functionName && operation === 'Query' && pk.startsWith('AUDIT#')) partitionsRead.push(pk);
     if (operation === 'Query' && pk === 'AUDIT#PERMANENT') rangesRead.push(range);
     return forward();
   },
@@ -171,15 +174,17 @@ describe('GET /api/audits', () => {
     );
   });
 
-  it('rejects a demoted administrator with 403 and an anonymous caller with 401', async () => {
+  it('rejects a demoted administrator with 403 and an anonymous caller with 401, and reads nothing', async () => {
     const user = await gatehouse.makeUser('auditor', { authorities: ['ROLE_ADMIN'] });
     const token = await gatehouse.logIn('auditor');
     const before = (await list('', token)).status;
     await send('PUT', '/api/users', { ...user, authorities: ['ROLE_USER'] });
+    partitionsRead.length = 0;
 
     const [demoted, anonymous] = [await list('', token), await gatehouse.call('GET', '/api/audits')];
 
     expect([before, demoted.status, anonymous.status]).toEqual([200, 403, 401]);
+    expect(partitionsRead).toEqual([]);
   });
 
   it('pages across months in either order and omits expired entries', async () => {

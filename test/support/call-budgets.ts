@@ -9,7 +9,7 @@ export const BUDGETS: Readonly<Record<string, string>> = {
   'DELETE /api/utm-integrations/{id}': '2 | 4 + 14 | 3 GetItem, Query, TransactWriteItems',
   'GET /.well-known/jwks.json': '1 | 1 + 0 | Query',
   'GET /api/account': '1 | 1 + 0 | GetItem',
-  'GET /api/audits': '3 | 3 + 1 | 2 Query, GetItem, UpdateItem',
+  'GET /api/audits': '2 | 3 + 0 | 2 Query, GetItem',
   'GET /api/health': '1 | 1 + 0 | GetItem',
   'GET /api/users': '1 | 2 + 0 | GetItem, Query',
   'GET /api/users/authorities': '0 | 0 + 0 | ',

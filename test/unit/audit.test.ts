@@ -111,6 +111,11 @@ describe('readAudits', () => {
 
   async function read(items: readonly Item[], query: Partial<ListQuery> = {}) {
     const table = memoryTable([admin, ...items]);
+    const update = table.update;
+    table.update = (write) => {
+      table.calls.push('update');
+      return update(write);
+    };
     const found = await readAudits(table, authorize(table, caller, ListAudits.access), {
       ...{ page: 0, size: 20, sort: [], filters: [], parameters: [], after: undefined },
       ...query,
@@ -241,17 +246,17 @@ describe('readAudits', () => {
 
     expect(table.queries[0]).toEqual({
       pk: 'AUDIT#PERMANENT',
-      range: { from: '0000', to: '2026-03-10T12:00:00.750Z~', backwards: true, tooLong: 'audit-list-too-long' },
+      range: { from: '0000', to: '2026-03-10T12:00:00.750Z~', backwards: true, limit: 21 },
     });
     expect(queries).toEqual([
       {
         pk: 'AUDIT#PERMANENT',
-        range: { from: '0000', to: '2020-01-01T00:00:00.000Z~', backwards: false, tooLong: 'audit-list-too-long' },
+        range: { from: '0000', to: '2020-01-01T00:00:00.000Z~', backwards: false, limit: 1000 },
       },
     ]);
   });
 
-  it('sizes its chunks by the end of the page, up to 1,001 entries, and reads each entry once', async () => {
+  it('sizes its chunks by the end of the page, up to 1,000 entries, and reads each entry once', async () => {
     const items = Array.from({ length: 8 }, (_, n) => entryAt(`2026-03-0${n + 1}T00:00:00.000Z`));
     const newest = items.map(({ time }) => time).toReversed();
 
@@ -264,12 +269,12 @@ describe('readAudits', () => {
         pk: 'AUDIT#2026-03',
         range: {
           ...{ from: '2025-02-03T12:00:00.750Z', to: '2026-03-10T12:00:00.750Z~' },
-          ...{ backwards: true, limit: 4, tooLong: 'audit-list-too-long' },
+          ...{ backwards: true, limit: 3 },
         },
       },
     ]);
-    expect([all.times, all.table.queries[1]?.range.limit]).toEqual([newest.slice(3, 6), 8]);
-    expect((await read([], { size: 2000 })).table.queries[1]?.range.limit).toBe(1001);
+    expect([all.times, all.table.queries[1]?.range.limit]).toEqual([newest.slice(3, 6), 7]);
+    expect((await read([], { size: 2000 })).table.queries[1]?.range.limit).toBe(1000);
   });
 
   it('continues after the last entry of a chunk, in either direction, when a filter matches few entries', async () => {
@@ -286,15 +291,15 @@ describe('readAudits', () => {
     expect(ascending.entities.map(({ id }) => id)).toEqual(ids.toReversed());
     const chunks = found.table.queries.filter(({ pk }) => pk === 'AUDIT#2026-03');
     expect(chunks.map(({ range }) => [range.to, range.limit])).toEqual([
-      ['2026-03-10T12:00:00.750Z~', 1001],
-      [items[1002]?.sk, 1001],
-      [items[2]?.sk, 1001],
+      ['2026-03-10T12:00:00.750Z~', 1000],
+      [items[1003]?.sk, 1000],
+      [items[4]?.sk, 1000],
     ]);
     const upwards = ascending.table.queries.filter(({ pk }) => pk === 'AUDIT#2026-03');
     expect(upwards.map(({ range }) => range.from)).toEqual([
       '2025-02-03T12:00:00.750Z',
-      items[1000]?.sk,
-      items[2000]?.sk,
+      items[999]?.sk,
+      items[1998]?.sk,
     ]);
   });
 
@@ -322,7 +327,7 @@ describe('readAudits', () => {
 
   it.each([
     [999, 1],
-    [1000, 1],
+    [1000, 2],
     [1001, 2],
   ])('reads a month of %i entries in %i queries', async (count, queries) => {
     const found = await read(many(count), { filters: nobody });
@@ -330,20 +335,61 @@ describe('readAudits', () => {
     expect(partitions(found).filter((month) => month === '2026-03')).toHaveLength(queries);
   });
 
-  it('charges 0.11 read units per entry for each chunk, at 500 units per second', async () => {
-    const { table } = await read(many(1500), { filters: nobody });
+  it('reads permanent entries in chunks too', async () => {
+    const items = Array.from({ length: 2500 }, () => entryAt('2026-03-01T00:00:00.000Z', { permanent: true }));
 
-    const paid = table.updates.map(({ values }) => Number(values?.[':paidBackAt']) - NOW);
-    expect(paid).toEqual([1001, 499].map((entries) => Math.ceil((entries * 0.11 * 1000) / 500)));
+    const first = await read([...items, entryAt('2026-02-01T00:00:00.000Z')], { size: 1 });
+    const filtered = await read(items, { filters: nobody });
+
+    expect([first.times.length, first.page.more, partitions(first)]).toEqual([
+      1,
+      true,
+      ['PERMANENT', '2026-03', '2026-02'],
+    ]);
+    expect(first.table.queries[0]?.range.limit).toBe(2);
+    expect(partitions(filtered).filter((partition) => partition === 'PERMANENT')).toHaveLength(3);
   });
 
-  it('rejects a caller whose stored user is not an administrator, without charging read units', async () => {
+  /** The read units that were charged, in order, at 500 units per second. */
+  const charged = ({ table }: Awaited<ReturnType<typeof read>>) => {
+    const paid = table.updates.map(({ values }) => Number(values?.[':paidBackAt']) - NOW);
+    return paid.map((milliseconds) => milliseconds / 2);
+  };
+
+  it('charges 0.11 read units per entry before each query, less what earlier queries did not use', async () => {
+    const filters = [...nobody, filter('greaterThan', '2026-02-20T00:00:00.000Z')];
+
+    const found = await read(many(1500), { filters });
+
+    // 1 unit for the permanent entries, 2 × 110 for the chunks of March, the last of which has 501 entries, and then
+    // 110 units for February.
+    expect(partitions(found)).toEqual(['PERMANENT', '2026-03', '2026-03', '2026-02']);
+    expect(charged(found)).toEqual([110, 110, Math.ceil(2 * (1 + 110 + 55.11 + 110 - 220)) / 2]);
+    expect(found.table.calls.slice(0, 5)).toEqual([
+      ...['get USER', 'update', 'update', 'query AUDIT#PERMANENT', 'query AUDIT#2026-03'],
+    ]);
+  });
+
+  it('charges one unit for a query that finds nothing, and nothing for a short page', async () => {
+    const short = await read(many(21));
+    const empty = await read([]);
+
+    expect(charged(short)).toEqual([]);
+    const queries = empty.table.queries.length;
+    const units = charged(empty).reduce((sum, paid) => sum + paid, 0);
+    expect(queries).toBe(15);
+    // Up to 3 units remain free.
+    expect(units).toBeGreaterThan(queries - 3);
+    expect(units).toBeLessThan(queries + 3);
+  });
+
+  it('rejects a caller whose stored user is not an administrator, without a read or a charge', async () => {
     const table = memoryTable([{ ...admin, authorities: ['ROLE_USER'] }, ...many(100)]);
     const query = { page: 0, size: 50, sort: [], filters: nobody, parameters: [], after: undefined };
 
     await expect(readAudits(table, authorize(table, caller, ListAudits.access), query)).rejects.toMatchObject({
       code: 'forbidden',
     });
-    expect(table.updates).toEqual([]);
+    expect([table.calls, table.updates]).toEqual([['get USER'], []]);
   });
 });
