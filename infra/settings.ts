@@ -202,7 +202,10 @@ export const settings = v.pipe(
       v.description('The retention period of all log groups; 9999 keeps the logs forever.'),
       v.metadata({ unit: 'days' }),
     ),
-    auditDays: count('days', 'The retention period of the audit trail.'),
+    auditDays: v.pipe(
+      count('days', 'The retention period of the audit trail.'),
+      v.maxValue(3653, 'must not exceed 3653, which is ten years: a list may query each month of the period'),
+    ),
     tableMaximum: v.pipe(
       v.strictObject({
         readUnits: count('units per second', 'The maximum of read request units; beyond it, DynamoDB throttles.'),

@@ -610,6 +610,7 @@ export const operations: readonly Mutant[] = [
     ['output.keepData ? placeholdersIn(output) : []', 'placeholdersIn(output)'],
   ]),
   ...plant('infra/settings.ts', 'test/unit/settings.test.ts', [
+    ['v.maxValue(3653,', 'v.maxValue(3654,'],
     ['failuresPerSource <= requestsPerSource', 'failuresPerSource < requestsPerSource'],
     ['minutes <= rememberedMinutes,', 'minutes >= 0,'],
     [
