@@ -5,6 +5,12 @@ import { limited } from '../contract/limits.ts';
 /** The length of a new password in code points, given by the API contract. */
 const LENGTH = { min: 4, max: 100 };
 
+/**
+ * The length in UTF-16 units above which no text is a password. Longer texts are not normalized: that takes quadratic
+ * time for runs of combining marks. A code point in NFC comes from at most four code points, of two units each.
+ */
+export const MAX_UNITS = 8 * LENGTH.max;
+
 /** The JSON Schema of a new password. */
 export const PASSWORD_JSON = { type: 'string', minLength: LENGTH.min, maxLength: LENGTH.max } as const;
 
@@ -12,6 +18,7 @@ export const PASSWORD_JSON = { type: 'string', minLength: LENGTH.min, maxLength:
 export const password = v.pipe(
   v.string('TypeMismatch'),
   wellFormed,
+  limited(LENGTH, (value) => value.length <= MAX_UNITS, 'Size'),
   v.normalize('NFC'),
   limited(LENGTH, (value) => codePoints(value) >= LENGTH.min && codePoints(value) <= LENGTH.max, 'Size'),
 );

@@ -13,6 +13,7 @@ import {
   SALT_BYTES,
   stackPepperKeys,
 } from './hasher.ts';
+import { MAX_UNITS } from './password-schema.ts';
 
 /* Stored hashes are those of hasher.ts. An imported user has a bcrypt hash until the first login. */
 
@@ -48,13 +49,15 @@ export function openPasswords(pepperKeys = stackPepperKeys(), kms = sharedKms())
       const isUsable = phc !== undefined && keyIds.includes(parse(phc).key);
       const { memory, passes, parallelism, key, salt, mac: expected } = parse(isUsable ? phc : dummyHash);
       const cost = { memory, passes, parallelism };
+      // UTF-8 encodes every lone surrogate as U+FFFD, so different ill-formed passwords have the same hash.
+      const isPossible = password.length <= MAX_UNITS && password.isWellFormed();
+      const tried = isPossible ? password : '';
       const [computed, bcryptMatches] = await settleAll([
-        pepperedHash(kms, password, { salt, cost, key }),
-        bcryptHash === undefined ? Promise.resolve(false) : matchesBcrypt(password, bcryptHash),
+        pepperedHash(kms, tried, { salt, cost, key }),
+        bcryptHash === undefined ? Promise.resolve(false) : matchesBcrypt(tried, bcryptHash),
       ]);
       const phcMatches = timingSafeEqual(computed, expected) && isUsable;
-      // UTF-8 encodes every lone surrogate as U+FFFD, so different ill-formed passwords have the same hash.
-      return (phcMatches || bcryptMatches) && password.isWellFormed();
+      return (phcMatches || bcryptMatches) && isPossible;
     },
 
     isOutdated: (stored) => !stored.startsWith(parameters),

@@ -46,6 +46,35 @@ describe('a lone surrogate, which UTF-8 would replace', () => {
   });
 });
 
+describe('a text that takes a second to normalize', () => {
+  const MARKS = `a${'\u0344'.repeat(16_000)}${'\u0316'.repeat(16_000)}`;
+
+  it.each([
+    ['POST /api/authenticate', { username: 'nobody' }, 'password', 401],
+    ['POST /api/authenticate', { password: 'x' }, 'username', 401],
+    ['POST /api/account/change-password', { newPassword: 'fresh' }, 'currentPassword', 400],
+    ['POST /api/account/change-password', { currentPassword: 'admin' }, 'newPassword', 400],
+    ['POST /api/account/reset-password/finish', { key: 'key' }, 'newPassword', 400],
+    ['POST /api/account/reset-password/init', {}, 'email', 400],
+  ])('is not normalized by %s %j in the field %s', async (route, body, field, status) => {
+    const [method, path] = methodAndPath(route);
+    const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
+    // Not with `gatehouse.call`, which normalizes passwords to compare the request with the API document.
+    const timed = async (value: string) => {
+      const start = performance.now();
+      const request = { method, headers, body: JSON.stringify({ ...body, [field]: value }) };
+      const response = await fetch(`${gatehouse.cloud.url}${path}`, request);
+      return [response.status, performance.now() - start] as const;
+    };
+
+    const [, usualMs] = await timed('x'.repeat(64_000));
+    const [rejected, ms] = await timed(MARKS);
+
+    expect(rejected).toBe(status);
+    expect(ms).toBeLessThan(usualMs + 500);
+  });
+});
+
 describe('an invalid number', () => {
   const IDS = ['9007199254740992', '9007199254740993', '1e400', '-1', '-0', '0', '1.5', '1e21', '[]', '{}', 'true'];
 

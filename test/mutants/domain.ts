@@ -562,6 +562,8 @@ export const domain: readonly Mutant[] = [
     ['>= LENGTH.min', '> LENGTH.min'],
     ['max: 100', 'max: 101'],
     ["  v.normalize('NFC'),\n", ''],
+    ["  limited(LENGTH, (value) => value.length <= MAX_UNITS, 'Size'),\n", ''],
+    ['8 * LENGTH.max', '3 * LENGTH.max'],
   ]),
   ...plant('functions/create-user.ts', 'test/stack/bundles.test.ts', [
     [
@@ -586,19 +588,18 @@ export const domain: readonly Mutant[] = [
     ['&& isUsable', ''],
     ['phc !== undefined && keyIds.includes(parse(phc).key)', 'phc !== undefined'],
     [' && password.isWellFormed()', ''],
+    ['password.length <= MAX_UNITS && ', ''],
+    ["isPossible ? password : ''", 'password'],
     ['!stored.startsWith(parameters)', '!stored.includes(`keyid=${keyIds[0]}$`)'],
     ['Number(memory) > 262_144', 'Number(memory) >= 2_621_440'],
     ['Number(passes) > 10', 'Number(passes) >= 10'],
     [
-      'pepperedHash(kms, password, { salt, cost, key }),',
-      'bcryptHash === undefined ? pepperedHash(kms, password, { salt, cost, key }) : Promise.resolve(Buffer.alloc(HASH_BYTES)),',
+      'pepperedHash(kms, tried, { salt, cost, key }),',
+      'bcryptHash === undefined ? pepperedHash(kms, tried, { salt, cost, key }) : Promise.resolve(Buffer.alloc(HASH_BYTES)),',
     ],
     ['const phc = bcryptHash === undefined ? stored : undefined;', 'const phc = bcryptHash ?? stored;'],
     ['(phcMatches || bcryptMatches)', '(phcMatches && !bcryptMatches)'],
-    [
-      'return (phcMatches || bcryptMatches) && password.isWellFormed()',
-      'return bcryptMatches || (phcMatches && password.isWellFormed())',
-    ],
+    ['return (phcMatches || bcryptMatches) && isPossible', 'return bcryptMatches || (phcMatches && isPossible)'],
     ['p=(?<parallelism>[1-9])', 'p=(?<parallelism>\\d)'],
     ['[A-Za-z0-9+/]{43}', '[A-Za-z0-9+/]+'],
     ['Number(memory) > 262_144', 'Number(memory) > 26_214'],

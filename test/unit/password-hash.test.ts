@@ -111,6 +111,14 @@ describe('a password', () => {
     expect(requests).toHaveLength(1);
   });
 
+  it('takes the same work but never matches when it is too long to be normalized', async () => {
+    const { passwords, inputs } = passwordsWithKms(macOf(MAC), macOf(MAC));
+
+    expect(await passwords.matches('x'.repeat(800), phc())).toBe(true);
+    expect(await passwords.matches('x'.repeat(801), phc())).toBe(false);
+    expect(inputs().map(({ Message }) => Message)).toEqual([hashOf('x'.repeat(800)), hashOf('')]);
+  });
+
   it('takes the same work but never matches when its hash is under a key that the stack no longer has', async () => {
     const { passwords, inputs } = passwordsWithKms(macOf(MAC), macOf(Buffer.alloc(32)));
 
@@ -203,13 +211,14 @@ describe('a password with an imported bcrypt hash', () => {
   });
 
   it('is compared as typed, up to its 72nd byte', async () => {
-    const { passwords } = passwordsWithKms(...Array(4).fill(macOf(MAC)));
+    const { passwords } = passwordsWithKms(...Array(5).fill(macOf(MAC)));
     const [decomposed, long] = ['pa\u0308ssword', 'x'.repeat(72)];
 
     expect(await passwords.matches(decomposed, bcryptHash(decomposed))).toBe(true);
     expect(await passwords.matches(decomposed.normalize('NFC'), bcryptHash(decomposed))).toBe(false);
     expect(await passwords.matches(`${long}y`, bcryptHash(`${long}z`))).toBe(true);
     expect(await passwords.matches('pass\uD83D', bcryptHash('pass\uD83D'))).toBe(false);
+    expect(await passwords.matches('pass\uD83D', bcryptHash(''))).toBe(false);
   });
 
   it.each(['$2$', '$2x$'])('is not readable with the prefix %s', async (prefix) => {
@@ -268,6 +277,22 @@ describe('a new password', () => {
   it.each([4, 100])('can have %i code points, counted after normalization', (length) => {
     expect(v.parse(password, 'e\u0301'.repeat(length))).toBe('\u00E9'.repeat(length));
     expect(v.parse(password, '😀'.repeat(length))).toBe('😀'.repeat(length));
+  });
+
+  it('is normalized up to 800 UTF-16 units only', () => {
+    const normalize = vi.spyOn(String.prototype, 'normalize');
+
+    const results = [800, 801].map((length) => issuesOf('e'.repeat(length)));
+
+    expect(results).toEqual([['Size'], ['Size']]);
+    expect(normalize.mock.contexts.map((text) => String(text).length)).toEqual([800]);
+  });
+
+  it('can have 100 code points that are decomposed to four each', () => {
+    const composed = '\u1F82'.repeat(100);
+
+    expect(composed.normalize('NFD')).toHaveLength(400);
+    expect(v.parse(password, composed.normalize('NFD'))).toBe(composed);
   });
 
   it.each([
