@@ -1,6 +1,7 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2';
 import { abortBeforeDeadline, clientSettings, openConnection } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
+import { recipientOf } from './address.ts';
 import { logMailNotSent } from './log-mail-not-sent.ts';
 import type { LinkOccasion, NoticeOccasion, Occasion } from './occasion.ts';
 
@@ -52,15 +53,16 @@ export function openMailer(ses = new SESv2Client(sesSettings)): Mailer {
     const texts = Object.hasOwn(templates, user.langKey) ? templates[user.langKey] : undefined;
     const { subject, text } = (texts ?? templates.en)[occasion];
     // Replaced in one pass, because a login may itself be `{link}`.
-    const body = text.replace(/\{(login|link)\}/g, (_, name) => (name === 'login' ? user.login : link));
+    const fill = (template: string) =>
+      template.replace(/\{(login|link)\}/g, (_, name) => (name === 'login' ? user.login : link));
     const mail = new SendEmailCommand({
       FromEmailAddress: sender,
       ...(configurationSet && { ConfigurationSetName: configurationSet }),
-      Destination: { ToAddresses: [user.email] },
+      Destination: { ToAddresses: [recipientOf(user.email)] },
       Content: {
         Simple: {
-          Subject: { Data: subject, Charset: 'UTF-8' },
-          Body: { Text: { Data: body, Charset: 'UTF-8' } },
+          Subject: { Data: fill(subject), Charset: 'UTF-8' },
+          Body: { Text: { Data: fill(text), Charset: 'UTF-8' } },
         },
       },
     });

@@ -1,17 +1,10 @@
-import { domainToASCII, domainToUnicode } from 'node:url';
+import { domainToUnicode } from 'node:url';
+import { asciiDomain } from '../mail/address.ts';
 import type { User } from './user.ts';
 
 /** Invisible characters: format characters and all others that Unicode allows a renderer to ignore. */
 export const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 const ALL_INVISIBLE = new RegExp(INVISIBLE, 'gu');
-
-/** The ASCII form of a domain by UTS 46, without the trailing root dot; undefined for an invalid domain. */
-export function asciiDomain(domain: string): string | undefined {
-  // The URL parser behind domainToASCII would stop at these and take the text before them as the domain.
-  if (/[/?#\\:@]/.test(domain)) return undefined;
-  const ascii = domainToASCII(domain).replace(/\.$/, '');
-  return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(ascii) ? ascii : undefined;
-}
 
 /**
  * The key under which an e-mail address is unique. It is equal for all spellings that a mail system, browser or Unicode

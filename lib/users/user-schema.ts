@@ -2,8 +2,9 @@ import * as v from 'valibot';
 import { ROLES } from '../contract/contract.ts';
 import { line, noId, oneOf, responseId, text, updatedId } from '../contract/fields.ts';
 import { limited, matching } from '../contract/limits.ts';
+import { asciiDomain } from '../mail/address.ts';
 import { PASSWORD_JSON, password } from '../passwords/password-schema.ts';
-import { asciiDomain, INVISIBLE } from './email-key.ts';
+import { INVISIBLE } from './email-key.ts';
 import type { EditableUserField } from './user.ts';
 
 /** Logins that would collide with other paths under /api/users. */

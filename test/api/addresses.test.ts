@@ -56,15 +56,15 @@ describe('a user whose e-mail guard has a key of the former rule', () => {
   }
   const guardOf = async (key: string) => (await gatehouse.table.get(emailGuardKey(key)))?.id;
 
-  const FORMS: [form: string, email: string][] = [
-    ['ASCII', 'early-1@example.com'],
-    ['punycode', 'early-2@xn--bcher-kva.example'],
-    ['sharp s', 'early-3@stra\u00DFe.example'],
-    ['a dotted capital I', 'early-4\u0130@example.com'],
-    ['an ideographic full stop', 'early-5@example\u3002com'],
+  const FORMS: [form: string, email: string, recipient: string | undefined][] = [
+    ['ASCII', 'early-1@example.com', 'early-1@example.com'],
+    ['punycode', 'early-2@xn--bcher-kva.example', 'early-2@xn--bcher-kva.example'],
+    ['sharp s', 'early-3@stra\u00DFe.example', 'early-3@xn--strae-oqa.example'],
+    ['a dotted capital I', 'early-4\u0130@example.com', undefined],
+    ['an ideographic full stop', 'early-5@example\u3002com', 'early-5@example.com'],
   ];
 
-  it('can request a password reset, whatever form the address has', async () => {
+  it('can request a password reset, whose mail SES rejects only for a local part beyond ASCII', async () => {
     for (const [form, email] of FORMS) await storeLegacyUser(`asking-${form.length}`, `asking-${email}`);
 
     await Promise.all(
@@ -73,10 +73,13 @@ describe('a user whose e-mail guard has a key of the former rule', () => {
       ),
     );
 
-    for (const [form, email] of FORMS) expect(gatehouse.mailsTo(`asking-${email}`), form).toHaveLength(1);
+    for (const [form, , recipient] of FORMS) {
+      expect(gatehouse.mailsTo(`asking-${recipient}`), form).toHaveLength(recipient ? 1 : 0);
+    }
+    expect(gatehouse.lines.filter((line) => line.includes('"resetNotSent":"BadRequestException"'))).toHaveLength(1);
   });
 
-  it.each([...FORMS, ['a zero-width space', 'early-6\u200B@example.com']])(
+  it.each([...FORMS, ['a zero-width space', 'early-6\u200B@example.com', undefined] as const])(
     'can be found, updated and deleted: %s',
     async (form, email) => {
       const login = `early-${form.length}`;

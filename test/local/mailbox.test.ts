@@ -142,6 +142,32 @@ describe('the mailbox', () => {
     expect((await fetch(`${gatehouse.cloud.endpoint}/mailbox`)).status).toBe(200);
   });
 
+  it.each([
+    ['ada@xn--bcher-kva.example', 200],
+    ['ada@bücher.example', 400],
+    ['älice@example.com', 400],
+  ])('accepts ASCII recipients only, as SES does: %s', async (recipient, expected) => {
+    const { mails, endpoint } = gatehouse.cloud;
+    const before = mails.length;
+    const mail = {
+      FromEmailAddress: 'a@example.com',
+      Destination: { ToAddresses: ['b@example.com', recipient] },
+      Content: { Simple: { Subject: { Data: 's' }, Body: { Text: { Data: 't' } } } },
+    };
+    const headers = { Authorization: 'AWS4-HMAC-SHA256 Credential=operator/x/' };
+
+    const [status, answer] = await exchange(
+      `${endpoint}/v2/email/outbound-emails`,
+      'POST',
+      headers,
+      JSON.stringify(mail),
+    );
+
+    expect(status).toBe(expected);
+    expect(mails.length - before).toBe(status === 200 ? 1 : 0);
+    if (status === 400) expect(JSON.parse(answer).__type).toBe('BadRequestException');
+  });
+
   it('keeps its port across starts unless another process has taken it', async () => {
     const folder = newFolder();
     const lines: string[] = [];

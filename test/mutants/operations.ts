@@ -453,6 +453,7 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/local/aws/mailbox.ts', 'test/local/mailbox.test.ts', [
     ["typeof part === 'string'", 'part !== undefined'],
     ['...(Array.isArray(to) ? to : [to])', ''],
+    ['to.every((recipient)', 'to.some((recipient)'],
   ]),
   ...plant('infra/local/aws/aws-endpoint.ts', 'test/local/mailbox.test.ts', [
     ["if (rejection) return send(res, forbidden('AccessDeniedException', rejection));", ''],

@@ -14,7 +14,10 @@ const texts = (language: string) =>
   Object.fromEntries(
     OCCASIONS.map((occasion) => [
       occasion,
-      { subject: `${language}: ${occasion}`, text: `${language} ${occasion} {login} {link} {login} {link} {other}` },
+      {
+        subject: `${language}: ${occasion} {login}`,
+        text: `${language} ${occasion} {login} {link} {login} {link} {other}`,
+      },
     ]),
   );
 
@@ -56,7 +59,7 @@ describe('a mail with a link', () => {
             Destination: { ToAddresses: ['ada@example.com'] },
             Content: {
               Simple: {
-                Subject: { Data: `en: ${occasion}`, Charset: 'UTF-8' },
+                Subject: { Data: `en: ${occasion} ada`, Charset: 'UTF-8' },
                 Body: { Text: { Data: `en ${occasion} ada ${link} ada ${link} {other}`, Charset: 'UTF-8' } },
               },
             },
@@ -88,7 +91,7 @@ describe('a mail with a link', () => {
     await mailer.sendLink('reset', { ...ada, langKey }, 'k3y');
 
     const { Subject, Body } = inputs()[0].Content.Simple;
-    expect(Subject.Data).toBe(`${language}: reset`);
+    expect(Subject.Data).toBe(`${language}: reset ada`);
     expect(Body.Text.Data).toMatch(new RegExp(`^${language} reset ada `));
   });
 
@@ -98,7 +101,21 @@ describe('a mail with a link', () => {
     await mailer.sendLink('reset', { ...ada, login }, 'k3y');
 
     const link = 'https://gates.example.com/reset?key=k3y';
+    expect(inputs()[0].Content.Simple.Subject.Data).toBe(`en: reset ${login}`);
     expect(inputs()[0].Content.Simple.Body.Text.Data).toBe(`en reset ${login} ${link} ${login} ${link} {other}`);
+  });
+
+  it.each([
+    ['ada@bücher.example', 'ada@xn--bcher-kva.example'],
+    ['Ada@例え。JP', 'Ada@xn--r8jz45g.jp'],
+    ['älice@bücher.example', 'älice@xn--bcher-kva.example'],
+    ['ada@not a domain', 'ada@not a domain'],
+  ])('goes to %s with the domain in Punycode, as SES requires: %s', async (email, recipient) => {
+    const { mailer, inputs } = mailerReceiving(SENT);
+
+    await mailer.sendLink('reset', { ...ada, email }, 'k3y');
+
+    expect(inputs()[0].Destination).toEqual({ ToAddresses: [recipient] });
   });
 
   it('fails with the error of SES, without a retry', async () => {
@@ -129,7 +146,7 @@ describe('a notice', () => {
 
     expect(inputs()[0].Destination).toEqual({ ToAddresses: ['ada@example.com'] });
     expect(inputs()[0].Content.Simple).toMatchObject({
-      Subject: { Data: `de: ${occasion}` },
+      Subject: { Data: `de: ${occasion} ada` },
       Body: { Text: { Data: `de ${occasion} ada  ada  {other}` } },
     });
   });
@@ -158,7 +175,7 @@ describe('an invitation', () => {
 
     await invite(mailer, ada, 'k3y');
 
-    expect(inputs()[0].Content.Simple.Subject.Data).toBe('en: invitation');
+    expect(inputs()[0].Content.Simple.Subject.Data).toBe('en: invitation ada');
     expect(inputs()[0].Content.Simple.Body.Text.Data).toContain('reset?key=k3y');
     expect(lines).toEqual([]);
   });

@@ -25,6 +25,11 @@ interface SendEmailInput {
 const FILE = 'mailbox.json';
 const MAX_MESSAGES = 200;
 
+const badRequest = (message: string): AwsResponse => ({
+  status: 400,
+  body: { __type: 'BadRequestException', message },
+});
+
 /** Stores messages instead of sending them; mailbox-pages.ts shows them. */
 export function localMailbox(state: State) {
   const mails = state.readJson<Mail[]>(FILE, 'delete it to start with an empty mailbox') ?? [];
@@ -39,8 +44,9 @@ export function localMailbox(state: State) {
       ];
       // Stored, it would break the page for good.
       const parts: unknown[] = [from, subject, text, ...(Array.isArray(to) ? to : [to])];
-      if (!parts.every((part) => typeof part === 'string'))
-        return { status: 400, body: { __type: 'BadRequestException', message: 'The mail is incomplete' } };
+      if (!parts.every((part) => typeof part === 'string')) return badRequest('The mail is incomplete');
+      // SES supports no SMTPUTF8: the domain of a recipient must be in Punycode, and the local part ASCII.
+      if (!to.every((recipient) => /^\p{ASCII}*$/u.test(recipient))) return badRequest('A recipient is not ASCII');
       mails.push({ time: new Date().toISOString(), from, to, subject, text });
       if (mails.length > MAX_MESSAGES) mails.shift();
       state.write(FILE, JSON.stringify(mails));

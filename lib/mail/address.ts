@@ -1,0 +1,19 @@
+import { domainToASCII } from 'node:url';
+
+/** The ASCII form of a domain by UTS 46, without the trailing root dot; undefined for an invalid domain. */
+export function asciiDomain(domain: string): string | undefined {
+  // The URL parser behind domainToASCII would stop at these and take the text before them as the domain.
+  if (/[/?#\\:@]/.test(domain)) return undefined;
+  const ascii = domainToASCII(domain).replace(/\.$/, '');
+  return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(ascii) ? ascii : undefined;
+}
+
+/**
+ * The address to give to SES, which supports no SMTPUTF8: the domain must be in Punycode. Mail to a local part beyond
+ * ASCII is rejected.
+ */
+export function recipientOf(address: string): string {
+  const at = address.lastIndexOf('@') + 1;
+  const domain = address.slice(at);
+  return address.slice(0, at) + (asciiDomain(domain) ?? domain);
+}
