@@ -160,7 +160,14 @@ export function openLoginThrottle(
             requireNoWait(current, { now, arrivedAt, ...limits });
             return recordFailure(keys, current, now);
           });
-          [isKnown] = await settleAll([recorded, count(keys.source, counts.source, 1, arrivedAt)]);
+          const counted = count(keys.source, counts.source, 1, arrivedAt);
+          try {
+            [isKnown] = await settleAll([recorded, counted]);
+          } catch (error) {
+            // No password is verified, so the source has not failed.
+            await counted.then(attempt.takeBackFailure, () => undefined);
+            throw error;
+          }
         },
         clearFailures: (now) => clearFailures(keys, isKnown, now),
         async takeBackFailure() {

@@ -20,7 +20,7 @@ const AWAY = '127.0.7.1';
 const faults = openFaults();
 let calls: string[] = [];
 let faultTakeBackOnly = false;
-let updateDelayMs = 0;
+let delayed: { readonly operation: string; readonly ms: number } | undefined;
 let beforeTakeBack: (() => Promise<void>) | undefined;
 
 /** Only password hashing requests a MAC of exactly 32 bytes. */
@@ -33,8 +33,8 @@ const intercept: Interceptor = (call, forward) => {
     beforeTakeBack = undefined;
     return prepare().then(() => faults.intercept(call, forward));
   }
-  if (functionName && operation === 'UpdateItem' && updateDelayMs > 0) {
-    return wait(updateDelayMs).then(() => faults.intercept(call, forward));
+  if (functionName && operation === delayed?.operation) {
+    return wait(delayed.ms).then(() => faults.intercept(call, forward));
   }
   if (functionName) calls.push(isHash(operation, input) ? 'hash' : operation);
   if (faultTakeBackOnly && !JSON.stringify(input).includes('if_not_exists(#n')) return forward();
@@ -490,10 +490,10 @@ describe('a source over its limit', () => {
   ])('is counted for each of several concurrent %s that all find no count', async (_, send) => {
     await rewrite(/SOURCE/, () => ({ requests: 0 }));
     // Lets all of them read before the first one writes.
-    updateDelayMs = 150;
+    delayed = { operation: 'UpdateItem', ms: 150 };
 
     await Promise.all(Array.from({ length: 3 }, send)).finally(() => {
-      updateDelayMs = 0;
+      delayed = undefined;
     });
 
     const requests = (await stored()).filter(({ sk }) => sk === 'SOURCE').map((item) => item.requests);
@@ -511,6 +511,27 @@ describe('a source over its limit', () => {
 
     expect(afterSuccesses.filter((n) => n !== 0)).toEqual([]);
     expect((await failures()).filter((n) => n !== 0)).toEqual([1]);
+  });
+});
+
+describe('concurrent logins with the correct password', () => {
+  it('do not count as failures of their source, even if some must wait', { timeout: 30_000 }, async () => {
+    await deleteCounts();
+    await gatehouse.makeUser('crowd');
+    // With one more failure, which every attempt is until its password is verified, the others must wait.
+    await addFailures('crowd', 9, { from: AWAY });
+    await rewrite(/SOURCE/, () => ({ n: 0 }));
+
+    // Lets several of them read before the first one writes.
+    delayed = { operation: 'TransactWriteItems', ms: 500 };
+    const logInAway = () => logIn('crowd', 'crowd', { from: AWAY });
+    const responses = await Promise.all(Array.from({ length: 5 }, logInAway)).finally(() => {
+      delayed = undefined;
+    });
+
+    expect(new Set(statuses(responses))).toEqual(new Set([200, 429]));
+    const failures = (await stored()).filter(({ sk }) => sk === 'SOURCE').map(({ n }) => n);
+    expect(new Set(failures)).toEqual(new Set([0]));
   });
 });
 

@@ -240,6 +240,21 @@ describe('a login attempt', () => {
       expect(table.transactions).toHaveLength(1);
     });
 
+    it('takes back the failure of its source when it is rejected, if that was counted', async () => {
+      const tables = [contendedTable(12), contendedTable(12)] as const;
+      tables[1].updateOutcomes.push(new Failure('unavailable'));
+
+      for (const table of tables) {
+        const { throttle } = await throttleOn(table, MAC);
+        const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+        await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts' });
+      }
+
+      const takenBack = { key: source, update: expect.stringContaining('if_not_exists(#n, :one) - :one') };
+      expect(tables.map(({ updates }) => updates.length)).toEqual([2, 1]);
+      expect(tables[0].updates[1]).toMatchObject(takenBack);
+    });
+
     it('is rejected if it arrived during the waiting period that the other one caused', async () => {
       const table = contendedTable(10, NOW - 1000);
       const { throttle } = await throttleOn(table, MAC);
@@ -277,7 +292,7 @@ describe('a login attempt', () => {
     const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
 
     await expect(attempt.record()).rejects.toMatchObject({ code: 'unavailable' });
-    expect(table.updates).toHaveLength(1);
+    expect(table.updates.map(({ key }) => key)).toEqual([source, source]);
   });
 
   it('is rejected when its source reaches the limit concurrently', async () => {
