@@ -33,6 +33,7 @@ describe('the notice of a new e-mail address', () => {
     const [mail, ...others] = mailsTo('mover@example.com');
     expect([mail?.subject, others]).toEqual(['Your e-mail address was changed', []]);
     expect(mail?.text).toContain('Dear mover,');
+    expect(mail?.text).toContain('Mail about the account now goes to the new address.');
     expect(mail?.text).not.toContain('moved@example.com');
     expect(mailsTo('moved@example.com')).toEqual([]);
   });
