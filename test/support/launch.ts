@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
+import { exitOnSignal } from '../../infra/command-line.ts';
 import { externalEngine } from '../../infra/local/aws/engine.ts';
 import type { Mail } from '../../infra/local/aws/mailbox.ts';
 import { type Cloud, type CloudOptions, startCloud } from '../../infra/local/cloud.ts';
@@ -76,8 +77,8 @@ export interface LaunchOptions
   readonly onUnusedPermissions?: (permissions: readonly string[]) => void;
 }
 
-// vitest stops its workers with SIGTERM; only an exit stops the engines too.
-process.once('SIGTERM', () => process.exit());
+// vitest stops its workers with SIGTERM, and Ctrl-C reaches every process; only an exit stops the engines too.
+exitOnSignal(1);
 
 /** Starts an instance. Independent of vitest, for test/soak.ts. */
 export async function launch({
