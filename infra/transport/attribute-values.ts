@@ -9,12 +9,9 @@ function toAttributeValue(value: unknown): AttributeValue {
   if (value === null) return { NULL: true };
   if (value instanceof Uint8Array) return { B: Buffer.from(value).toString('base64') };
   if (Array.isArray(value)) return { L: value.map(toAttributeValue) };
-  if (value instanceof Set) {
-    const members = [...value];
-    if (members.length > 0 && members.every((member) => typeof member === 'string')) return { SS: members };
-    if (members.length > 0 && members.every((member) => typeof member === 'number'))
-      return { NS: members.map(numberText) };
-  } else if (typeof value === 'object') return { M: toAttributes(value) };
+  if (value instanceof Set && value.size > 0) return { NS: Array.from(value, numberText) };
+  if (typeof value === 'object' && [Object.prototype, null].includes(Object.getPrototypeOf(value)))
+    return { M: toAttributes(value) };
   throw new Error('The value cannot be stored in DynamoDB');
 }
 
@@ -36,13 +33,13 @@ export function fromAttributes(attributes: Readonly<Record<string, AttributeValu
 
 function fromAttributeValue({ S, N, BOOL, M, L, B, SS, NS, NULL }: AttributeValue): unknown {
   if (S !== undefined) return S;
-  if (N !== undefined) return Number(N);
+  if (N !== undefined) return numberOf(N as string);
   if (BOOL !== undefined) return BOOL;
   if (M !== undefined) return fromAttributes(M as Record<string, AttributeValue>);
   if (L !== undefined) return (L as AttributeValue[]).map(fromAttributeValue);
   if (B !== undefined) return new Uint8Array(Buffer.from(B as string, 'base64'));
   if (SS !== undefined) return new Set(SS as string[]);
-  if (NS !== undefined) return new Set((NS as string[]).map(Number));
+  if (NS !== undefined) return new Set((NS as string[]).map(numberOf));
   if (NULL) return null;
   throw new Error('DynamoDB returned a value of an unknown type');
 }
@@ -51,3 +48,6 @@ function numberText(value: number): string {
   if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) throw new Error('The number is not exact');
   return String(value);
 }
+
+/** A bigint where a number would not be exact, as the SDK returns it. */
+const numberOf = (text: string) => (Math.abs(Number(text)) > Number.MAX_SAFE_INTEGER ? BigInt(text) : Number(text));

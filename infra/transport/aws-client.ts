@@ -25,14 +25,14 @@ const RETRY_BUDGET = 500;
 const RETRY_COST = 14;
 const THROTTLED_RETRY_COST = 5;
 
+// biome-ignore format: one name per line would be longer than the code that retries
 const THROTTLED = new Set([
-  'LimitExceededException',
-  'ProvisionedThroughputExceededException',
-  'RequestLimitExceeded',
-  'ThrottlingException',
-  'TooManyRequestsException',
+  'BandwidthLimitExceeded', 'EC2ThrottledException', 'LimitExceededException', 'PriorRequestNotComplete',
+  'ProvisionedThroughputExceededException', 'RequestLimitExceeded', 'RequestThrottled', 'RequestThrottledException',
+  'SlowDown', 'ThrottledException', 'Throttling', 'ThrottlingException', 'TooManyRequestsException',
   'TransactionInProgressException',
 ]);
+const RETRIED_NAME = /^(TimeoutError|RequestTimeout(Exception)?|ReplicatedWriteConflictException)$/;
 const RETRIED_STATUS = new Set([500, 502, 503, 504]);
 const RETRIED_CODE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
 
@@ -133,7 +133,7 @@ export class AwsClient {
 }
 
 const isTransient = ({ name, code = '', $metadata }: AwsError): boolean =>
-  name === 'TimeoutError' || RETRIED_CODE.has(code) || RETRIED_STATUS.has($metadata?.httpStatusCode ?? 0);
+  RETRIED_NAME.test(name) || RETRIED_CODE.has(code) || RETRIED_STATUS.has($metadata?.httpStatusCode ?? 0);
 
 function errorOf({ status, headers, text }: HttpResponse): AwsError {
   const body = parsed(text);
