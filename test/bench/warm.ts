@@ -90,10 +90,21 @@ function jobOf(functions: Functions, recording: Recording, variant: Variant, { w
     environment: functions.replayEnvironment(recording),
     timeoutMs: config.timeoutMs,
     events: [eventFor(functions, variant, recording, first)],
-    loop: { event: eventFor(functions, variant, recording, second), warmUpMs, measureMs, statusCode: success },
+    loop: {
+      event: eventFor(functions, variant, recording, repetitionOf(second)),
+      warmUpMs,
+      measureMs,
+      statusCode: success,
+    },
     calls: [first.calls, second.calls] as const,
   };
 }
+
+/** The second invocation is the first one with its integration; when it is repeated, the instance has its data key. */
+const repetitionOf = ({ event, calls }: RecordedInvocation): RecordedInvocation => ({
+  event,
+  calls: calls.filter(({ operation }) => operation !== 'GenerateDataKey'),
+});
 
 /** The first call of a change is already made; all further ones make the calls of the third recorded invocation. */
 function engineJobOf(functions: Functions, recording: Recording, variant: Variant, options: WarmOptions) {
