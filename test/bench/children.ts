@@ -57,12 +57,27 @@ export function endWithThis(child: ChildProcess): void {
   child.once('exit', () => process.off('exit', kill));
 }
 
+/** The next message of a child. Rejects if it exits instead. */
+export function nextMessage(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const exited = (code: number | null) => reject(new Error(`${child.spawnargs[1]} has exited with ${code}`));
+    child.once('exit', exited).once('message', (message) => {
+      child.off('exit', exited);
+      resolve(message);
+    });
+  });
+}
+
+/** Far more than any measurement takes. */
+export const CHILD_TIMEOUT_MS = 60_000;
+
 /** Runs a job in a fresh process whose environment is that of the function only. Rejects if the process fails. */
 export async function runChild({ environment, ...job }: Job): Promise<Report> {
   const child = spawn(process.execPath, [CHILD], {
     env: { ...environment, NODE_EXTRA_CA_CERTS: CERTIFICATE },
     // The functions log to standard output.
     stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
+    timeout: CHILD_TIMEOUT_MS,
   });
   endWithThis(child);
   const [input, , errors, output] = child.stdio as unknown as [Writable, null, Readable, Readable];
@@ -71,6 +86,6 @@ export async function runChild({ environment, ...job }: Job): Promise<Report> {
   input.on('error', () => undefined);
   input.end(JSON.stringify(job));
   const [report, errorText, code] = await Promise.all([text(output), text(errors), ended]);
-  if (code !== 0) throw new Error(`${job.bundle} failed: ${errorText}`);
+  if (code !== 0) throw new Error(`${job.bundle} failed with ${code ?? child.signalCode}: ${errorText}`);
   return JSON.parse(report);
 }

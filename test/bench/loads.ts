@@ -1,9 +1,9 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { PreparedRequest } from '../support/changes.ts';
-import { endWithThis } from './children.ts';
+import { CHILD_TIMEOUT_MS, endWithThis, nextMessage } from './children.ts';
 import type { Load, Outcome } from './load.ts';
 import type { LoadedCloud } from './local-cloud.ts';
 import { type Usage, usageOfTree } from './process-tree.ts';
@@ -22,13 +22,13 @@ export async function startCloudProcess(assembly: string): Promise<CloudProcess>
     execArgv: ['--max-semi-space-size=2', '--optimize-for-size'],
     env: { ...process.env, MALLOC_ARENA_MAX: '2' },
   });
-  const cloud = (await reply(child)) as LoadedCloud;
+  const cloud = (await nextMessage(child)) as LoadedCloud;
   return {
     ...cloud,
     pid: child.pid as number,
     async transactions() {
       child.send('transactions');
-      return (await reply(child)) as number;
+      return (await nextMessage(child)) as number;
     },
     async stop() {
       if (!child.connected) return;
@@ -36,17 +36,6 @@ export async function startCloudProcess(assembly: string): Promise<CloudProcess>
       await once(child, 'exit');
     },
   };
-}
-
-/** The next message of a child. Rejects if it exits instead. */
-function reply(child: ChildProcess): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const exited = (code: number | null) => reject(new Error(`The local cloud has exited with ${code}`));
-    child.once('exit', exited).once('message', (message) => {
-      child.off('exit', exited);
-      resolve(message);
-    });
-  });
 }
 
 /** The outcome of a load, and what it cost the local cloud. */
@@ -72,6 +61,7 @@ export async function load(
   try {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'load.ts')], {
       stdio: ['pipe', 'pipe', 'inherit'],
+      timeout: options.durationMs + CHILD_TIMEOUT_MS,
     });
     endWithThis(child);
     child.stdin.end(JSON.stringify({ url, requests, ...options } satisfies Load));

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
+import { nextMessage } from './children.ts';
 import type { Replayed } from './replies.ts';
 
 /** A server with recorded responses, in a process of its own so that children do not share their CPU time with it. */
@@ -13,7 +13,7 @@ interface ReplayServer {
 export async function startReplay(recordings: readonly Replayed[]): Promise<ReplayServer> {
   const server = fork(join(import.meta.dirname, 'replay.ts'));
   server.send(recordings);
-  const [port] = await once(server, 'message');
+  const port = await nextMessage(server);
   let sessions = 0;
   return {
     environmentOf: (recording) => ({
