@@ -47,16 +47,19 @@ The function of every row of the API is measured in four variants, which run in 
 
 | variant | meaning |
 |---|---|
-| floor | a handler that verifies the signature of each token and makes the same AWS calls in the same order, signed by hand, and does nothing else: it validates nothing and hashes no password |
+| floor | a handler that verifies the signature of the token with every request and makes the same AWS calls in the same order, signed by hand, and does nothing else: it validates nothing and hashes no password |
 | gatehouse | the function as it is deployed |
 | sdk | the function as it is deployed with \`"transport": "sdk"\`: with the AWS SDK |
 | default | the function with its libraries as they come, bundled with the defaults of esbuild |
 
-Numbers in parentheses are ratios to the floor. Some rows say little about libraries:
+Numbers in parentheses are ratios to the floor. A repeated call can take less time than the floor, because Gatehouse
+verifies the signature of a token once in each instance, and the floor with every request.
+
+Some rows say little about libraries:
 
 - Rows that verify or set a password compute argon2 hashes, which are slow on purpose.
 - \`POST /api/account/reset-password/init\` always responds after two seconds, so that its duration does not reveal which
   addresses are known.
-- \`GET /management/info\`, \`GET /api/openapi.json\` and \`GET /api/users/authorities\` make no calls once they are warm,
-  so their floor is next to nothing.
+- \`GET /management/info\`, \`GET /api/openapi.json\` and \`GET /api/users/authorities\` make no calls once they are warm.
+  The floor of the first two does nothing; that of the third verifies the token.
 `;

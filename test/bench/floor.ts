@@ -2,8 +2,8 @@ import type { JsonWebKey, KeyObject } from 'node:crypto';
 import type { RequestOptions } from 'node:http';
 
 /*
- * The least that a function can do: verify the signature of the token, and make the AWS calls of a recorded invocation,
- * signed by hand, in the same rounds. It validates nothing and decides nothing.
+ * What a function does without any library or rule: verify the signature of the token, each time anew, and make the AWS
+ * calls of a recorded invocation, signed by hand, in the same rounds. It validates nothing and decides nothing.
  */
 
 /** A call to replay. The response has this status. */
