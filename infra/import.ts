@@ -30,9 +30,6 @@ Exit status:
 const REJECTIONS = 1;
 const NOT_COMPLETED = 3;
 
-/** Some programs begin a file in UTF-8 with it. */
-const BYTE_ORDER_MARK = /^\uFEFF/;
-
 // An interrupted import leaves whole records only: each is one transaction.
 exitOnSignal(NOT_COMPLETED);
 
@@ -69,13 +66,16 @@ function requireReadable(path: string): void {
 }
 
 /** The lines of a file. The readline module would also split at U+2028, which JSON strings can contain. */
-async function* linesOf(path: string): AsyncGenerator<string> {
-  let rest: string | undefined;
-  for await (const chunk of createReadStream(path, 'utf8')) {
-    const text: string = rest === undefined ? chunk.replace(BYTE_ORDER_MARK, '') : `${rest}${chunk}`;
-    const lines = text.split('\n');
-    rest = lines.pop();
-    yield* lines;
+async function* linesOf(path: string): AsyncGenerator<Buffer> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of createReadStream(path)) {
+    const bytes = Buffer.concat([rest, chunk]);
+    let start = 0;
+    for (let end = bytes.indexOf('\n'); end !== -1; end = bytes.indexOf('\n', start)) {
+      yield bytes.subarray(start, end);
+      start = end + 1;
+    }
+    rest = bytes.subarray(start);
   }
-  yield rest ?? '';
+  yield rest;
 }

@@ -44,7 +44,7 @@ const MAX_CONCURRENT_LOOKUPS = 16;
  */
 export async function importRecords(
   { table, pepperKeys, valuesKey, kms }: Target,
-  lines: AsyncIterable<string>,
+  lines: AsyncIterable<Buffer>,
   { apply, onRejected, onProgress }: Options,
 ): Promise<Tally> {
   const importers = {
@@ -54,8 +54,8 @@ export async function importRecords(
   const tally: Tally = { imported: 0, present: 0, rejected: 0 };
   let records = 0;
   for await (const batch of batchesOf(lines)) {
-    const plans = await mapConcurrently(batch, MAX_CONCURRENT_LOOKUPS, async ({ line, text }) => {
-      const record = readRecord(text);
+    const plans = await mapConcurrently(batch, MAX_CONCURRENT_LOOKUPS, async ({ line, bytes }) => {
+      const record = readRecord(bytes);
       if (isErrors(record)) return { line, plan: record };
       return { line, plan: await planOf(importers[record.type] as Importer<typeof record>, record) };
     });
@@ -74,16 +74,16 @@ export async function importRecords(
 
 interface Line {
   readonly line: number;
-  readonly text: string;
+  readonly bytes: Buffer;
 }
 
 /** Numbers the lines and leaves out blank ones. */
-async function* batchesOf(lines: AsyncIterable<string>): AsyncGenerator<Line[]> {
+async function* batchesOf(lines: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let batch: Line[] = [];
   let line = 0;
-  for await (const text of lines) {
+  for await (const bytes of lines) {
     line++;
-    if (text.trim() !== '') batch.push({ line, text });
+    if (bytes.toString().trim() !== '') batch.push({ line, bytes });
     if (batch.length < BATCH) continue;
     yield batch;
     batch = [];

@@ -81,11 +81,14 @@ export type IntegrationRecord = v.InferOutput<typeof integrationRecord>;
 export const importRecord = v.variant('type', [userRecord, integrationRecord], 'Pattern');
 type ImportRecord = v.InferOutput<typeof importRecord>;
 
+// Without `fatal`, invalid bytes would be replaced silently. It ignores the byte order mark that some programs write.
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 /** Parses a line. Returns its errors, at most one for each field, if it is no valid record. */
-export function readRecord(text: string): ImportRecord | readonly RecordError[] {
+export function readRecord(line: Buffer): ImportRecord | readonly RecordError[] {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(UTF8.decode(line));
   } catch {
     return [{ code: 'malformed' }];
   }

@@ -46,7 +46,7 @@ const target = {
 async function importHere(file: string) {
   const rejected: string[] = [];
   const lines = (async function* () {
-    yield* readFileSync(file, 'utf8').split('\n');
+    for (const line of readFileSync(file, 'utf8').split('\n')) yield Buffer.from(line);
   })();
   const tally = await importRecords(target, lines, {
     apply: true,
@@ -254,6 +254,24 @@ describe('npm run import', () => {
     expect(progress).not.toEqual([]);
     expect(result.stdout).toHaveLength(10_002);
     expect(result.stdout.at(-2)).toBe('Line 10000: malformed');
+  });
+
+  it('rejects lines that are not in UTF-8, and keeps every character of the others', async () => {
+    const value = '€'.repeat(5000);
+    // Longer than a chunk of 64 KiB, so that a character can be split between two.
+    const records = Array.from({ length: 16 }, (_, index) => integrationRecord(`Zürich ${index}`, [value]));
+    const inLatin1 = Buffer.from(jsonLines([integrationRecord('Latin', ['pässword'])]), 'latin1');
+    const file = fileOf([]);
+    writeFileSync(file, Buffer.concat([inLatin1, Buffer.from(jsonLines(records))]));
+
+    const { code, stdout } = await run('import', '--apply', file);
+
+    expect([code, ...stdout.slice(1)]).toEqual([1, 'Line 1: malformed', '16 imported, 0 already there, 1 rejected']);
+    const { body } = await gatehouse.call('GET', '/api/utm-integration-confs?size=100&sort=id,desc', { token });
+    const imported = body.filter(({ integration }: { integration: { name: string } }) =>
+      /^Zürich \d+$/.test(integration.name),
+    );
+    expect(imported.filter(({ confValue }: { confValue: string }) => confValue === value)).toHaveLength(16);
   });
 
   it.each([

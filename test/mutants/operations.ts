@@ -105,13 +105,16 @@ export const operations: readonly Mutant[] = [
     ['await link(partial, file)', 'await link(partial, `${file}.complete`)'],
   ]),
   ...plant('infra/import.ts', 'test/local/transfer.test.ts', [
-    ["split('\\n')", 'split(/\\n|\\u2028/)'],
+    [
+      'createReadStream(path)',
+      "createReadStream(path, 'utf8').map((text) => Buffer.from(text.replaceAll('\\u2028', '\\n')))",
+    ],
     ['rejected > 0 ? REJECTIONS : 0', '0'],
-    [".replace(BYTE_ORDER_MARK, '')", ''],
+    ['rest = bytes.subarray(start)', 'rest = Buffer.from(bytes.subarray(start).toString())'],
     ['if (statSync(path).isDirectory())', 'if (false)'],
     ["onProgress: reportProgress('records')", 'onProgress: () => undefined'],
     ['const NOT_COMPLETED = 3', 'const NOT_COMPLETED = 1'],
-    ["  yield rest ?? '';\n", '  yield `${rest}{`;\n'],
+    ['  yield rest;\n', '  yield Buffer.concat([rest, Buffer.from("{")]);\n'],
   ]),
   ...plant('infra/openapi/links.ts', 'test/unit/openapi.test.ts', [
     ["method === 'PUT' && path === collection", "method === 'PUT'"],
@@ -1108,6 +1111,7 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('lib/transfer/record.ts', 'test/unit/import-records.test.ts', [
     ['v.strictObject(entries,', 'v.object(entries,'],
+    ["('utf-8', { fatal: true })", "('utf-8')"],
     ["v.check(isReadable, 'Pattern'),", ''],
     ["v.isoTimestamp('Pattern'),", ''],
     ["      v.maxLength(MAX_PARAMETERS, 'too-many-parameters'),\n", ''],

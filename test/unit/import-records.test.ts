@@ -10,11 +10,14 @@ import { bcryptHash, integrationRecord, userRecord } from '../support/transfer.t
 const PEPPER_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/current-key';
 const argon2Hash = (key: string) => `$argon2id$v=19$m=8,t=1,p=1,keyid=${key}$${'a'.repeat(22)}$${'b'.repeat(43)}`;
 
-async function importLines(texts: readonly (object | string)[], table: Table = memoryTable()) {
+async function importLines(texts: readonly (object | string | Buffer)[], table: Table = memoryTable()) {
   const rejected: string[] = [];
   const progress: number[] = [];
   const lines = (async function* () {
-    for (const text of texts) yield typeof text === 'string' ? text : JSON.stringify(text);
+    for (const text of texts) {
+      if (text instanceof Buffer) yield text;
+      else yield Buffer.from(typeof text === 'string' ? text : JSON.stringify(text));
+    }
   })();
   const tally = await importRecords(
     { table, pepperKeys: [PEPPER_KEY], valuesKey: 'values-key', kms: new KMSClient({ region: 'eu-central-1' }) },
@@ -30,8 +33,13 @@ async function importLines(texts: readonly (object | string)[], table: Table = m
 }
 
 describe('a record is rejected', () => {
-  it.each<[string, object | string, string]>([
+  it.each<[string, object | string | Buffer, string]>([
     ['that is not JSON', '{"type":"user"', 'malformed'],
+    [
+      'that is not in UTF-8',
+      Buffer.from(JSON.stringify(userRecord('ann', { firstName: 'Zoë' })), 'latin1'),
+      'malformed',
+    ],
     ['that is an array', '[]', 'malformed'],
     ['that is null', 'null', 'malformed'],
     ['without a type', {}, 'type NotNull'],
