@@ -20,10 +20,7 @@ interface ItemKind {
   readonly attributes: v.ObjectSchema<v.ObjectEntries, undefined>;
 }
 
-const collection = (kind: Kind) => (key: Key) => {
-  const id = Number(key.sk);
-  return key.pk === kind && Number.isSafeInteger(id) && id > 0 && key.sk === idText(id);
-};
+const collection = (kind: Kind) => (key: Key) => key.pk === kind && idOf(key) !== undefined;
 const prefixed = (prefix: string, sk: string) => (key: Key) =>
   key.pk.startsWith(prefix) && key.pk.length > prefix.length && key.sk === sk;
 const counterOf = (pk: string, kinds: readonly Kind[]) => (key: Key) => key.pk === pk && kinds.includes(key.sk as Kind);
@@ -89,6 +86,12 @@ export const VERIFIED_ATTRIBUTES: readonly string[] = [
 /** The item collection of an entity by its key; undefined for other items. */
 export function collectionOf({ pk }: Key): Kind | undefined {
   return pk === 'USER' || pk === 'INTEGRATION' || pk === 'CONF' ? pk : undefined;
+}
+
+/** The id in the key of an entity; undefined if the service cannot have written the key. */
+export function idOf({ sk }: Key): number | undefined {
+  const id = Number(sk);
+  return Number.isSafeInteger(id) && id > 0 && sk === idText(id) ? id : undefined;
 }
 
 const BACKUP = 'compare the item with a backup of the table and correct it by hand';

@@ -1,9 +1,15 @@
 import type { Integration } from '../integrations/integration.ts';
-import { integrationIdOf, type Key, type Kind, PARAMETERS_PER_INTEGRATION_EVER } from '../table/keys.ts';
+import {
+  canOwnParameters,
+  integrationIdOf,
+  type Key,
+  type Kind,
+  PARAMETERS_PER_INTEGRATION_EVER,
+} from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import { NotGatehouseTable, type TableScanner } from '../table/table-scanner.ts';
 import type { User } from '../users/user.ts';
-import { collectionOf, findDefect } from './item-kinds.ts';
+import { collectionOf, findDefect, idOf } from './item-kinds.ts';
 
 /** The part of a user that the verification reads. */
 export type VerifiedUser = Pick<
@@ -81,8 +87,9 @@ function note(seen: Survey, item: Item): void {
   const kind = collectionOf(item);
   if (kind) {
     seen.counts[kind]++;
-    const id = Number(item.sk);
-    if (Number.isSafeInteger(id)) seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);
+    const id = idOf(item) ?? 0;
+    // New integrations above any other id could not own parameters.
+    if (kind !== 'INTEGRATION' || canOwnParameters(id)) seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);
   }
   if (findDefect(item)) {
     seen.defective.push({ pk: item.pk, sk: item.sk });

@@ -561,6 +561,17 @@ it('a missing total is a finding even with a single item', async () => {
   expect(findings.map(({ message }) => message)).toEqual(['TOTAL / INTEGRATION is absent, but the table holds 1.']);
 });
 
+it.each([
+  ['USER', '9000000000', 'unknown-item'],
+  ['INTEGRATION', '1700000000000', 'unknown-item'],
+  // New integrations could not own parameters.
+  ['INTEGRATION', '0001700000000000', 'damaged-item'],
+])('the sequence is not behind an item %s / %s that the service cannot have created', async (pk, sk, defect) => {
+  const findings = await findingsIn(put({ pk, sk }, {}));
+
+  expect(findings.map(({ kind }) => kind)).toEqual([defect, 'wrong-total']);
+});
+
 it('a missing sequence is a finding even with a single user', async () => {
   const first = INTACT_ITEMS.filter(
     ({ pk, sk, id }) => sk === 'ROSTER' || (id === 1 && /^(USER|LOGIN|EMAIL)/.test(pk)),

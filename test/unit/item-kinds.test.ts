@@ -51,6 +51,7 @@ const collection = (kind: string): Pick<ItemKind, 'keys' | 'lookalikes'> => ({
     [kind, '000000000000007.5'],
     [kind, '000000000000007x'],
     [kind, '0x00000000000007'],
+    [kind, '9007199254740992'],
     [kind, '9007199254740993'],
     [kind, ''],
     [`${kind}S`, '0000000000000007'],
