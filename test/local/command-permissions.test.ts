@@ -118,6 +118,8 @@ describe('the documented permissions of', () => {
         ...{ name: 'Gate', shortName: 'gate', integrationType: 'API', active: true },
         parameters: [{ confName: 'key', confValue: 'value' }],
       },
+      // Already there.
+      { type: 'user', login: 'admin', email: 'admin@example.com' },
     ];
     const file = join(inject('assembly'), '../import.jsonl');
     writeFileSync(file, records.map((record) => JSON.stringify(record)).join('\n'));
