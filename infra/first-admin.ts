@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as v from 'valibot';
 import { Failure } from '../lib/contract/failure.ts';
 import { openHasher } from '../lib/passwords/hasher.ts';
 import { openTable } from '../lib/table/table.ts';
+import { scannerClient } from '../lib/table/table-scanner.ts';
 import { createFirstAdministrator } from '../lib/users/first-administrator.ts';
 import { email, login } from '../lib/users/user-schema.ts';
 import { fail, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
@@ -38,7 +39,7 @@ const person = readPerson();
 const password = randomBytes(15).toString('base64url');
 try {
   requireEndpointUrls();
-  const client = new DynamoDBClient({});
+  const client = scannerClient();
   const user = await createFirstAdministrator(
     openTable(person.table, client),
     openHasher(await pepperKeysOf(client, person.table)),

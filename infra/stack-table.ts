@@ -1,6 +1,6 @@
 import { KMSClient } from '@aws-sdk/client-kms';
 import { openTable, type Table } from '../lib/table/table.ts';
-import { scannerClient } from '../lib/table/table-scanner.ts';
+import { PATIENT_SETTINGS, scannerClient } from '../lib/table/table-scanner.ts';
 import { OPERATOR } from './local/state/operator.ts';
 import { runningTable } from './local/state/state.ts';
 import { requireEndpointUrls } from './require-endpoint-urls.ts';
@@ -37,7 +37,7 @@ export async function openStackTable(name: string | undefined): Promise<StackTab
     table: openTable(tableName, client),
     pepperKeys: keyIn('gatehouse:pepper-key').split(' '),
     valuesKey: keyIn('gatehouse:values-key'),
-    kms: new KMSClient(settings ?? {}),
+    kms: new KMSClient({ ...PATIENT_SETTINGS, ...settings }),
   };
 }
 

@@ -33,8 +33,8 @@ export interface TableScanner {
 const MAX_TRIES = 10;
 const MAX_WAIT_MS = 200;
 
-/** No client waits for a response here, so a throttled or slow page gets more time; milliseconds. */
-const PATIENT_SETTINGS = {
+/** No client of the API waits for a command or the verification, so a slow response gets more time; milliseconds. */
+export const PATIENT_SETTINGS = {
   maxAttempts: 6,
   requestHandler: { connectionTimeout: 3000, requestTimeout: 20_000, throwOnRequestTimeout: true },
 };

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openState } from '../../infra/local/state/state.ts';
+import { openStackTable } from '../../infra/stack-table.ts';
 import { importRecords } from '../../lib/transfer/import-records.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
@@ -385,4 +386,19 @@ describe('npm run export', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 3, stdout: [], stderr: [sentence] });
     expect(readFileSync(`${file}.partial`, 'utf8')).toBe('secret');
   });
+});
+
+it('the commands do not wait forever for a response of KMS', async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  for (const [name, value] of Object.entries(operatorsEnvironment(cloud))) vi.stubEnv(name, value);
+
+  const { kms } = await openStackTable(cloud.tableName);
+
+  // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK hide the configuration of a request handler
+  expect(await (kms.config.requestHandler as any).configProvider).toMatchObject({
+    connectionTimeout: 3000,
+    requestTimeout: 20_000,
+    throwOnRequestTimeout: true,
+  });
+  expect(await kms.config.maxAttempts()).toBe(6);
 });

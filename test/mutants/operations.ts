@@ -182,6 +182,7 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/stack-table.ts', 'test/local/transfer.test.ts', [
     ["valuesKey: keyIn('gatehouse:values-key')", "valuesKey: keyIn('gatehouse:pepper-key')"],
     ["pepperKeys: keyIn('gatehouse:pepper-key')", "pepperKeys: keyIn('gatehouse:values-key')"],
+    ['{ ...PATIENT_SETTINGS, ...settings }', 'settings ?? {}'],
   ]),
   ...plant('infra/constructs/administration-table.ts', 'test/stack/facts.test.ts', [
     ['MaxReadRequestUnits=${readUnits}', 'MaxReadRequestUnits=${writeUnits}'],
