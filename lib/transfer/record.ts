@@ -27,9 +27,19 @@ const date = v.nullish(
   v.pipe(
     v.string('TypeMismatch'),
     v.isoTimestamp('Pattern'),
+    v.check(isStorable, 'Pattern'),
     v.transform((value) => new Date(value).toISOString()),
   ),
 );
+/** Whether the day exists, and the year in UTC has four digits, without which dates are not compared correctly. */
+function isStorable(timestamp: string): boolean {
+  const day = timestamp.slice(0, 10);
+  const instant = new Date(timestamp);
+  // V8 does not read a zone without minutes after a T.
+  if (Number.isNaN(instant.getTime())) return false;
+  return new Date(day).toISOString().startsWith(day) && /^\d{4}-/.test(instant.toISOString());
+}
+
 const login = v.pipe(line(50), v.minLength(1, 'NotBlank'));
 
 const { id: _userId, password: _password, ...userFields } = newUser.entries;

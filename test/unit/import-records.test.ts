@@ -50,6 +50,21 @@ describe('a record is rejected', () => {
     ['with an unknown role', userRecord('ann', { authorities: ['ROLE_USER', 'ROLE_ROOT'] }), 'authorities.1 Pattern'],
     ['with a reserved login', userRecord('authorities'), 'login Pattern'],
     ['with a local time', userRecord('ann', { createdDate: '2019-03-04T05:06:07' }), 'createdDate Pattern'],
+    [
+      'with a day that does not exist',
+      userRecord('ann', { createdDate: '2019-02-30T05:06:07Z' }),
+      'createdDate Pattern',
+    ],
+    [
+      'with dates outside of the years 0 to 9999',
+      userRecord('ann', { createdDate: '9999-12-31T23:59:59-14:00', lastModifiedDate: '0000-01-01T00:00:00+14:00' }),
+      'createdDate Pattern, lastModifiedDate Pattern',
+    ],
+    [
+      'with a date that cannot be read',
+      userRecord('ann', { createdDate: '2019-03-04T05:06:07+01' }),
+      'createdDate Pattern',
+    ],
     ['with an unreadable hash', userRecord('ann', { passwordHash: 'secret' }), 'passwordHash Pattern'],
     [
       'with a bcrypt hash of cost 13',
@@ -147,6 +162,19 @@ describe('an import', () => {
 
     expect(tally.imported).toBe(1);
     expect(table.find(entityKey('USER', 1001))?.passwordHash).toBe(argon2Hash('current-key'));
+  });
+
+  it.each([
+    ['2019-03-04 06:06:07+01', '2019-03-04T05:06:07.000Z'],
+    ['2020-02-29T23:30:00.123456-0100', '2020-03-01T00:30:00.123Z'],
+    ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00.000Z'],
+    ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+  ])('keeps the date %s', async (createdDate, stored) => {
+    const table = memoryTable();
+
+    await importLines([userRecord('ann', { createdDate })], table);
+
+    expect(table.find(entityKey('USER', 1001))?.createdDate).toBe(stored);
   });
 
   it('ends with the error of the table', async () => {
