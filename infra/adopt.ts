@@ -16,6 +16,7 @@ import {
 } from './command-line.ts';
 import { openCommandTable } from './command-table.ts';
 import { explainError } from './explain-error.ts';
+import { readCdkJson } from './read-cdk-json.ts';
 import { reportVerification } from './report-verification.ts';
 import { applySettings, planSettings } from './restored-settings.ts';
 
@@ -67,6 +68,7 @@ for (const option of ['pepper-key', 'values-key'] as const) {
   const arn = tagValues[option];
   if (arn !== undefined && !KEY_ARN.test(arn)) rejectArguments(`--${option} must be the ARN of a KMS key.`, COMMAND);
 }
+if (tagValues.environment !== undefined) requireEnvironment(tagValues.environment);
 if (name === undefined && (like !== undefined || unprotected || Object.keys(tagValues).length > 0))
   rejectArguments('--like, --environment, --pepper-key, --values-key and --unprotected require --table.', COMMAND);
 if (!/^[1-9]\d{0,8}$/.test(skip)) rejectArguments('--skip must be a whole number from 1 to 999999999.', COMMAND);
@@ -79,6 +81,21 @@ const status = await run().catch((error) => {
 });
 await connection.close();
 await finish(status);
+
+function requireEnvironment(environment: string): void {
+  const { environments = {} } = environmentsInCdkJson();
+  if (Object.hasOwn(environments, environment)) return;
+  const known = Object.keys(environments).join(', ') || 'none';
+  rejectArguments(`cdk.json has no environment ${environment}, only ${known}.`, COMMAND);
+}
+
+function environmentsInCdkJson(): { environments?: object } {
+  try {
+    return readCdkJson().context;
+  } catch (error) {
+    return fail((error as Error).message, NOT_ADOPTED);
+  }
+}
 
 async function run(): Promise<number> {
   const { tableName, client } = connection;

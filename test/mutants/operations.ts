@@ -65,6 +65,8 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/adopt.ts', 'test/local/restore.test.ts', [
     [' || Object.keys(tagValues).length > 0', ''],
     ['|| unprotected ||', '||'],
+    ['Object.hasOwn(environments, environment)', 'environment in environments'],
+    ['requireEnvironment(tagValues.environment);', '{}'],
   ]),
   ...plant('infra/restored-settings.ts', 'test/local/restore-rehearsal.test.ts', [
     ['model?.OnDemandThroughput ??', ''],
