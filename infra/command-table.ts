@@ -4,7 +4,7 @@ import { requireEndpointUrls } from './require-endpoint-urls.ts';
 
 /** Opens the table of a command: a deployed one by its name, or the local one of STATE_DIR without a name. */
 export async function openCommandTable(name: string | undefined): Promise<TableConnection> {
-  if (name === undefined) return openLocalTable(process.env.STATE_DIR ?? '.local');
+  if (name === undefined) return openLocalTable(process.env.STATE_DIR || '.local');
   requireEndpointUrls();
   const client = scannerClient();
   return { tableName: name, client, close: async () => client.destroy() };

@@ -49,6 +49,9 @@ docs/operating.md explains what the checks prove.`,
   },
 } as const;
 
+/** The lines of standard input without a terminal: one interface for all questions, because it reads ahead. */
+let pipedLines: AsyncIterator<string> | undefined;
+
 const { url, mail, origin, pastEdge } = readOptions();
 exitOnSignal(FAILED);
 const login = required('SMOKE_LOGIN', process.env.SMOKE_LOGIN || (await ask('Login: ')));
@@ -78,7 +81,14 @@ function readOptions() {
     return rejectArguments('--origin must be an origin, such as https://admin.example.com.', COMMAND);
   if (pastEdge !== undefined && !isHttpUrl(pastEdge))
     return rejectArguments('--past-edge must be a URL that starts with https:// or http://.', COMMAND);
+  if (hasCredentials(url) || (pastEdge !== undefined && hasCredentials(pastEdge)))
+    return rejectArguments('--url and --past-edge must not contain credentials, because they are printed.', COMMAND);
   return { url, mail, origin, pastEdge: pastEdge ? new Deployment(pastEdge) : undefined };
+}
+
+function hasCredentials(url: string): boolean {
+  const { username, password } = new URL(url);
+  return username !== '' || password !== '';
 }
 
 function required(name: string, value: string): string {
@@ -87,14 +97,21 @@ function required(name: string, value: string): string {
 
 /** Asks for one line; without a terminal, reads it from standard input without a prompt. Empty if there is none. */
 async function ask(question: string, isSecret = false): Promise<string> {
-  if (process.stdin.isTTY) process.stderr.write(question);
+  if (process.stdin.isTTY) return askOnTerminal(question, isSecret);
+  pipedLines ??= createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+  const { value = '' } = await pipedLines.next();
+  return value.trim();
+}
+
+async function askOnTerminal(question: string, isSecret: boolean): Promise<string> {
+  process.stderr.write(question);
   // An interface with this output does not show what is typed.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const output = isSecret ? nowhere : process.stderr;
-  const lines = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY });
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
   const noInput = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
   const answer = await Promise.race([lines.question(''), noInput]);
   lines.close();
-  if (isSecret && process.stdin.isTTY) printError('');
+  if (isSecret) printError('');
   return answer.trim();
 }

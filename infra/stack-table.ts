@@ -42,7 +42,7 @@ export async function openStackTable(name: string | undefined): Promise<StackTab
 }
 
 function runningService() {
-  const folder = process.env.STATE_DIR ?? '.local';
+  const folder = process.env.STATE_DIR || '.local';
   const running = runningTable(folder);
   if (running) return running;
   throw new Error(`No service runs on STATE_DIR=${folder}. Start it with \`npm start\`, or name a table with --table.`);

@@ -43,9 +43,10 @@ function newFolder(): string {
   return folder;
 }
 
-async function run(script: string, options: readonly string[], environment: object = {}) {
-  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [`infra/${script}.ts`, ...options], {
-    cwd: ROOT,
+async function run(script: string, options: readonly string[], environment: object = {}, cwd = ROOT) {
+  const program = join(ROOT, `infra/${script}.ts`);
+  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...options], {
+    cwd,
     env: {
       ...environmentWithoutAws(),
       STATE_DIR: ':memory:',
@@ -628,4 +629,13 @@ describe.concurrent('a command', () => {
 
     expect([code, stderr]).toEqual([2, [sentence]]);
   });
+});
+
+it.each([
+  ['verify', 'There is no table in .local yet: '],
+  ['password-keys', 'No service runs on STATE_DIR=.local. '],
+])('%s takes an empty STATE_DIR as the default', async (script, sentence) => {
+  const { stderr } = await run(script, [], { STATE_DIR: '' }, newFolder());
+
+  expect(stderr).toEqual([expect.stringContaining(sentence)]);
 });

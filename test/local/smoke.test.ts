@@ -31,15 +31,18 @@ interface Run {
   readonly url?: string;
   readonly options?: readonly string[];
   readonly environment?: Record<string, string>;
+  /** What standard input contains from the start. */
+  readonly input?: string;
   /** The link in the mail, as soon as the user is invited. */
   readonly link?: () => string;
 }
 
-async function smoke({ url = gatehouse.cloud.url, options = [], environment = {}, link }: Run = {}) {
+async function smoke({ url = gatehouse.cloud.url, options = [], environment = {}, input = '', link }: Run = {}) {
   const child = spawn(process.execPath, ['infra/smoke.ts', ...(url ? ['--url', url] : []), ...options], {
     cwd: ROOT,
     env: { ...process.env, SMOKE_LOGIN: 'admin', SMOKE_PASSWORD: 'admin', ...environment },
   });
+  child.stdin.write(input);
   if (!link) child.stdin.end();
   const stdout: string[] = [];
   let stderr = '';
@@ -262,12 +265,30 @@ it('explains itself with --help', async () => {
   expect(stdout).toContain('Exit status');
 });
 
+it('reads the login and the password from standard input', async () => {
+  const environment = { SMOKE_LOGIN: '', SMOKE_PASSWORD: '' };
+
+  const { stdout, stderr } = await smoke({ input: 'admin\nadmin\n', environment });
+
+  expect([stdout.at(-1), stderr]).toEqual([expect.stringMatching(/^\d+ passed, 0 failed$/), '']);
+});
+
 it.each<[string, Run, string]>([
   ['no URL', { url: '' }, '--url is missing.'],
   [
     'a URL without TLS',
     { url: 'http://gatehouse.example.com' },
     '--url must start with https://, because a password is sent to it.',
+  ],
+  [
+    'a URL with credentials',
+    { url: 'http://u:pw@127.0.0.1' },
+    '--url and --past-edge must not contain credentials, because they are printed.',
+  ],
+  [
+    'another URL with credentials',
+    { options: ['--past-edge', 'https://u@example.com'] },
+    '--url and --past-edge must not contain credentials, because they are printed.',
   ],
   ['a mail address that is none', { options: ['--mail', 'foo'] }, '--mail must be an e-mail address.'],
   [

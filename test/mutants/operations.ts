@@ -84,12 +84,20 @@ export const operations: readonly Mutant[] = [
     ['!url || isHttpUrl(url)', '!url || URL.canParse(url)'],
   ]),
   ...plant('infra/stack-table.ts', 'test/local/commands.test.ts', [['if (!running) requireEndpointUrls();', '']]),
+  ...plant('infra/stack-table.ts', 'test/local/commands.test.ts', [["STATE_DIR || '.local'", "STATE_DIR ?? '.local'"]]),
+  ...plant('infra/command-table.ts', 'test/local/commands.test.ts', [
+    ["STATE_DIR || '.local'", "STATE_DIR ?? '.local'"],
+  ]),
   ...plant('infra/first-admin.ts', 'test/local/commands.test.ts', [['  requireEndpointUrls();\n', '']]),
   ...plant('infra/smoke.ts', 'test/local/smoke.test.ts', [
     ['URL.parse(origin)?.origin === origin', 'true'],
     ['if (mail !== undefined && !v.is(email, mail))', 'if (false)'],
     ['if (pastEdge !== undefined && !isHttpUrl(pastEdge))', 'if (false)'],
     ['if (process.stdin.isTTY) ', ''],
+    ['pipedLines ??= ', 'pipedLines = '],
+    ["username !== '' || ", ''],
+    [" || password !== ''", ''],
+    ['if (hasCredentials(url) || (', 'if (('],
   ]),
   ...plant('infra/bundle.ts', 'test/stack/bundles.test.ts', [
     ["mainFields: ['module', 'main'],", ''],
