@@ -37,10 +37,10 @@ async function run(): Promise<number> {
   const byKey = new Map([first, ...others].map((key) => [key, 0]));
   let [users, bcrypt] = [0, 0];
   const onProgress = reportProgress('users');
-  for await (const { passwordHash } of usersOf(table)) {
+  for await (const { id, passwordHash } of usersOf(table)) {
     onProgress(++users);
     if (!passwordHash) continue;
-    const key = keyIdOf(passwordHash);
+    const key = keyOf(id, passwordHash);
     if (key === undefined) bcrypt++;
     else byKey.set(key, (byKey.get(key) ?? 0) + 1);
   }
@@ -51,5 +51,13 @@ async function run(): Promise<number> {
   function remarkOn(key: string): string {
     if (key === first) return ', the first one';
     return others.includes(key) ? '' : ', which the stack does not have: these users must reset their passwords';
+  }
+}
+
+function keyOf(userId: number, passwordHash: string): string | undefined {
+  try {
+    return keyIdOf(passwordHash);
+  } catch (error) {
+    throw new Error(`User ${userId}: ${(error as Error).message}.`);
   }
 }

@@ -639,3 +639,16 @@ it.each([
 
   expect(stderr).toEqual([expect.stringContaining(sentence)]);
 });
+
+it('password-keys names the user whose hash is not readable', async () => {
+  const { environment } = await serve(inMemoryScanner([]), (operation) => {
+    if (operation === 'DescribeTable') return { Table: { TableArn: 'arn:of-gate' } };
+    if (operation === 'ListTagsOfResource')
+      return { Tags: ['pepper', 'values'].map((key) => ({ Key: `gatehouse:${key}-key`, Value: 'arn:key' })) };
+    return { Items: [{ id: { N: '7' }, sk: { S: '7' }, passwordHash: { S: 'damaged' } }] };
+  });
+
+  const { code, stderr } = await run('password-keys', ['--table', 'Gate'], environment);
+
+  expect([code, stderr]).toEqual([2, ['User 7: A stored password hash is not readable.']]);
+});

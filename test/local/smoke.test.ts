@@ -282,12 +282,12 @@ it.each<[string, Run, string]>([
   ],
   [
     'a URL with credentials',
-    { url: 'http://u:pw@127.0.0.1' },
+    { url: 'http://u@127.0.0.1' },
     '--url and --past-edge must not contain credentials, because they are printed.',
   ],
   [
     'another URL with credentials',
-    { options: ['--past-edge', 'https://u@example.com'] },
+    { options: ['--past-edge', 'https://:pw@example.com'] },
     '--url and --past-edge must not contain credentials, because they are printed.',
   ],
   ['a mail address that is none', { options: ['--mail', 'foo'] }, '--mail must be an e-mail address.'],
