@@ -12,12 +12,15 @@ const NO_CONNECTION = new Set([
   'ETIMEDOUT',
 ]);
 const THROTTLED = new Set([
+  'Throttling',
   'ThrottlingException',
   'ThrottlingError',
   'ProvisionedThroughputExceededException',
   'RequestLimitExceeded',
   'LimitExceededException',
+  'TooManyRequestsException',
   'TransactionConflictException',
+  'ReplicatedWriteConflictException',
   'KMSInternalException',
   'KeyUnavailableException',
   'DependencyTimeoutException',
