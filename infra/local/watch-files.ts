@@ -5,6 +5,8 @@ import { join } from 'node:path';
 const INTERVAL_MS = 150;
 /** The interval in which polling takes a fortieth of the time, also on a busy machine or a slow disk. */
 const INTERVAL_PER_DURATION = 40;
+/** A poll during which the machine stood still for a second must not delay the next one by many. */
+const MAX_INTERVAL_MS = 2000;
 
 interface Watched {
   /** Paths below the root: folders, searched with their subfolders, and files. */
@@ -27,7 +29,7 @@ export function watchFiles(root: string, { paths, isWatched, onChange }: Watched
     const differences = [...before.keys(), ...now.keys()].filter((file) => before.get(file) !== now.get(file));
     before = now;
     for (const file of differences) changed.add(file);
-    setTimeout(poll, Math.max(INTERVAL_MS, INTERVAL_PER_DURATION * (performance.now() - started))).unref();
+    setTimeout(poll, intervalAfter(performance.now() - started)).unref();
     // A checkout changes many files one after the other.
     if (differences.length > 0 || changed.size === 0) return;
     const files = [...changed].sort();
@@ -35,6 +37,11 @@ export function watchFiles(root: string, { paths, isWatched, onChange }: Watched
     onChange(files);
   };
   setTimeout(poll, INTERVAL_MS).unref();
+}
+
+/** How long to wait after a poll of this duration; both in milliseconds. */
+export function intervalAfter(duration: number): number {
+  return Math.min(MAX_INTERVAL_MS, Math.max(INTERVAL_MS, INTERVAL_PER_DURATION * duration));
 }
 
 /** Identifies the content of each file; also differs after a rename that keeps the time of the last change. */

@@ -591,6 +591,10 @@ export const operations: readonly Mutant[] = [
     ['if (differences.length > 0 || changed.size === 0) return;', 'return;'],
     ['before = now;', ''],
   ]),
+  ...plant('infra/local/watch-files.ts', 'test/unit/watch-files.test.ts', [
+    ['Math.min(MAX_INTERVAL_MS, Math.max(', '(Math.max('],
+    ['INTERVAL_PER_DURATION * duration', 'INTERVAL_MS'],
+  ]),
   ...plant('infra/local/state/state.ts', 'test/local/state-files.test.ts', [
     [' && isDeepStrictEqual(readLock(lockFile), stale)', ''],
     ['parseJson(join(folder, name), text, remedy)', 'parseJson(join(folder, name), text, startOver(folder))'],
