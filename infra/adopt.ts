@@ -86,7 +86,7 @@ function requireEnvironment(environment: string): void {
   const { environments = {} } = environmentsInCdkJson();
   if (Object.hasOwn(environments, environment)) return;
   const known = Object.keys(environments).join(', ') || 'none';
-  rejectArguments(`cdk.json has no environment ${environment}, only ${known}.`, COMMAND);
+  rejectArguments(`There is no environment ${environment}: cdk.json has ${known}.`, COMMAND);
 }
 
 function environmentsInCdkJson(): { environments?: object } {

@@ -884,7 +884,7 @@ export type ListUsersData = {
          */
         page?: number | string;
         /**
-         * Entities per page, at most 2000, which a greater value means. Any other value means 20.
+         * Entities per page. Greater values mean 2000; a value that is no positive integer means 20.
          */
         size?: number | string;
         /**
@@ -1438,7 +1438,7 @@ export type ListIntegrationsData = {
          */
         page?: number | string;
         /**
-         * Entities per page, at most 2000, which a greater value means. Any other value means 20.
+         * Entities per page. Greater values mean 2000; a value that is no positive integer means 20.
          */
         size?: number | string;
         /**
@@ -2077,7 +2077,7 @@ export type ListParametersData = {
          */
         page?: number | string;
         /**
-         * Entities per page, at most 100, which a greater value means. Any other value means 20.
+         * Entities per page. Greater values mean 100; a value that is no positive integer means 20.
          */
         size?: number | string;
         /**
@@ -2639,7 +2639,7 @@ export type ListAuditsData = {
          */
         page?: number | string;
         /**
-         * Entities per page, at most 2000, which a greater value means. Any other value means 20.
+         * Entities per page. Greater values mean 2000; a value that is no positive integer means 20.
          */
         size?: number | string;
         /**

@@ -149,8 +149,14 @@ describe('npm run adopt', () => {
     [['--like', 'Another'], '--like, --environment, --pepper-key, --values-key and --unprotected require --table.'],
     [['--environment', 'prod'], 'require --table.'],
     [['--unprotected'], 'require --table.'],
-    [['--table', 'T', '--environment', 'pr od!?*'], 'cdk.json has no environment pr od!?*, only dev, staging, prod.'],
-    [['--table', 'T', '--environment', 'toString'], 'cdk.json has no environment toString'],
+    [
+      ['--table', 'T', '--environment', 'pr od!?*'],
+      'There is no environment pr od!?*: cdk.json has dev, staging, prod.',
+    ],
+    [
+      ['--table', 'T', '--environment', 'toString'],
+      'There is no environment toString: cdk.json has dev, staging, prod.',
+    ],
     [['--table', 'T', '--pepper-key', 'alias/pepper'], '--pepper-key must be the ARN of a KMS key.'],
   ])('exits with status 2 and a usage message for %j', async (options, message) => {
     const { code, stderr } = await adopt(...options);
