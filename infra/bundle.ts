@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build, type Plugin } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -42,7 +42,7 @@ export function transportOf(value: unknown): Transport {
 /** The folder of a function's bundle, below the folder of all bundles. */
 export const bundleOf = (folder: string, file: string): string => join(folder, file);
 
-const functionFiles = (): string[] => readdirSync(join(ROOT, 'functions')).map((file) => basename(file, '.ts'));
+export const functionFiles = (): string[] => readdirSync(join(ROOT, 'functions')).map((file) => basename(file, '.ts'));
 
 const BUILTIN_MODULES = new Set(builtinModules);
 
@@ -84,7 +84,7 @@ function moduleOfBuiltin(name: string): string {
  * Bundles all functions, or the given ones, each into its own folder. A single esbuild call reads each module once.
  * `mainFields` prefers the libraries' ES modules because esbuild cannot tree-shake CommonJS. The source map has no
  * sources: it is only for the file names and lines in the log. `forDebugger` keeps the names of variables, and lets a
- * debugger find the sources.
+ * debugger find the sources. Returns the source files of each bundle, below the repository, by function.
  */
 export async function bundle(
   folder: string,
@@ -94,9 +94,10 @@ export async function bundle(
     files = functionFiles(),
     forDebugger = false,
   }: { transport: Transport; plugins?: Plugin[]; files?: string[]; forDebugger?: boolean },
-): Promise<void> {
-  const { outputFiles } = await build({
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const { outputFiles, metafile } = await build({
     write: false,
+    metafile: true,
     entryPoints: files.map((file) => ({ in: `functions/${file}.ts`, out: `${file}/index` })),
     absWorkingDir: ROOT,
     // A link to node_modules elsewhere would otherwise put that path into the source maps, and so into the asset hashes.
@@ -120,6 +121,15 @@ export async function bundle(
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, path.endsWith('.map') ? withPortableSources(path, text, forDebugger) : text);
   }
+  return new Map(files.map((file) => [file, importedBy(`functions/${file}.ts`, metafile)]));
+}
+
+/** A file and all that it imports, including what is in no bundle because it is unused. */
+function importedBy(file: string, { inputs }: Metafile): ReadonlySet<string> {
+  const found = new Set([file]);
+  // A set also iterates over the elements that are added meanwhile.
+  for (const importer of found) for (const { path } of inputs[importer]?.imports ?? []) found.add(path);
+  return found;
 }
 
 /**

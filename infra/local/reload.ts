@@ -1,6 +1,6 @@
-import { existsSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { bundle, localTransport } from '../bundle.ts';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundle, functionFiles, localTransport } from '../bundle.ts';
 import type { Cloud } from './cloud.ts';
 import { synthesize } from './stack/synthesize.ts';
 import { watchFiles } from './watch-files.ts';
@@ -21,17 +21,27 @@ interface Assembly {
 export function openAssembly(folder: string, forDebugger: boolean): Assembly {
   let syntheses = 0;
   let current = '';
+  /** The source files of the functions that were bundled since the last synthesis. */
+  let sources = new Map<string, ReadonlySet<string>>();
 
   /** Each synthesis has its own folder, so the running stack keeps its files if the next synthesis fails. */
   async function synthesizeNext(): Promise<string> {
     if (syntheses === 0) rmSync(folder, { recursive: true, force: true });
     const next = join(folder, String(++syntheses));
     await synthesize(next);
+    sources = new Map();
     if (forDebugger) await bundleInto(next);
     return next;
   }
-  const bundleInto = (assembly: string, files?: string[]) =>
-    bundle(join(assembly, 'bundles'), { transport: localTransport(), forDebugger, ...(files && { files }) });
+
+  async function bundleInto(assembly: string, files = functionFiles()): Promise<void> {
+    const bundled = await bundle(join(assembly, 'bundles'), { transport: localTransport(), forDebugger, files });
+    sources = new Map([...sources, ...bundled]);
+  }
+
+  /** Whether a function is made from a file. Before its sources are known, all files but other handlers count. */
+  const isMadeFrom = (name: string, file: string): boolean =>
+    sources.get(name)?.has(file) ?? (!file.startsWith('functions/') || file === `functions/${name}.ts`);
 
   return {
     async synthesize() {
@@ -46,10 +56,8 @@ export function openAssembly(folder: string, forDebugger: boolean): Assembly {
         current = next;
         return;
       }
-      // A handler file is part of its own bundle only; it may also have been deleted.
-      const handlers = files.filter((file) => file.startsWith('functions/') && existsSync(join(ROOT, file)));
-      const isShared = files.some((file) => !file.startsWith('functions/'));
-      await bundleInto(current, isShared ? undefined : handlers.map((file) => basename(file, '.ts')));
+      const affected = functionFiles().filter((name) => files.some((file) => isMadeFrom(name, file)));
+      await bundleInto(current, affected);
       cloud.recycle();
     },
   };
@@ -60,8 +68,8 @@ const isLocalCloud = (file: string): boolean => file.startsWith('infra/local/');
 const isStackSource = (file: string): boolean => !isFunctionSource(file) && !isLocalCloud(file);
 
 /**
- * Reloads when the source changes: a change in functions/ or lib/ rebuilds the bundles only; a change in routes.ts,
- * cdk.json or the stack synthesizes the stack again.
+ * Reloads when the source changes: a change in functions/ or lib/ rebuilds the bundles that it affects; a change in
+ * routes.ts, cdk.json or the stack synthesizes the stack again.
  */
 export function reloadOnChange(starting: Promise<Cloud>, assembly: Assembly, print: (line: string) => void): void {
   let pendingWork: Promise<unknown> = starting;

@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, renameSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Launched, launchStart, newFolder, stopAll, urlOf } from '../support/start-process.ts';
+import { type Launched, launchStart, logIn, newFolder, stopAll, urlOf } from '../support/start-process.ts';
 
 /* `npm start` while its source changes. It runs in a copy of the repository, so that other tests see no change. */
 
@@ -13,15 +13,19 @@ const SOURCES = ['openapi.json', 'functions', 'lib', 'infra', 'routes.ts', 'cdk.
 const PRINTED_WITHIN_MS = 20_000;
 const INFO = 'lib/status/info.ts';
 const HANDLER = 'functions/get-info.ts';
+/** A part of all functions. */
+const SHARED = 'lib/http/lambda-handler.ts';
 
 const root = newFolder();
 let service: Launched;
 let url: string;
+let token: string;
 beforeAll(async () => {
   for (const path of SOURCES) cpSync(join(ROOT, path), join(root, path), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
   service = launchStart({ STATE_DIR: ':memory:' }, { root });
   url = await urlOf(service);
+  token = await logIn(url, 'admin');
 }, 60_000);
 afterAll(stopAll);
 
@@ -51,6 +55,7 @@ async function printed(text: string, from: number): Promise<void> {
 
 const profile = async (): Promise<string> =>
   ((await (await fetch(`${url}/management/info`)).json()) as { activeProfiles: [string] }).activeProfiles[0];
+const getAccount = () => fetch(`${url}/api/account`, { headers: { Authorization: `Bearer ${token}` } });
 const git = (...args: string[]) =>
   execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], { cwd: root });
 
@@ -97,13 +102,28 @@ describe('a change of the source', { timeout: 60_000 }, () => {
 
   it('is announced, and requests that arrive during the reload are answered by the new code', async () => {
     const from = service.lines.length;
-    replaceByRename(INFO, withProfile('announced'));
-    await service.line(`Changed ${INFO}: reloading`, from);
+    replaceByRename(SHARED, sourceOf(SHARED).replace("'no-referrer'", "'same-origin'"));
+    await service.line(`Changed ${SHARED}: reloading`, from);
 
     const reloadedBefore = service.lines.slice(from).some((line) => line.includes('reloaded in'));
-    const answered = await profile();
+    const responses = await Promise.all([fetch(`${url}/management/info`), getAccount()]);
 
-    expect([reloadedBefore, answered]).toEqual([false, 'announced']);
+    expect(reloadedBefore).toBe(false);
+    expect(responses.map(({ status, headers }) => [status, headers.get('Referrer-Policy')])).toEqual([
+      [200, 'same-origin'],
+      [200, 'same-origin'],
+    ]);
+  });
+
+  it('that is invalid leaves the previous version running until it is corrected', async () => {
+    const valid = withProfile('valid');
+    const from = service.lines.length;
+    replaceByRename(INFO, `${valid}const = ;`);
+    await service.line('Still running the previous version', from);
+    const during = await profile();
+    await afterReload(() => replaceByRename(INFO, valid));
+
+    expect([during, await profile()]).toEqual(['again', 'valid']);
   });
 
   it('that leaves cdk.json without valid JSON is rejected with its name, also by preflight', async () => {
@@ -115,21 +135,15 @@ describe('a change of the source', { timeout: 60_000 }, () => {
       cwd: root,
       encoding: 'utf8',
     });
+    const again = service.lines.length;
+    utimesSync(join(root, 'routes.ts'), new Date(), new Date());
+    await printed('Changed routes.ts: reloading', again);
+    await printed('Still running the previous version: cdk.json: ', again);
     await afterReload(() => replaceByRename('cdk.json', valid));
 
-    expect(await profile()).toBeTruthy();
+    expect(await profile()).toBe('valid');
+    expect((await getAccount()).status).toBe(200);
     expect([preflight.status, preflight.stderr]).toEqual([2, expect.stringMatching(/^cdk\.json: .+\n$/)]);
-  });
-
-  it('that is invalid leaves the previous version running until it is corrected', async () => {
-    const valid = withProfile('valid');
-    const from = service.lines.length;
-    replaceByRename(INFO, `${valid}const = ;`);
-    await service.line('Still running the previous version', from);
-    const during = await profile();
-    await afterReload(() => replaceByRename(INFO, valid));
-
-    expect([during, await profile()]).toEqual(['announced', 'valid']);
   });
 });
 

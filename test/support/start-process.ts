@@ -84,3 +84,13 @@ export async function urlOf({ line }: Launched): Promise<string> {
   const ready = await line('Gatehouse is ready at ');
   return ready.slice(ready.indexOf('http'));
 }
+
+/** Logs in with the password of a first account, which is its login. Returns the token. */
+export async function logIn(url: string, login: string): Promise<string> {
+  const response = await fetch(`${url}/api/authenticate`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ username: login, password: login }),
+  });
+  return ((await response.json()) as { id_token: string }).id_token;
+}

@@ -35,14 +35,15 @@ interface Instance {
   listener: ((report: Report) => void) | undefined;
 }
 
+let runtime: URL | undefined;
 /** The runtime as JavaScript: stripping its types in each worker would take a third of a cold start. */
-const { code: runtimeCode } = transformSync(readFileSync(new URL('./function-worker.ts', import.meta.url), 'utf8'), {
-  loader: 'ts',
-});
-/** Stack traces show the source URL; without one, they would contain the whole code. */
-const RUNTIME = new URL(
-  `data:text/javascript,${encodeURIComponent(`${runtimeCode}//# sourceURL=local-lambda-runtime.mjs`)}`,
-);
+function runtimeUrl(): URL {
+  const source = () => readFileSync(new URL('./function-worker.ts', import.meta.url), 'utf8');
+  // Stack traces show the source URL; without one, they would contain the whole code.
+  const code = () => `${transformSync(source(), { loader: 'ts' }).code}//# sourceURL=local-lambda-runtime.mjs`;
+  runtime ??= new URL(`data:text/javascript,${encodeURIComponent(code())}`);
+  return runtime;
+}
 
 /** Exceeds the number of functions. At the limit, a new instance replaces the least recently used idle one. */
 const MAX_INSTANCES = 48;
@@ -96,7 +97,7 @@ export function runFunctions(
 
   function start(config: FunctionConfig): Instance {
     const accessKey = `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`;
-    const worker = new Worker(RUNTIME, {
+    const worker = new Worker(runtimeUrl(), {
       workerData: { file: config.file, name: config.name, memoryMb: String(config.memoryMb) } satisfies WorkerData,
       env: environmentOf(config, { region, endpoint, accessKey }),
       stderr: true,
