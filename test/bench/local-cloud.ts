@@ -2,8 +2,9 @@ import { CHANGES, openSetup, type Prepared, type PreparedRequest } from '../supp
 import { launch } from '../support/launch.ts';
 
 /*
- * A process that runs the local cloud of the assembly in its first argument, with the throttling of DynamoDB. Sends
- * requests for its load to its parent, and then the number of transactions so far for every message that it receives.
+ * A process that runs the local cloud of the assembly in its first argument, with the throttling of DynamoDB and as many
+ * users as its second argument says. Sends requests for its load to its parent, and then the number of transactions so
+ * far for every message that it receives.
  */
 
 /** What a load can send. The requests of each list do not affect each other. */
@@ -17,13 +18,13 @@ export interface LoadedCloud {
   readonly logIn: readonly PreparedRequest[];
 }
 
-/** As many as there are connections, so that concurrent requests have different users. */
-const USERS = 64;
+/** Users: as many as there are connections, so that concurrent requests have different ones. */
+const USERS = '64';
 
 process.once('disconnect', () => process.exit());
 
 let transactions = 0;
-const [, , assembly = ''] = process.argv;
+const [, , assembly = '', users = USERS] = process.argv;
 const gatehouse = await launch({
   assembly,
   meterCapacity: true,
@@ -38,7 +39,7 @@ const gatehouse = await launch({
 const setup = await openSetup(gatehouse);
 const putUser = CHANGES.find(({ route }) => route === 'PUT /api/users');
 const prepared: Prepared[] = [];
-for (let n = 0; putUser && n < USERS; n++) prepared.push(await putUser.prepare(setup));
+for (let n = 0; putUser && n < Number(users); n++) prepared.push(await putUser.prepare(setup));
 const putUsers = prepared.map(({ request }) => request);
 const body = putUsers[0]?.body;
 const logins = await Promise.all(putUsers.map(() => setup.account()));

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startEngine } from '../../infra/local/aws/engine.ts';
-import { launchStart, newFolder, stopAll, urlOf } from '../support/start-process.ts';
+import { startCloud } from '../../infra/local/cloud.ts';
+import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
+import { openMemoryState } from '../../infra/local/state/state.ts';
+import { launchStart, logIn, newFolder, stopAll, urlOf } from '../support/start-process.ts';
 
 /* `npm start` on an engine that it did not start, which records how it is called. */
 
@@ -25,7 +28,7 @@ const proxy = createServer(async (req, res) => {
   const response = await fetch(engine.url, { method: 'POST', headers: { ...headers, ...contentType }, body });
   res.writeHead(response.status, contentType).end(await response.text());
 });
-let environment: Record<string, string>;
+let environment: { AWS_ENDPOINT_URL_DYNAMODB: string };
 beforeAll(async () => {
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
@@ -38,15 +41,6 @@ afterAll(async () => {
   await engine.stop();
 });
 
-async function logIn(url: string): Promise<number> {
-  const { status } = await fetch(`${url}/api/authenticate`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: '{"username":"admin","password":"admin"}',
-  });
-  return status;
-}
-
 it('the embedded engine listens on a random loopback address, because every web page may read it', () => {
   expect(new URL(engine.url).hostname).toMatch(/^127\.[1-9]\d{0,2}\.\d{1,3}\.[1-9]\d{0,2}$/);
 });
@@ -56,9 +50,9 @@ describe('npm start with another engine', { timeout: 60_000 }, () => {
     const folder = newFolder();
     const service = launchStart({ ...environment, STATE_DIR: folder });
 
-    const status = await logIn(await urlOf(service));
+    const token = await logIn(await urlOf(service), 'admin');
 
-    expect(status).toBe(200);
+    expect(token).toBeTruthy();
     expect([...authorizations]).toEqual([expect.stringContaining('Credential=operator/20200101/us-east-1/dynamodb/')]);
     expect(service.lines.join('\n')).toContain(
       `The table is in the DynamoDB engine at ${environment.AWS_ENDPOINT_URL_DYNAMODB}`,
@@ -85,13 +79,23 @@ describe('npm start with another engine', { timeout: 60_000 }, () => {
     expect(service.lines.join('\n')).not.toContain('First start');
   });
 
-  it('has a table of its own with STATE_DIR=:memory:, and deletes it when it stops', async () => {
-    const service = launchStart({ ...environment, STATE_DIR: ':memory:' });
-    const status = await logIn(await urlOf(service));
+  it('has a table of its own with its state in memory, and deletes it when it stops', async () => {
+    const state = openMemoryState();
+    const print = () => undefined;
+    const cloud = await startCloud({
+      assembly: inject('assembly'),
+      state,
+      engineUrl: environment.AWS_ENDPOINT_URL_DYNAMODB,
+      port: 0,
+      onLine: print,
+      onEngineExit: print,
+    });
+    await createFirstAccounts(cloud, state);
+    const token = await logIn(cloud.url, 'admin');
 
-    service.child.kill('SIGTERM');
+    await cloud.stop();
 
-    expect([status, await service.ended]).toEqual([200, 0]);
+    expect(token).toBeTruthy();
     expect(deletedTables).toEqual([expect.stringMatching(/^Gatehouse-dev-Table-[\da-f]{8}$/)]);
   });
 });

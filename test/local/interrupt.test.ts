@@ -16,7 +16,7 @@ const processes = (): { pid: number; parent: number }[] =>
     .map(([pid = 0, parent = 0]) => ({ pid, parent }));
 
 it('the local cloud of a benchmark ends with its engine on Ctrl-C', { timeout: 60_000 }, async () => {
-  const cloud = fork(CLOUD, [inject('assembly')], { stdio: 'ignore' });
+  const cloud = fork(CLOUD, [inject('assembly'), '1'], { stdio: 'ignore' });
   await once(cloud, 'message');
   const started = processes().flatMap(({ pid, parent }) => (parent === cloud.pid ? pid : []));
 

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, readFileSync, renameSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, renameSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -58,6 +58,11 @@ const profile = async (): Promise<string> =>
 const getAccount = () => fetch(`${url}/api/account`, { headers: { Authorization: `Bearer ${token}` } });
 const git = (...args: string[]) =>
   execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], { cwd: root });
+
+it('a service with STATE_DIR=:memory: has no folder for its data', () => {
+  expect(service.lines).toContain('All data is in memory and will be lost when the service stops');
+  expect(existsSync(join(root, ':memory:'))).toBe(false);
+});
 
 describe('a change of the source', { timeout: 60_000 }, () => {
   it('takes effect each time a file is replaced by a rename', async () => {

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createKey, type StoredKey } from '../../infra/local/aws/kms.ts';
 import { startCloud } from '../../infra/local/cloud.ts';
+import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
+import { requireMatchingKeys } from '../../infra/local/require-matching-keys.ts';
 import { openState, processIdentity } from '../../infra/local/state/state.ts';
 import { newFolder, stopAll } from '../support/start-process.ts';
 
@@ -15,15 +17,20 @@ const folder = newFolder();
 const keysFile = join(folder, 'keys.json');
 afterAll(stopAll);
 
-/** Starts the local cloud on the folder and stops it. Returns the reason why it does not start. */
-async function reasonNotToStart(): Promise<string | undefined> {
-  const state = await openState(folder);
+/** Starts the local cloud on a folder, runs this and stops it. Returns the reason why that fails. */
+async function reasonNotToStart(
+  inFolder = folder,
+  run: (...started: Parameters<typeof requireMatchingKeys>) => Promise<unknown> = requireMatchingKeys,
+): Promise<string | undefined> {
+  const state = await openState(inFolder);
   const print = () => undefined;
   const started = startCloud({ assembly: inject('assembly'), state, port: 0, onLine: print, onEngineExit: print });
-  return started.then(
-    (cloud) => cloud.stop().then(() => undefined),
-    (error: Error) => error.message,
-  );
+  return started
+    .then((cloud) => run(cloud, state).finally(cloud.stop))
+    .then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
 }
 
 describe('a start', () => {
@@ -60,6 +67,18 @@ describe('a start', () => {
     writeFileSync(keysFile, JSON.stringify(Object.fromEntries(withRandomIds)));
 
     expect(await reasonNotToStart()).toBeUndefined();
+  });
+
+  it('is rejected when its table was created with other keys', async () => {
+    const lost = newFolder();
+    expect(await reasonNotToStart(lost, createFirstAccounts)).toBeUndefined();
+    rmSync(join(lost, 'keys.json'));
+
+    const name = relative('.', lost);
+    expect(await reasonNotToStart(lost)).toBe(
+      `The table in ${name} was created with other keys than those in ${name}/keys.json: ` +
+        `restore ${name} from a backup, or delete it to start over without its data.`,
+    );
   });
 
   it.each([

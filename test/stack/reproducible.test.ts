@@ -33,6 +33,7 @@ it('two syntheses of one source in different folders have the same template, bun
   const bundles = join(inject('assembly'), 'bundles');
   const copy = await synthesizeCopy();
 
+  expect(globSync('*.template.json', { cwd: copy })).toEqual(['Gatehouse-prod.template.json']);
   const files = globSync('*/*', { cwd: bundles }).sort();
   expect(files.length).toBeGreaterThan(50);
   expect(globSync('*/*', { cwd: join(copy, 'bundles') }).sort()).toEqual(files);

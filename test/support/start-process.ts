@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,13 +12,20 @@ const ROOT = join(import.meta.dirname, '../..');
 const folders: string[] = [];
 const running = new Set<ChildProcess>();
 
-/** Stops the processes that are still running, and removes all folders. */
+/** Stops the processes that are still running, which must end with status 0, and removes all folders. */
 export async function stopAll(): Promise<void> {
+  const statuses: unknown[] = [];
   for (const child of running) {
     child.kill('SIGTERM');
-    await once(child, 'exit');
+    const [status] = await once(child, 'exit');
+    statuses.push(status);
   }
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  assert.deepEqual(
+    statuses.filter((status) => status !== 0),
+    [],
+    'exit statuses on SIGTERM',
+  );
 }
 
 /** Creates a folder that `stopAll` removes. */
