@@ -15,7 +15,7 @@ const bundles = join(app.outdir, 'bundles');
 printError(`Synthesizing the environment ${name} for ${settings.region}`);
 if (placeholders.length > 0) printError(`Do not deploy this template: ${placeholders.join(', ')} are placeholders`);
 
-await bundle(bundles, { transport });
+await bundle(bundles, { transport, forDebugger: app.node.tryGetContext('gatehouse:debugger') === true });
 const stacks: Stack[] = [new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles })];
 if (settings.edge) stacks.push(new EdgeStack(app, edgeStackName(name), { environment: name, settings }));
 // Violations of the AWS Solutions rules fail the synthesis. A local start skips them: loading them takes half a second.

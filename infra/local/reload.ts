@@ -28,9 +28,8 @@ export function openAssembly(folder: string, forDebugger: boolean): Assembly {
   async function synthesizeNext(): Promise<string> {
     if (syntheses === 0) rmSync(folder, { recursive: true, force: true });
     const next = join(folder, String(++syntheses));
-    await synthesize(next);
+    await synthesize(next, { checked: false, 'gatehouse:debugger': forDebugger });
     sources = new Map();
-    if (forDebugger) await bundleInto(next);
     return next;
   }
 
