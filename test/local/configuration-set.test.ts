@@ -47,8 +47,7 @@ const requestReset = () =>
 
 describe('a mail', () => {
   it('is sent with the configuration set from the settings', async () => {
-    await requestReset();
-    await gatehouse.makeUser('invited', { password: undefined });
+    await Promise.all([requestReset(), gatehouse.makeUser('invited', { password: undefined })]);
 
     expect(configurationSetsSent).toEqual(['events', 'events']);
     expect(gatehouse.cloud.deniedCalls).toEqual([]);

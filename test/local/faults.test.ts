@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { FAULTS, openFaults, type Rule } from '../../infra/local/aws/faults.ts';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { entityKey } from '../../lib/table/keys.ts';
@@ -16,12 +16,16 @@ const gatehouse = await useGatehouse({
     }),
 });
 
+let token: string;
+beforeAll(async () => {
+  token = await gatehouse.logIn('admin');
+});
+
 /**
  * Renames the admin account under these rules. Returns the status, the number of transactions forwarded to the table,
  * and whether the new name was stored.
  */
 async function rename(firstName: string, ...rules: Rule[]) {
-  const token = await gatehouse.logIn('admin');
   faults.inject(rules);
   forwarded.length = 0;
   const { status } = await gatehouse.call('POST', '/api/account', {

@@ -17,8 +17,7 @@ afterAll(stopAll);
 
 /** Creates a user without a password. Returns the link in the invitation. */
 async function invite(login: string): Promise<string> {
-  const token = await gatehouse.logIn('admin');
-  await gatehouse.call('POST', '/api/users', { token, body: { login, email: `${login}@example.com` } });
+  await gatehouse.makeUser(login, { password: undefined });
   return /http\S+/.exec(gatehouse.mailsTo(`${login}@example.com`).at(-1)?.text ?? '')?.[0] ?? 'no link';
 }
 

@@ -197,9 +197,11 @@ describe('a restore', { timeout: 60_000 }, () => {
 
     const unprotected = await adopt('--table', COPY, '--like', RESTORED, '--unprotected');
     const before = await settingsOf(COPY);
-    const again = await adopt('--table', COPY, '--like', RESTORED);
-    const underOtherKey = await adopt('--table', OTHER, '--like', RESTORED);
-    const unknown = await adopt('--table', OTHER, '--like', 'Nowhere');
+    const [again, underOtherKey, unknown] = await Promise.all([
+      adopt('--table', COPY, '--like', RESTORED),
+      adopt('--table', OTHER, '--like', RESTORED),
+      adopt('--table', OTHER, '--like', 'Nowhere'),
+    ]);
 
     expect([unprotected.code, again.code]).toEqual([0, 0]);
     expect(before).toEqual({ ...(await settingsOf(RESTORED)), recovery: 'DISABLED', isProtected: false });
