@@ -1,6 +1,7 @@
+import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { App, type Stack, Validations } from 'aws-cdk-lib';
-import { bundle, transportOf } from './bundle.ts';
+import { bundle, SOURCES_FILE, transportOf } from './bundle.ts';
 import { fail, printError } from './command-line.ts';
 import { edgeStackName } from './constructs/metrics.ts';
 import { EdgeStack } from './edge-stack.ts';
@@ -15,7 +16,10 @@ const bundles = join(app.outdir, 'bundles');
 printError(`Synthesizing the environment ${name} for ${settings.region}`);
 if (placeholders.length > 0) printError(`Do not deploy this template: ${placeholders.join(', ')} are placeholders`);
 
-await bundle(bundles, { transport, forDebugger: app.node.tryGetContext('gatehouse:debugger') === true });
+const forDebugger = app.node.tryGetContext('gatehouse:debugger') === true;
+const sources = await bundle(bundles, { transport, forDebugger });
+// A reload of the local cloud rebuilds the bundles that contain a changed file.
+writeFileSync(join(app.outdir, SOURCES_FILE), JSON.stringify(sources));
 const stacks: Stack[] = [new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles })];
 if (settings.edge) stacks.push(new EdgeStack(app, edgeStackName(name), { environment: name, settings }));
 // Violations of the AWS Solutions rules fail the synthesis. A local start skips them: loading them takes half a second.

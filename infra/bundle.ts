@@ -39,6 +39,12 @@ export function transportOf(value: unknown): Transport {
   throw new Error(`transport must be "minimal" or "sdk", not ${JSON.stringify(value)}.`);
 }
 
+/** The source files of bundles, by function. */
+export type Sources = Readonly<Record<string, readonly string[]>>;
+
+/** The file with the sources of all bundles, below the output folder of a synthesis. */
+export const SOURCES_FILE = 'sources.json';
+
 /** The folder of a function's bundle, below the folder of all bundles. */
 export const bundleOf = (folder: string, file: string): string => join(folder, file);
 
@@ -84,7 +90,7 @@ function moduleOfBuiltin(name: string): string {
  * Bundles all functions, or the given ones, each into its own folder. A single esbuild call reads each module once.
  * `mainFields` prefers the libraries' ES modules because esbuild cannot tree-shake CommonJS. The source map has no
  * sources: it is only for the file names and lines in the log. `forDebugger` keeps the names of variables, and lets a
- * debugger find the sources. Returns the source files of each bundle, below the repository, by function.
+ * debugger find the sources. Returns the source files of each bundle, below the repository.
  */
 export async function bundle(
   folder: string,
@@ -94,7 +100,7 @@ export async function bundle(
     files = functionFiles(),
     forDebugger = false,
   }: { transport: Transport; plugins?: Plugin[]; files?: string[]; forDebugger?: boolean },
-): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+): Promise<Sources> {
   const { outputFiles, metafile } = await build({
     write: false,
     metafile: true,
@@ -121,15 +127,15 @@ export async function bundle(
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, path.endsWith('.map') ? withPortableSources(path, text, forDebugger) : text);
   }
-  return new Map(files.map((file) => [file, importedBy(`functions/${file}.ts`, metafile)]));
+  return Object.fromEntries(files.map((file) => [file, importedBy(`functions/${file}.ts`, metafile)]));
 }
 
 /** A file and all that it imports, including what is in no bundle because it is unused. */
-function importedBy(file: string, { inputs }: Metafile): ReadonlySet<string> {
+function importedBy(file: string, { inputs }: Metafile): string[] {
   const found = new Set([file]);
   // A set also iterates over the elements that are added meanwhile.
   for (const importer of found) for (const { path } of inputs[importer]?.imports ?? []) found.add(path);
-  return found;
+  return [...found];
 }
 
 /**

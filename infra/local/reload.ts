@@ -1,6 +1,6 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundle, functionFiles, localTransport } from '../bundle.ts';
+import { bundle, functionFiles, localTransport, SOURCES_FILE, type Sources } from '../bundle.ts';
 import type { Cloud } from './cloud.ts';
 import { synthesize } from './stack/synthesize.ts';
 import { watchFiles } from './watch-files.ts';
@@ -21,26 +21,19 @@ interface Assembly {
 export function openAssembly(folder: string, forDebugger: boolean): Assembly {
   let syntheses = 0;
   let current = '';
-  /** The source files of the functions that were bundled since the last synthesis. */
-  let sources = new Map<string, ReadonlySet<string>>();
+  let sources: Sources = {};
 
   /** Each synthesis has its own folder, so the running stack keeps its files if the next synthesis fails. */
   async function synthesizeNext(): Promise<string> {
     if (syntheses === 0) rmSync(folder, { recursive: true, force: true });
     const next = join(folder, String(++syntheses));
     await synthesize(next, { checked: false, 'gatehouse:debugger': forDebugger });
-    sources = new Map();
+    sources = JSON.parse(readFileSync(join(next, SOURCES_FILE), 'utf8'));
     return next;
   }
 
-  async function bundleInto(assembly: string, files = functionFiles()): Promise<void> {
-    const bundled = await bundle(join(assembly, 'bundles'), { transport: localTransport(), forDebugger, files });
-    sources = new Map([...sources, ...bundled]);
-  }
-
-  /** Whether a function is made from a file. Before its sources are known, all files but other handlers count. */
-  const isMadeFrom = (name: string, file: string): boolean =>
-    sources.get(name)?.has(file) ?? (!file.startsWith('functions/') || file === `functions/${name}.ts`);
+  /** Whether a function is made from a file. A new function is not in use before the next synthesis. */
+  const isMadeFrom = (name: string, file: string): boolean => sources[name]?.includes(file) ?? false;
 
   return {
     async synthesize() {
@@ -56,7 +49,9 @@ export function openAssembly(folder: string, forDebugger: boolean): Assembly {
         return;
       }
       const affected = functionFiles().filter((name) => files.some((file) => isMadeFrom(name, file)));
-      await bundleInto(current, affected);
+      const bundles = join(current, 'bundles');
+      const bundled = await bundle(bundles, { transport: localTransport(), forDebugger, files: affected });
+      sources = { ...sources, ...bundled };
       cloud.recycle();
     },
   };

@@ -577,7 +577,6 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/bundle.ts', 'test/local/reload.test.ts', [['importer of found', 'importer of [file]']]),
   ...plant('infra/local/reload.ts', 'test/local/reload.test.ts', [
-    ["(!file.startsWith('functions/') || file", '(file'],
     ['cloud.holdRequestsDuring(() => assembly.reload(cloud, affected))', 'assembly.reload(cloud, affected)'],
     ['new Set([...failed, ...applicable])', 'new Set(failed)'],
     ['      cloud.recycle();\n', ''],
