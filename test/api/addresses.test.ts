@@ -44,7 +44,7 @@ describe('the e-mail address of a user', () => {
 describe('a user whose e-mail guard has a key of the former rule', () => {
   /** A user as an earlier release stored it: its uniqueness guard has the key of the former rule. */
   async function storeLegacyUser(login: string, email: string) {
-    const { body } = await create({ login, email: `${login}@example.com`, password: 'pass' });
+    const { body } = await create({ login, email: `${login}@example.com` });
     const always = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const stored = { email, emailKeyRule: undefined, accountStamp: undefined, resetStamp: undefined };
     await commit(gatehouse.table, [
@@ -106,8 +106,8 @@ describe('a user whose e-mail guard has a key of the former rule', () => {
   ])('keeps its address unique: %s rejects %s spelled as %s with 400', async (how, email, same) => {
     const login = email.slice(0, email.indexOf('@'));
     await storeLegacyUser(login, email);
-    const other = await create({ login: `${login}-other`, email: `${login}@other.example`, password: 'pass' });
-    const token = await gatehouse.logIn(`${login}-other`, 'pass');
+    const other = await create({ login: `${login}-other`, email: `${login}@other.example` });
+    const token = await gatehouse.tokenOf(`${login}-other`);
 
     const { status, body } =
       how === 'create'

@@ -8,7 +8,7 @@ const { create, update, remove, get } = useUsers(gatehouse);
 
 /** Creates a second administrator, who is deleted when the test ends. */
 async function makeDeputy(login: string, fields: object = {}) {
-  const deputy = await gatehouse.makeUser(login, { authorities: ['ROLE_ADMIN'], ...fields });
+  const deputy = await gatehouse.makeCaller(login, { authorities: ['ROLE_ADMIN'], ...fields });
   onTestFinished(async () => {
     await remove(login);
   });
@@ -85,9 +85,8 @@ describe('one of two administrators', () => {
   });
 
   it('becomes the last administrator when the other one is demoted', async () => {
-    await makeDeputy('successor');
+    const { token: successor } = await makeDeputy('successor');
     const { body: admin } = await get('admin');
-    const successor = await gatehouse.logIn('successor');
 
     const handover = await update({ ...admin, authorities: ['ROLE_USER'] }, successor);
     const rejected = await remove('successor', successor);
@@ -98,20 +97,18 @@ describe('one of two administrators', () => {
   });
 
   it('counts as an administrator again after reactivation', async () => {
-    const deputy = await makeDeputy('returning', { activated: false });
+    const { user, token } = await makeDeputy('returning', { activated: false });
     const { body: admin } = await get('admin');
-    await update({ ...deputy, activated: true });
-    const returned = await gatehouse.logIn('returning');
+    await update({ ...user, activated: true });
 
-    const { status } = await update({ ...admin, activated: false }, returned);
-    await update({ ...admin, activated: true }, returned);
+    const { status } = await update({ ...admin, activated: false }, token);
+    await update({ ...admin, activated: true }, token);
 
     expect(status).toBe(200);
   });
 
   it('can delete their own account, after which their token is rejected with 403', async () => {
-    await makeDeputy('selfless');
-    const token = await gatehouse.logIn('selfless');
+    const { token } = await makeDeputy('selfless');
 
     const { status } = await remove('selfless', token);
 
@@ -134,8 +131,7 @@ describe('user administration', () => {
     'is rejected with 403 for a caller with the roles %j',
     async (authorities) => {
       const login = `mere-${authorities.length}-${authorities[0]}`;
-      const own = await gatehouse.makeUser(login, { authorities });
-      const token = await gatehouse.logIn(login);
+      const { user: own, token } = await gatehouse.makeCaller(login, { authorities });
 
       const responses = [
         await create({ login: 'smuggled', email: 'smuggled@example.com' }, token),
@@ -150,8 +146,7 @@ describe('user administration', () => {
   );
 
   it('is allowed right after a promotion and rejected right after a demotion, with the same token', async () => {
-    const user = await gatehouse.makeUser('riser');
-    const token = await gatehouse.logIn('riser');
+    const { user, token } = await gatehouse.makeCaller('riser');
     const attempt = async (n: number) =>
       (await create({ login: `protege${n}`, email: `protege${n}@example.com` }, token)).status;
 
@@ -165,9 +160,8 @@ describe('user administration', () => {
   });
 
   it('is rejected with 403 after deactivation, whatever roles the token has', async () => {
-    const deputy = await makeDeputy('suspended');
-    const token = await gatehouse.logIn('suspended');
-    await update({ ...deputy, activated: false });
+    const { user, token } = await makeDeputy('suspended');
+    await update({ ...user, activated: false });
 
     const { status } = await remove('user', token);
 
@@ -176,18 +170,17 @@ describe('user administration', () => {
   });
 
   it('records the creator and the last modifier of a user', async () => {
-    await makeDeputy('scribe');
+    const { token } = await makeDeputy('scribe');
     const { body: made } = await create({ login: 'traced', email: 'traced@example.com' });
 
-    const { body: changed } = await update({ ...made, firstName: 'T' }, await gatehouse.logIn('scribe'));
+    const { body: changed } = await update({ ...made, firstName: 'T' }, token);
 
     expect(changed).toMatchObject({ createdBy: 'admin', createdDate: made.createdDate, lastModifiedBy: 'scribe' });
   });
 });
 
 it('a user creation that is rejected with 403 consumes no id', async () => {
-  await gatehouse.makeUser('without-right', { authorities: ['ROLE_USER'] });
-  const token = await gatehouse.logIn('without-right');
+  const { token } = await gatehouse.makeCaller('without-right', { authorities: ['ROLE_USER'] });
   const before = await gatehouse.table.get(sequenceKey('USER'));
 
   const body = { login: 'never', email: 'never@example.com', password: 'never' };

@@ -17,7 +17,7 @@ const partOf = (token: string, index: number) =>
   JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString());
 
 async function setActivated(login: string, activated: boolean): Promise<void> {
-  const token = await gatehouse.logIn('admin');
+  const token = await gatehouse.adminToken();
   const { body: user } = await gatehouse.call('GET', `/api/users/${login}`, { token });
   const { status } = await gatehouse.call('PUT', '/api/users', { token, body: { ...user, activated } });
   expect(status).toBe(200);
@@ -169,7 +169,7 @@ describe('GET /.well-known/jwks.json', () => {
   });
 
   it('returns keys that verify a token with only the standard library', async () => {
-    const token = await gatehouse.logIn('admin');
+    const token = await gatehouse.adminToken();
     const [header, claims, signature = ''] = token.split('.');
 
     const { body } = await publishedKeys();

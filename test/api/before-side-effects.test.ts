@@ -15,13 +15,12 @@ let integration: { id: number };
 let parameter: object;
 const analyst: { token: string } = { token: '' };
 beforeAll(async () => {
-  const token = await gatehouse.logIn('admin');
+  const token = await gatehouse.adminToken();
   const fields = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
   integration = (await gatehouse.call('POST', '/api/utm-integrations', { token, body: fields })).body;
   const body = { integration, confName: 'name', confValue: 'value' };
   parameter = (await gatehouse.call('POST', '/api/utm-integration-confs', { token, body })).body;
-  await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
-  analyst.token = await gatehouse.logIn('analyst');
+  analyst.token = (await gatehouse.makeCaller('analyst', { authorities: ['ROLE_ANALYST'] })).token;
 });
 const sequences = async () =>
   Promise.all(
@@ -47,7 +46,7 @@ it.each<['GET' | 'POST' | 'PUT', string, () => object | undefined]>([
 });
 
 it('POST and PUT of a parameter of a missing integration return 404 without a KMS call', async () => {
-  const token = await gatehouse.logIn('admin');
+  const token = await gatehouse.adminToken();
   kmsCalls = 0;
   const body = { integration: { id: 999_999 }, confName: 'x', confValue: 'x' };
 

@@ -40,7 +40,7 @@ function rows(title: string): string[][] {
 const gatehouse = await useGatehouse();
 let token: string;
 beforeAll(async () => {
-  token = await gatehouse.logIn('admin');
+  token = await gatehouse.adminToken();
 });
 
 describe('the table of calls by JHipster 7 to 9', () => {

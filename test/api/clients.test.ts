@@ -14,7 +14,7 @@ let token: string;
 let existing: { user: any; doomed: any; account: any; integration: any; parameter: any };
 
 beforeAll(async () => {
-  token = await gatehouse.logIn('admin');
+  token = await gatehouse.adminToken();
   const post = async (path: string, body: unknown) => (await gatehouse.call('POST', path, { token, body })).body;
   const integration = await post(INTEGRATIONS, INTEGRATION);
   existing = {

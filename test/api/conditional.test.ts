@@ -11,7 +11,7 @@ const barrier = openBarrier();
 const gatehouse = await useGatehouse({ intercept: barrier.intercept });
 let token: string;
 beforeAll(async () => {
-  token = await gatehouse.logIn('admin');
+  token = await gatehouse.adminToken();
 });
 
 let number = 0;
@@ -145,7 +145,7 @@ it('the ETag of a user does not change with the password', async () => {
   const user = await gatehouse.makeUser('stable');
   const before = await send('GET', '/api/users/stable');
   const body = { currentPassword: 'stable', newPassword: 'another' };
-  await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.logIn('stable'), body });
+  await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.tokenOf('stable'), body });
 
   const after = await send('PUT', '/api/users', user, before.headers.etag);
 
@@ -154,8 +154,7 @@ it('the ETag of a user does not change with the password', async () => {
 
 it('an unauthorized caller gets 403 and a missing entity 404, whatever If-Match says', async () => {
   const { body, headers } = await makeIntegration();
-  await gatehouse.makeUser('nobody');
-  const unauthorized = await gatehouse.logIn('nobody');
+  const { token: unauthorized } = await gatehouse.makeCaller('nobody');
   const condition = { 'If-Match': '"999"' };
 
   const forbidden = await gatehouse.call('PUT', '/api/utm-integrations', {
@@ -183,7 +182,7 @@ it('a deletion with the ETag of an earlier user of the same login is rejected wi
 });
 
 it('the plain version number of an earlier release is accepted as an ETag, and replaced by the update', async () => {
-  const user = await gatehouse.makeUser('early');
+  const user = await gatehouse.makeUser('early', { password: undefined });
   await commit(gatehouse.table, [
     set(entityKey('USER', user.id), { version: 4 }, { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' }),
   ]);

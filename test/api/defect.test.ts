@@ -16,7 +16,7 @@ const gatehouse = await useGatehouse({
 
 let token: string;
 beforeAll(async () => {
-  token = await gatehouse.logIn('admin');
+  token = await gatehouse.adminToken();
 });
 
 it.each<[string, AwsResponse]>([

@@ -11,7 +11,7 @@ const gatehouse = await useGatehouse();
 
 let authorization: Record<Token, string | string[] | undefined>;
 beforeAll(async () => {
-  const [admin, user] = await Promise.all([gatehouse.logIn('admin'), gatehouse.logIn('user')]);
+  const [admin, user] = await Promise.all([gatehouse.adminToken(), gatehouse.tokenOf('user')]);
   const body = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
   const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', { token: admin, body });
   const parameter = { confName: 'Key', confValue: 'value', integration };

@@ -11,7 +11,7 @@ let integration: Record<string, unknown>;
 let parameter: Record<string, unknown>;
 
 beforeAll(async () => {
-  token = await gatehouse.logIn('admin');
+  token = await gatehouse.adminToken();
   callerUser = (await gatehouse.call('GET', '/api/account', { token })).body;
   const body = { name: 'Gate', shortName: 'gate', integrationType: 'API' };
   integration = (await gatehouse.call('POST', '/api/utm-integrations', { token, body })).body;

@@ -11,7 +11,7 @@ let user: string;
 let admin: string;
 
 beforeAll(async () => {
-  [user, admin] = await Promise.all([gatehouse.logIn('user'), gatehouse.logIn('admin')]);
+  [user, admin] = await Promise.all([gatehouse.tokenOf('user'), gatehouse.adminToken()]);
 });
 
 /** Tries every operation on an integration and one of its parameters; returns the status of each. */
@@ -59,8 +59,7 @@ const readAll = () =>
 
 describe('integrations and their parameters', () => {
   it.each(['ROLE_ADMIN', 'ROLE_USER'])('are accessible with the role %s alone', async (role) => {
-    await gatehouse.makeUser(role, { authorities: [role] });
-    const token = await gatehouse.logIn(role);
+    const { token } = await gatehouse.makeCaller(role, { authorities: [role] });
 
     expect(await tryAll(token)).toEqual(ALL);
   });
@@ -68,9 +67,7 @@ describe('integrations and their parameters', () => {
   it.each([[['ROLE_ANALYST']], [[]]])(
     'are inaccessible with the roles %j, except for reading integrations',
     async (authorities) => {
-      const login = `holds-${authorities.length}`;
-      await gatehouse.makeUser(login, { authorities });
-      const token = await gatehouse.logIn(login);
+      const { token } = await gatehouse.makeCaller(`holds-${authorities.length}`, { authorities });
 
       expect(await tryAll(token)).toEqual(READ_INTEGRATIONS_ONLY);
     },
@@ -81,8 +78,8 @@ describe('integrations and their parameters', () => {
     ['deactivated', { activated: false }],
     ['deleted', undefined],
   ])('are inaccessible right after the caller was %s, whatever roles the token has', async (login, change) => {
-    const { id, email } = await gatehouse.makeUser(login, { authorities: ['ROLE_USER'] });
-    const token = await gatehouse.logIn(login);
+    const { user: made, token } = await gatehouse.makeCaller(login, { authorities: ['ROLE_USER'] });
+    const { id, email } = made;
     const { status } = change
       ? await gatehouse.call('PUT', '/api/users', { token: admin, body: { id, login, email, ...change } })
       : await gatehouse.call('DELETE', `/api/users/${login}`, { token: admin });
@@ -92,8 +89,8 @@ describe('integrations and their parameters', () => {
   });
 
   it('are accessible right after the caller was promoted', async () => {
-    const { id, login, email } = await gatehouse.makeUser('rising', { authorities: ['ROLE_ANALYST'] });
-    const token = await gatehouse.logIn(login);
+    const { user: made, token } = await gatehouse.makeCaller('rising', { authorities: ['ROLE_ANALYST'] });
+    const { id, login, email } = made;
     const body = { id, login, email, authorities: ['ROLE_USER'] };
     await gatehouse.call('PUT', '/api/users', { token: admin, body });
 
@@ -101,8 +98,7 @@ describe('integrations and their parameters', () => {
   });
 
   it('are unchanged after changes that are rejected with 403', async () => {
-    await gatehouse.makeUser('onlooker', { authorities: ['ROLE_ANALYST'] });
-    const token = await gatehouse.logIn('onlooker');
+    const { token } = await gatehouse.makeCaller('onlooker', { authorities: ['ROLE_ANALYST'] });
     const { body: integration } = await gatehouse.call('POST', LISTS[0], { token: user, body: INTEGRATION });
     const own = { ...PARAMETER, integration };
     const { body: parameter } = await gatehouse.call('POST', LISTS[1], { token: user, body: own });
@@ -119,8 +115,7 @@ describe('integrations and their parameters', () => {
   });
 
   it('do not reveal their existence to an unauthorized caller: unknown ids return 403, not 404', async () => {
-    await gatehouse.makeUser('curious', { authorities: ['ROLE_ANALYST'] });
-    const token = await gatehouse.logIn('curious');
+    const { token } = await gatehouse.makeCaller('curious', { authorities: ['ROLE_ANALYST'] });
     const unknown = { ...PARAMETER, id: 777_777_000_001, integration: { id: 777_777 } };
 
     const responses = [

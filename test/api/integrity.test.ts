@@ -68,7 +68,7 @@ beforeAll(async () => {
   );
   whole = openTableScanner(VERIFIED_ATTRIBUTES, tableName, client);
 
-  admin = await gatehouse.logIn('admin');
+  admin = await gatehouse.adminToken();
   await gatehouse.makeUser('alice', { email: 'Älice@Example.com', password: undefined });
   const body = { name: 'Gate', shortName: 'gate', integrationType: 'API' };
   await gatehouse.call('POST', '/api/utm-integrations', { token: admin, body });

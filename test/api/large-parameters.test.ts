@@ -10,7 +10,7 @@ let gatehouse: Gatehouse;
 let token: string;
 beforeAll(async () => {
   gatehouse = await startGatehouse({ meterCapacity: true });
-  token = await gatehouse.logIn('admin');
+  token = await gatehouse.adminToken();
 });
 afterAll(() => gatehouse.stop());
 

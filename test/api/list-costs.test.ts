@@ -29,7 +29,7 @@ const gatehouse: Gatehouse = await startGatehouse({
   },
 });
 afterAll(() => gatehouse.stop());
-const token = await gatehouse.logIn('admin');
+const token = await gatehouse.adminToken();
 await gatehouse.call('GET', '/api/users', { token });
 
 async function measure(path: string): Promise<Cost & { status: number; next: string | undefined }> {

@@ -6,7 +6,7 @@ const gatehouse = await useGatehouse();
 
 let token: string;
 beforeAll(async () => {
-  token = await gatehouse.logIn('admin');
+  token = await gatehouse.adminToken();
 });
 
 const get = (path: string) => gatehouse.call('GET', path, { token });
@@ -48,9 +48,9 @@ async function fill() {
     await make(USERS, { ...user(`member${(n * 17) % 43}`), ...fields });
   }
   // Another administrator changes an early user, so that neither audit field is in id order.
-  await gatehouse.makeUser('deputy', { authorities: ['ROLE_ADMIN'] });
+  const { token: deputy } = await gatehouse.makeCaller('deputy', { authorities: ['ROLE_ADMIN'] });
   const { body: early } = await get(`${USERS}/user`);
-  await gatehouse.call('PUT', USERS, { token: await gatehouse.logIn('deputy'), body: early });
+  await gatehouse.call('PUT', USERS, { token: deputy, body: early });
 
   const owners = [];
   for (let n = 1; n <= 40; n++) owners.push(await make(INTEGRATIONS, integration));

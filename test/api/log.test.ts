@@ -27,7 +27,7 @@ async function hashesOf(id: number): Promise<string[]> {
 }
 
 beforeAll(async () => {
-  const admin = await gatehouse.logIn('admin');
+  const admin = await gatehouse.adminToken();
   const fields = { password: PASSWORD, authorities: ['ROLE_USER'], firstName: 'Ada Lovelace' };
   const { id } = await gatehouse.makeUser('keeper', fields);
   keeperId = id;

@@ -238,7 +238,7 @@ describe('a user with a mailed reset key', () => {
     await prepare();
     const email = `${login}@example.com`;
     if (login === 'newcomer') {
-      const token = await gatehouse.logIn('admin');
+      const token = await gatehouse.adminToken();
       await gatehouse.call('POST', '/api/users', { token, body: { login, email } });
     }
     await addFailures(login, 10, { from: AWAY });
@@ -309,7 +309,7 @@ describe('a password change', () => {
   it('counts nothing for a caller that is rejected with 403', async () => {
     const user = await gatehouse.makeUser('fourth');
     const token = await gatehouse.logIn('fourth');
-    const admin = await gatehouse.logIn('admin');
+    const admin = await gatehouse.adminToken();
     await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, activated: false } });
     const before = await stored();
     calls = [];
@@ -328,7 +328,7 @@ describe('login attempts that cannot succeed', () => {
     await deleteCounts();
     await gatehouse.makeUser('exists');
     const asleep = await gatehouse.makeUser('asleep');
-    const token = await gatehouse.logIn('admin');
+    const token = await gatehouse.adminToken();
     await gatehouse.call('PUT', '/api/users', { token, body: { ...asleep, activated: false } });
   });
 

@@ -94,7 +94,7 @@ if (LONG) {
     let token: string;
     beforeAll(async () => {
       gatehouse = await startGatehouse({ breaksData: true });
-      token = await gatehouse.logIn('admin');
+      token = await gatehouse.adminToken();
     });
     afterAll(() => gatehouse.stop());
     const get = (path: string) => gatehouse.call('GET', path, { token });

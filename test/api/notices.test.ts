@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
 import { countMail, MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
 import { mailCountKey } from '../../lib/table/keys.ts';
@@ -7,11 +7,23 @@ import { put } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { LONG } from '../support/long.ts';
 
-/* Notices of changed e-mail addresses and passwords, and the limit on mail per account. */
+/*
+ * Notices of changed e-mail addresses and passwords, and the limit on mail per account. The tests that wait for mail are
+ * concurrent.
+ */
 
-const faults = openFaults();
-const gatehouse = await useGatehouse({ intercept: faults.intercept });
-afterEach(() => faults.inject([]));
+/** What SES does with the mails to an account and its new address, both of which contain this name. */
+const FAULTS = (['throttle', 'error-before', 'slow'] as const).map((fault) => {
+  const faults = openFaults();
+  faults.inject([{ service: 'SES', fault }]);
+  return { name: `unheard-${fault}`, faults };
+});
+const gatehouse = await useGatehouse({
+  intercept(call, forward) {
+    const to = JSON.stringify(call.input.Destination ?? '');
+    return FAULTS.find(({ name }) => to.includes(name))?.faults.intercept(call, forward) ?? forward();
+  },
+});
 
 const INIT = '/api/account/reset-password/init';
 const FINISH = '/api/account/reset-password/finish';
@@ -25,8 +37,7 @@ const requestReset = (email: string) => gatehouse.call('POST', INIT, { body: { e
 
 describe('the notice of a new e-mail address', () => {
   it('goes only to the previous address when users change their own', async () => {
-    await gatehouse.makeUser('mover');
-    const token = await gatehouse.logIn('mover');
+    const { token } = await gatehouse.makeCaller('mover', { password: 'mover' });
 
     await setAddress(token, 'moved@example.com');
 
@@ -39,8 +50,8 @@ describe('the notice of a new e-mail address', () => {
   });
 
   it('goes to the previous address in its language when an administrator changes it', async () => {
-    const user = await gatehouse.makeUser('umzug', { langKey: 'de' });
-    const token = await gatehouse.logIn('admin');
+    const user = await gatehouse.makeUser('umzug', { password: 'pass', langKey: 'de' });
+    const token = await gatehouse.adminToken();
 
     await gatehouse.call('PUT', '/api/users', {
       token,
@@ -51,8 +62,8 @@ describe('the notice of a new e-mail address', () => {
   });
 
   it('is not sent when the address stays the same, is taken, or the If-Match is stale', async () => {
-    const user = await gatehouse.makeUser('settled');
-    const [token, admin] = [await gatehouse.logIn('settled'), await gatehouse.logIn('admin')];
+    const { user, token } = await gatehouse.makeCaller('settled', { password: 'settled' });
+    const admin = await gatehouse.adminToken();
 
     const responses = [
       await gatehouse.call('POST', '/api/account', { token, body: { firstName: 'New', email: user.email } }),
@@ -70,52 +81,22 @@ describe('the notice of a new e-mail address', () => {
   });
 });
 
-describe('the notice of a new password', () => {
-  it('goes to the user who changed it, and is not sent when the current password was wrong', async () => {
-    await gatehouse.makeUser('changer');
-    const token = await gatehouse.logIn('changer');
+describe.concurrent('a notice that SES does not accept', () => {
+  it.each(FAULTS)('does not prevent the change: $name', { timeout: 30_000 }, async ({ name }) => {
+    const { user, token } = await gatehouse.makeCaller(name, { password: name });
+    const email = `${name}@elsewhere.example.com`;
 
-    const wrong = await setPassword(token, 'wrong', 'fresh');
-    const before = mailsTo('changer@example.com');
-    const right = await setPassword(token, 'changer', 'fresh');
-
-    expect([wrong.status, before, right.status]).toEqual([400, [], 200]);
-    expect(subjectsTo('changer@example.com')).toEqual(['Your password was changed']);
-  });
-
-  it('is sent when the password was set with a mailed key', async () => {
-    await gatehouse.makeUser('keyed', { langKey: 'de' });
-    await requestReset('keyed@example.com');
-
-    const body = { key: gatehouse.keyMailedTo('keyed@example.com'), newPassword: 'fresh' };
-    const { status } = await gatehouse.call('POST', FINISH, { body });
-
-    expect(status).toBe(200);
-    expect(subjectsTo('keyed@example.com')).toEqual(['Neues Passwort', 'Ihr Passwort wurde geändert']);
-  });
-});
-
-describe('a notice that SES does not accept', () => {
-  it.each([
-    ['throttled', 'throttle'],
-    ['failed', 'error-before'],
-    ['slow', 'slow'],
-  ] as const)('does not prevent the change: %s', { timeout: 30_000 }, async (name, fault) => {
-    const login = `unheard-${name}`;
-    await gatehouse.makeUser(login);
-    const token = await gatehouse.logIn(login);
-    faults.inject([{ service: 'SES', fault }]);
-
-    const responses = [await setAddress(token, `${name}@example.com`), await setPassword(token, login, 'fresh')];
+    const responses = [await setAddress(token, email), await setPassword(token, name, 'fresh')];
 
     expect(responses.map(({ status }) => status)).toEqual([200, 200]);
-    expect(gatehouse.lines.filter((line) => line.includes('noticeNotSent')).length).toBeGreaterThan(0);
-    expect((await gatehouse.call('GET', '/api/account', { token })).body.email).toBe(`${name}@example.com`);
-    expect(await gatehouse.logIn(login, 'fresh')).toBeTruthy();
+    const logged = gatehouse.lines.filter((line) => line.startsWith(`{"userId":${user.id},`));
+    expect(logged).toEqual(Array(2).fill(expect.stringContaining('noticeNotSent')));
+    expect((await gatehouse.call('GET', '/api/account', { token })).body.email).toBe(email);
+    expect(await gatehouse.logIn(name, 'fresh')).toBeTruthy();
   });
 });
 
-describe('mail to one account', () => {
+describe.concurrent('mail to one account', () => {
   const NOW = Date.UTC(2030, 0, 1);
   const HOUR = 3_600_000;
 
@@ -152,28 +133,23 @@ describe('mail to one account', () => {
   });
 
   it('is sent again after the hour', async () => {
-    const { id } = await gatehouse.makeUser('patient');
-    const key = mailCountKey(id, 'reset');
-    const full = {
-      n: MAILS_PER_WINDOW.reset,
-      since: Date.now() - HOUR + 60_000,
-      expires: Math.floor(Date.now() / 1000) + 60,
-    };
-    await gatehouse.table.transact([put(key, full)], randomUUID());
+    const anHourAgo = Date.now() - HOUR;
+    const starts = { early: anHourAgo + 60_000, patient: anHourAgo };
+    for (const [login, start] of Object.entries(starts)) {
+      const { id } = await gatehouse.makeUser(login, { password: 'pass' });
+      const full = { n: MAILS_PER_WINDOW.reset, since: start, expires: Math.floor(Date.now() / 1000) + 60 };
+      await gatehouse.table.transact([put(mailCountKey(id, 'reset'), full)], randomUUID());
+    }
 
-    await requestReset('patient@example.com');
-    const before = mailsTo('patient@example.com');
-    await gatehouse.table.transact([put(key, { ...full, since: Date.now() - HOUR })], randomUUID());
-    await requestReset('patient@example.com');
+    await Promise.all(Object.keys(starts).map((login) => requestReset(`${login}@example.com`)));
 
-    expect(before).toEqual([]);
+    expect(mailsTo('early@example.com')).toEqual([]);
     expect(subjectsTo('patient@example.com')).toEqual(['Reset your password']);
   });
 
   it('is not sent beyond the limit, while changes of the address still succeed', async () => {
-    const { id } = await gatehouse.makeUser('restless');
-    const token = await gatehouse.logIn('restless');
-    const key = mailCountKey(id, 'emailChanged');
+    const { user, token } = await gatehouse.makeCaller('restless', { password: 'restless' });
+    const key = mailCountKey(user.id, 'emailChanged');
     const almost = { n: 18, since: Date.now(), expires: Math.floor(Date.now() / 1000) + 3600 };
     await gatehouse.table.transact([put(key, almost)], randomUUID());
 
@@ -185,5 +161,29 @@ describe('mail to one account', () => {
     expect(statuses).toEqual([200, 200, 200, 200]);
     const mails = [...mailsTo('restless@example.com'), ...mailsTo('RESTLESS@example.com')];
     expect(mails).toHaveLength(2);
+  });
+});
+
+describe.concurrent('the notice of a new password', () => {
+  it('goes to the user who changed it, and is not sent when the current password was wrong', async () => {
+    const { token } = await gatehouse.makeCaller('changer', { password: 'changer' });
+
+    const wrong = await setPassword(token, 'wrong', 'fresh');
+    const before = mailsTo('changer@example.com');
+    const right = await setPassword(token, 'changer', 'fresh');
+
+    expect([wrong.status, before, right.status]).toEqual([400, [], 200]);
+    expect(subjectsTo('changer@example.com')).toEqual(['Your password was changed']);
+  });
+
+  it('is sent when the password was set with a mailed key', async () => {
+    await gatehouse.makeUser('keyed', { langKey: 'de' });
+    await requestReset('keyed@example.com');
+
+    const body = { key: gatehouse.keyMailedTo('keyed@example.com'), newPassword: 'fresh' };
+    const { status } = await gatehouse.call('POST', FINISH, { body });
+
+    expect(status).toBe(200);
+    expect(subjectsTo('keyed@example.com')).toEqual(['Neues Passwort', 'Ihr Passwort wurde geändert']);
   });
 });

@@ -17,7 +17,7 @@ it('is served without a token', async () => {
 
 it('every example has the response that it shows', { timeout: 60_000 }, async () => {
   const gatehouse = await startGatehouse();
-  const token = await gatehouse.logIn('admin');
+  const token = await gatehouse.adminToken();
 
   for (const [route, example] of Object.entries(EXAMPLES)) {
     const { status, body } = await send(gatehouse, token, route, example);

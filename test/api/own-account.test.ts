@@ -3,15 +3,9 @@ import { useGatehouse } from '../support/gatehouse.ts';
 
 const gatehouse = await useGatehouse();
 
-/** Creates a user and logs in as that user. */
-async function signedIn(login: string, fields = {}) {
-  const user = await gatehouse.makeUser(login, fields);
-  return { user, token: await gatehouse.logIn(login) };
-}
-
 let admin: string;
 beforeAll(async () => {
-  admin = await gatehouse.logIn('admin');
+  admin = await gatehouse.adminToken();
 });
 
 async function asAdmin(method: string, path: string, body?: unknown) {
@@ -30,7 +24,7 @@ const changePassword = (token: string, currentPassword: unknown, newPassword: un
 
 describe("the caller's own account", () => {
   it('has the same representation as any user', async () => {
-    const { token } = await signedIn('shown', { firstName: 'Ada', authorities: ['ROLE_ANALYST'] });
+    const { token } = await gatehouse.makeCaller('shown', { firstName: 'Ada', authorities: ['ROLE_ANALYST'] });
 
     const { status, body } = await gatehouse.call('GET', '/api/account', { token });
 
@@ -39,7 +33,7 @@ describe("the caller's own account", () => {
   });
 
   it('accepts the fields that users may change themselves, and ignores all others', async () => {
-    const { user, token } = await signedIn('modest', { authorities: ['ROLE_USER'] });
+    const { user, token } = await gatehouse.makeCaller('modest', { password: 'modest', authorities: ['ROLE_USER'] });
     const admin = await accountOf('admin');
     const allowed = {
       firstName: 'Ada',
@@ -80,7 +74,7 @@ describe("the caller's own account", () => {
       langKey: 'de',
       imageUrl: 'https://x/y',
     };
-    const { token } = await signedIn('keeping', allowed);
+    const { token } = await gatehouse.makeCaller('keeping', allowed);
     const steps = [
       [{}, allowed],
       [{ firstName: null }, { ...allowed, firstName: null }],
@@ -110,7 +104,7 @@ describe("the caller's own account", () => {
     ['a malformed e-mail address', 'email', 'no address', 'Email'],
     ['a list of e-mail addresses', 'email', ['user@example.com'], 'TypeMismatch'],
   ])('rejects %s with 400 and changes nothing', async (_, field, value, message) => {
-    const token = await gatehouse.logIn('user');
+    const token = await gatehouse.tokenOf('user');
     const before = await accountOf('user');
 
     const { status, body } = await change(token, { firstName: 'Changed', [field]: value });
@@ -125,7 +119,7 @@ describe("the caller's own account", () => {
   });
 
   it('accepts values of the maximum length', async () => {
-    const { token } = await signedIn('lengthy');
+    const { token } = await gatehouse.makeCaller('lengthy');
     const allowed = {
       firstName: 'f'.repeat(50),
       lastName: 'l'.repeat(50),
@@ -140,7 +134,7 @@ describe("the caller's own account", () => {
   });
 
   it('cannot claim the e-mail address of another user in another spelling', async () => {
-    const { user, token } = await signedIn('envious');
+    const { user, token } = await gatehouse.makeCaller('envious');
 
     const { status, body, headers } = await change(token, { firstName: 'Changed', email: 'ADMIN@Example.COM' });
 
@@ -155,8 +149,8 @@ describe("the caller's own account", () => {
   });
 
   it('keeps its claim to its e-mail address when the spelling changes', async () => {
-    const { token } = await signedIn('speller', { email: 'speller@example.com' });
-    const other = await signedIn('speller2');
+    const { token } = await gatehouse.makeCaller('speller', { email: 'speller@example.com' });
+    const other = await gatehouse.makeCaller('speller2');
 
     const respelled = await change(token, { email: 'Speller@EXAMPLE.com' });
     const taken = await change(other.token, { email: 'speller@example.com' });
@@ -166,8 +160,8 @@ describe("the caller's own account", () => {
   });
 
   it('releases its previous e-mail address when it changes', async () => {
-    const { token } = await signedIn('mover', { email: 'old@example.com' });
-    const other = await signedIn('heir');
+    const { token } = await gatehouse.makeCaller('mover', { email: 'old@example.com' });
+    const other = await gatehouse.makeCaller('heir');
 
     const moved = await change(token, { email: 'new@example.com' });
     const inherited = await change(other.token, { email: 'old@example.com' });
@@ -178,7 +172,7 @@ describe("the caller's own account", () => {
 
 describe('the token of a user', () => {
   it('who was deactivated can still read but changes nothing', async () => {
-    const { user, token } = await signedIn('asleep');
+    const { user, token } = await gatehouse.makeCaller('asleep', { password: 'asleep' });
     await deactivate(user);
     const before = await accountOf('asleep');
 
@@ -193,7 +187,7 @@ describe('the token of a user', () => {
   });
 
   it('who was deleted gets 401 from the account endpoints, and reads other resources until it expires', async () => {
-    const { token } = await signedIn('gone');
+    const { token } = await gatehouse.makeCaller('gone', { password: 'gone' });
     await remove('gone');
 
     const own = [
@@ -212,9 +206,9 @@ describe('the token of a user', () => {
   });
 
   it('who was deleted does not belong to a new user with the same login', async () => {
-    const { token } = await signedIn('reborn');
+    const { token } = await gatehouse.makeCaller('reborn');
     await remove('reborn');
-    const { user } = await signedIn('reborn');
+    const { user } = await gatehouse.makeCaller('reborn');
 
     const changed = await change(token, { firstName: 'Changed' });
 
@@ -228,7 +222,7 @@ describe("an update that changes nothing of the caller's own account", () => {
     'returns 200 and creates neither a version nor an audit event: %j',
     async (body) => {
       const login = `unmoved-${Object.keys(body).length}`;
-      const { user, token } = await signedIn(login, { firstName: 'Same', email: 'unmoved@example.com' });
+      const { user, token } = await gatehouse.makeCaller(login, { firstName: 'Same', email: 'unmoved@example.com' });
       const before = await gatehouse.call('GET', `/api/users/${login}`, { token });
 
       const { status } = await change(token, body);

@@ -1,18 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { commit } from '../../lib/table/change.ts';
 import { resetItemKey } from '../../lib/table/keys.ts';
 import { newResetKey } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { findUser } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { itemsOf } from '../support/items.ts';
 
 const gatehouse = await useGatehouse();
 
 const INIT = '/api/account/reset-password/init';
 const FINISH = '/api/account/reset-password/finish';
+const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
 const TEXT = { 'Content-Type': 'text/plain' };
 
 const mailsTo = (address: string) => gatehouse.mailsTo(address);
@@ -27,14 +27,21 @@ async function keyFor({ id }: { id: number }): Promise<string> {
 
 /* Concurrent, because every request for a mail takes two seconds, whatever its outcome. */
 describe.concurrent('a forgotten password', () => {
-  it('can be reset once with the mailed key, after which the old password is rejected', async () => {
+  it('can be reset once, with a mailed key that expires and is stored only as a hash; then the old password is rejected', async () => {
     await gatehouse.makeUser('forgetful');
 
     const requested = await requestReset('Forgetful@Example.com');
     const [mail] = mailsTo('forgetful@example.com');
-    const finished = await finish(gatehouse.keyMailedTo('forgetful@example.com'), 'remembered');
-    const again = await finish(gatehouse.keyMailedTo('forgetful@example.com'), 'once more');
+    const key = gatehouse.keyMailedTo('forgetful@example.com');
+    const items = await itemsOf(gatehouse.cloud);
+    const finished = await finish(key, 'remembered');
+    const again = await finish(key, 'once more');
 
+    const stored = items.get(Object.values(resetItemKey(hashOf(key))).join(' '));
+    const day = 24 * 60 * 60;
+    expect(Number(stored?.expires) - Date.now() / 1000).toBeGreaterThan(day - 60);
+    expect(Number(stored?.expires) - Date.now() / 1000).toBeLessThanOrEqual(day);
+    expect(JSON.stringify([...items])).not.toContain(key);
     expect([requested.status, finished.status]).toEqual([200, 200]);
     expect(mail).toMatchObject({ from: 'gatehouse@example.com', subject: 'Reset your password' });
     expect(mail?.text).toContain('http://127.0.0.1:9000/account/reset/finish?key=');
@@ -81,37 +88,23 @@ describe.concurrent('a forgotten password', () => {
   });
 
   it('is mailed in the language of the user, or in English when there is no template', async () => {
-    await gatehouse.makeUser('deutsch', { langKey: 'de' });
-    await gatehouse.makeUser('klingon', { langKey: 'tlh' });
-    await gatehouse.makeUser('odd', { langKey: 'toString' });
+    const languages = { deutsch: 'de', klingon: 'tlh', odd: 'toString' };
+    for (const [login, langKey] of Object.entries(languages))
+      await gatehouse.makeUser(login, { password: undefined, langKey });
 
     await Promise.all(['deutsch', 'klingon', 'odd'].map((login) => requestReset(`${login}@example.com`)));
 
-    expect(mailsTo('deutsch@example.com')[0]?.subject).toBe('Neues Passwort');
-    expect(mailsTo('klingon@example.com')[0]?.subject).toBe('Reset your password');
-    expect(mailsTo('odd@example.com')[0]?.subject).toBe('Reset your password');
-  });
-
-  it('has a key that expires and that the table stores only as a hash', async () => {
-    await gatehouse.makeUser('hashed');
-    await requestReset('hashed@example.com');
-    const key = gatehouse.keyMailedTo('hashed@example.com');
-
-    const { endpoint, region, tableName } = gatehouse.cloud;
-    const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
-    const { Items = [] } = await client.send(new ScanCommand({ TableName: tableName }));
-    const hash = createHash('sha256').update(key).digest('hex');
-    const [stored] = Items.filter(({ pk }) => pk?.S === resetItemKey(hash).pk);
-
-    expect(JSON.stringify(Items)).not.toContain(key);
-    const day = 24 * 60 * 60;
-    expect(Number(stored?.expires?.N) - Date.now() / 1000).toBeGreaterThan(day - 60);
-    expect(Number(stored?.expires?.N) - Date.now() / 1000).toBeLessThanOrEqual(day);
+    const subjectOf = (login: string) => mailsTo(`${login}@example.com`).at(-1)?.subject;
+    expect(['deutsch', 'klingon', 'odd'].map(subjectOf)).toEqual([
+      'Neues Passwort',
+      'Reset your password',
+      'Reset your password',
+    ]);
   });
 
   it('cannot be reset with an expired key that DynamoDB has not deleted yet', async () => {
-    const key = await keyFor(await gatehouse.makeUser('late'));
-    const at = resetItemKey(createHash('sha256').update(key).digest('hex'));
+    const key = await keyFor(await gatehouse.makeUser('late', { password: undefined }));
+    const at = resetItemKey(hashOf(key));
     const expired = { ...(await gatehouse.table.get(at)), expires: Math.floor(Date.now() / 1000) - 1 };
     await gatehouse.table.transact([{ act: 'Put', key: at, attributes: expired }], randomUUID());
 
@@ -119,10 +112,10 @@ describe.concurrent('a forgotten password', () => {
   });
 
   it('leaves no key in the table once it is reset', async () => {
-    const key = await keyFor(await gatehouse.makeUser('tidy'));
+    const key = await keyFor(await gatehouse.makeUser('tidy', { password: undefined }));
     await finish(key, 'tidied up');
 
-    expect(await gatehouse.table.get(resetItemKey(createHash('sha256').update(key).digest('hex')))).toBeUndefined();
+    expect(await gatehouse.table.get(resetItemKey(hashOf(key)))).toBeUndefined();
   });
 
   it.each([
@@ -137,16 +130,16 @@ describe.concurrent('a forgotten password', () => {
     const key = await keyFor(user);
 
     if ('back' in change) {
-      const token = await gatehouse.logIn(login);
+      const token = await gatehouse.tokenOf(login);
       for (const email of [change.email, user.email]) {
         await gatehouse.call('POST', '/api/account', { token, body: { email } });
       }
     } else if ('change' in change) {
       const body = { currentPassword: login, newPassword: 'another' };
-      await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.logIn(login), body });
+      await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.tokenOf(login), body });
     } else {
       await gatehouse.call('PUT', '/api/users', {
-        token: await gatehouse.logIn('admin'),
+        token: await gatehouse.adminToken(),
         body: { ...user, ...change },
       });
     }
@@ -162,7 +155,7 @@ describe.concurrent('a forgotten password', () => {
   });
 
   it('is reset by exactly one of two concurrent requests with the same key', async () => {
-    const key = await keyFor(await gatehouse.makeUser('contended'));
+    const key = await keyFor(await gatehouse.makeUser('contended', { password: undefined }));
 
     const responses = await Promise.all(['first', 'second'].map((password) => finish(key, password)));
 
@@ -170,8 +163,7 @@ describe.concurrent('a forgotten password', () => {
   });
 
   it('leaves older tokens without the right to change anything once it is reset', async () => {
-    const user = await gatehouse.makeUser('stolen', { authorities: ['ROLE_USER'] });
-    const token = await gatehouse.logIn('stolen');
+    const { user, token } = await gatehouse.makeCaller('stolen', { authorities: ['ROLE_USER'] });
     await finish(await keyFor(user), 'mine again');
 
     const change = await gatehouse.call('POST', '/api/account', { token, body: { firstName: 'Thief' } });
@@ -184,7 +176,7 @@ describe.concurrent('a forgotten password', () => {
 
 describe('an invitation', () => {
   it('is mailed to a user created without a password, and sets the first one', async () => {
-    const token = await gatehouse.logIn('admin');
+    const token = await gatehouse.adminToken();
     const body = { login: 'invited', email: 'invited@example.com', password: '' };
     await gatehouse.call('POST', '/api/users', { token, body });
 
@@ -198,7 +190,7 @@ describe('an invitation', () => {
   });
 
   it('contains one link even when the login looks like a template', async () => {
-    const token = await gatehouse.logIn('admin');
+    const token = await gatehouse.adminToken();
     await gatehouse.call('POST', '/api/users', { token, body: { login: '{link}$&', email: 'odd-name@example.com' } });
 
     const [mail] = mailsTo('odd-name@example.com');
@@ -209,7 +201,7 @@ describe('an invitation', () => {
 
   it('is not mailed to a user who has a password or is not activated', async () => {
     await gatehouse.makeUser('equipped');
-    const token = await gatehouse.logIn('admin');
+    const token = await gatehouse.adminToken();
     const body = { login: 'asleep', email: 'asleep@example.com', activated: false };
     await gatehouse.call('POST', '/api/users', { token, body });
 
@@ -219,8 +211,7 @@ describe('an invitation', () => {
 });
 
 it('the mailbox page shows sent mail and contains no scripts', async () => {
-  await gatehouse.makeUser('shown', { langKey: 'en' });
-  await requestReset('shown@example.com');
+  await gatehouse.makeUser('shown', { password: undefined });
 
   const page = await (await fetch(`${gatehouse.cloud.endpoint}/mailbox`)).text();
 

@@ -9,7 +9,7 @@ const barrier = openBarrier();
 const gatehouse = await useGatehouse({ intercept: barrier.intercept });
 let token: string;
 beforeAll(async () => {
-  token = await gatehouse.logIn('user');
+  token = await gatehouse.tokenOf('user');
 });
 
 const call = (method: string, path: string, body?: unknown) => gatehouse.call(method, path, { token, body });
@@ -91,8 +91,7 @@ describe('a report of a restart', () => {
 
   it('requires an existing integration and a role that may change integrations', async () => {
     const { id } = await makeParameter();
-    await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
-    const analyst = await gatehouse.logIn('analyst');
+    const { token: analyst } = await gatehouse.makeCaller('analyst', { authorities: ['ROLE_ANALYST'] });
     const path = `/api/utm-integrations/${id}/module/restarted`;
 
     expect((await report(999_999, { changes: 0 })).status).toBe(404);

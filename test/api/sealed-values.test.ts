@@ -19,7 +19,7 @@ const SECRET = 'S3cret of the gate; pä';
 let token: string;
 
 beforeAll(async () => {
-  token = await gatehouse.logIn('user');
+  token = await gatehouse.tokenOf('user');
 });
 
 async function makeIntegration(): Promise<{ id: number }> {

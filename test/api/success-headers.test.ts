@@ -33,7 +33,7 @@ const ENCODED = 'odd%26login';
 
 let admin: string;
 beforeAll(async () => {
-  admin = await gatehouse.logIn('admin');
+  admin = await gatehouse.adminToken();
 });
 
 // The timeout covers a cold start of every function.

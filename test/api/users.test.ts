@@ -153,7 +153,7 @@ describe('reading a user', () => {
   });
 
   it('returns the list of roles only to administrators', async () => {
-    const users = await gatehouse.logIn('user');
+    const users = await gatehouse.tokenOf('user');
 
     const shown = await get('authorities');
     const rejected = await get('authorities', users);
@@ -170,7 +170,7 @@ describe('reading a user', () => {
         email: `${login.length}${login.replaceAll('@', '#')}@example.com`,
       });
 
-      const found = await gatehouse.call('GET', headers.location ?? '', { token: await gatehouse.logIn('user') });
+      const found = await gatehouse.call('GET', headers.location ?? '', { token: await gatehouse.tokenOf('user') });
       const removed = await remove(login);
 
       expect(found.body).toEqual(body);
@@ -180,7 +180,7 @@ describe('reading a user', () => {
   );
 
   it('decodes the path exactly once and keeps a plus sign', async () => {
-    const token = await gatehouse.logIn('user');
+    const token = await gatehouse.tokenOf('user');
     await create({ login: 'once@a+b', email: 'once@example.com' });
 
     const paths = ['once%40a%2Bb', 'once@a+b', 'once%2540a%2Bb', 'once@a%20b'];

@@ -38,8 +38,7 @@ describe('settleAll', () => {
 });
 
 it('no read of a long list outlives the rejection of its caller', async () => {
-  const user = await gatehouse.makeUser('former', { authorities: ['ROLE_USER'] });
-  const token = await gatehouse.logIn('former');
+  const { user, token } = await gatehouse.makeCaller('former', { authorities: ['ROLE_USER'] });
   const value = Buffer.alloc(300_000);
   for (let id = 1; id <= 20; id++) {
     const parameter = claim(
@@ -49,7 +48,7 @@ it('no read of a long list outlives the rejection of its caller', async () => {
     );
     await gatehouse.table.transact([parameter, changeTotal('CONF', 1)], randomUUID());
   }
-  const admin = await gatehouse.logIn('admin');
+  const admin = await gatehouse.adminToken();
   await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, activated: false } });
 
   const paths = [

@@ -6,7 +6,7 @@ describe('concurrent creations', async () => {
   const gatehouse = await useGatehouse();
   let token: string;
   beforeAll(async () => {
-    token = await gatehouse.logIn('admin');
+    token = await gatehouse.adminToken();
   });
   const create = (login: string, email: string) =>
     gatehouse.call('POST', '/api/users', { token, body: { login, email } });

@@ -22,7 +22,7 @@ const gatehouse = await useGatehouse({
 });
 let admin: string;
 beforeAll(async () => {
-  admin = await gatehouse.logIn('admin');
+  admin = await gatehouse.adminToken();
 });
 
 const rename = (token: string, n: number) =>
@@ -39,8 +39,7 @@ describe('an account that changes itself before every attempt of an administrato
     ['deactivates', async (user: { login: string }) => (await update({ ...user, activated: false })).status],
     ['deletes', async ({ login }: { login: string }) => (await remove(login)).status],
   ])('delays an administrator who %s it by at most one retry', async (verb, administer) => {
-    const user = await gatehouse.makeUser(`nimble-${verb}`);
-    const token = await gatehouse.logIn(user.login);
+    const { user, token } = await gatehouse.makeCaller(`nimble-${verb}`);
     // Warms the function up: a cold start could outlast the administrator's held call, which the SDK would then retry.
     await rename(token, -1);
     const changes: Promise<Received>[] = [];
@@ -62,8 +61,7 @@ describe('an account that changes itself before every attempt of an administrato
   });
 
   it('can change itself again once the administrator is done', async () => {
-    const user = await gatehouse.makeUser('patient');
-    const token = await gatehouse.logIn('patient');
+    const { user, token } = await gatehouse.makeCaller('patient');
     await rename(token, -1);
     let waiting: Promise<Received> | undefined;
     let n = 0;
@@ -85,13 +83,12 @@ describe('an account that changes itself before every attempt of an administrato
 it(`an administrator can deactivate an account that sends a stream of changes${LONG ? ' within two seconds' : ''}`, {
   timeout: 60_000,
 }, async () => {
-  const user = await gatehouse.makeUser('busy', { authorities: ['ROLE_USER'] });
+  const { user, token } = await gatehouse.makeCaller('busy', { authorities: ['ROLE_USER'] });
   // Warms the function up, so that the measurement excludes a cold start.
   await update(user);
   const times = [];
   let successes = 0;
   for (let round = 0; round < (LONG ? 3 : 1); round++) {
-    const token = await gatehouse.logIn('busy');
     let stopped = false;
     const workers = Array.from({ length: 16 }, async (_, worker) => {
       for (let n = 0; !stopped; n++) {

@@ -17,7 +17,7 @@ const barrier = openBarrier();
 const gatehouse = await useGatehouse({ intercept: barrier.intercept });
 let token: string;
 beforeAll(async () => {
-  token = await gatehouse.logIn('admin');
+  token = await gatehouse.adminToken();
 });
 
 /** Sends the requests concurrently and releases their transactions together or sequentially. */
@@ -110,9 +110,7 @@ describe('two concurrent requests', () => {
 describe('a caller who is renamed while updating another user', () => {
   it('appears in the audit fields with the login at the time of the change', async () => {
     const name = 'renamed';
-    const body = { login: name, email: 'renamed@example.com', password: name, authorities: ['ROLE_ADMIN'] };
-    const { body: caller } = await gatehouse.call('POST', '/api/users', { token, body });
-    const own = await gatehouse.logIn(name);
+    const { user: caller, token: own } = await gatehouse.makeCaller(name, { authorities: ['ROLE_ADMIN'] });
     const { body: target } = await create(gatehouse, token, 'target', 'target@example.com');
     const names: string[] = [];
 

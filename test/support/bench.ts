@@ -33,7 +33,7 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
     ...options,
     intercept: (call, forward) => barrier.intercept(call, () => delayed(call, () => faults.intercept(call, forward))),
   });
-  const tokens = makeTokens(await gatehouse.logIn('admin'));
+  const tokens = makeTokens(await gatehouse.adminToken());
   await restoreItems(gatehouse.cloud, new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]));
   await gatehouse.makeUser('ann', { firstName: 'Ann', authorities: ['ROLE_ADMIN'] });
   const tokenOf = async (id: number, passwordChanges = 0) =>

@@ -85,7 +85,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
   const { endpoint, region, pepperKeys } = cloud;
   const [pepperKey = ''] = pepperKeys;
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
-  const tokens = makeTokens(await gatehouse.logIn('admin'));
+  const tokens = makeTokens(await gatehouse.adminToken());
   const { pk, sk, jwk } = tokens.publicKey;
   await commit(table, [claim({ pk, sk }, { jwk }, 'retry')]);
   const passwordHash = await openHasher(pepperKeys, kms).hash('pass');

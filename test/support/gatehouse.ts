@@ -2,8 +2,10 @@ import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import { commit } from '../../lib/table/change.ts';
 import { claim } from '../../lib/table/write.ts';
+import type { User } from '../../lib/users/user.ts';
+import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { type Items, itemsOf, restoreItems } from './items.ts';
-import { type Gatehouse, type LaunchOptions, launch } from './launch.ts';
+import { type Gatehouse, type LaunchOptions, launch, type Received } from './launch.ts';
 import { makeTokens } from './mint.ts';
 import { recordUnused } from './unused-permissions.ts';
 
@@ -22,9 +24,17 @@ export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
   return launch({ ...options, assembly, onUnusedPermissions: (permissions) => recordUnused(assembly, permissions) });
 }
 
+/** An instance whose table has the key that signs minted tokens. */
+export interface SharedGatehouse extends Gatehouse {
+  /** Mints a token of a user, which would otherwise cost a login. */
+  tokenOf(login: string): Promise<string>;
+  /** Creates an account without a password, and mints its token: a password and a login would compute a hash each. */
+  makeCaller(login: string, fields?: Record<string, unknown>): Promise<{ user: Received['body']; token: string }>;
+}
+
 /** One instance per worker serves its test files in turn, because the start dominates the cost of a file. */
 interface Shared {
-  readonly gatehouse: Gatehouse;
+  readonly gatehouse: SharedGatehouse;
   /** The table before the first test. */
   readonly start: Items;
   /** The interceptor of the current test file. */
@@ -34,15 +44,23 @@ let started: Promise<Shared> | undefined;
 
 async function share(): Promise<Shared> {
   let shared: Shared | undefined;
-  const gatehouse = await startGatehouse({
+  const instance = await startGatehouse({
     intercept: (call, forward) => (shared?.intercept ? shared.intercept(call, forward) : forward()),
   });
   // The first login publishes the signing key and caches that it has done so.
-  const { publicKey } = makeTokens(await gatehouse.logIn('admin'));
+  const tokens = makeTokens(await instance.adminToken());
   // Published before any test, so that no function encounters the minting key as an unknown one.
-  const { pk, sk, jwk } = publicKey;
-  await commit(gatehouse.table, [claim({ pk, sk }, { jwk }, 'retry')]);
-  const start = [...(await itemsOf(gatehouse.cloud))].filter(([, { pk }]) => !pk.startsWith('ATTEMPTS#'));
+  const { pk, sk, jwk } = tokens.publicKey;
+  await commit(instance.table, [claim({ pk, sk }, { jwk }, 'retry')]);
+  const start = [...(await itemsOf(instance.cloud))].filter(([, { pk }]) => !pk.startsWith('ATTEMPTS#'));
+  const gatehouse: SharedGatehouse = {
+    ...instance,
+    tokenOf: async (login) => tokens.of((await findUserByLogin(instance.table, login)) as User),
+    async makeCaller(login, fields = {}) {
+      const user = await instance.makeUser(login, { password: undefined, ...fields });
+      return { user, token: await gatehouse.tokenOf(login) };
+    },
+  };
   shared = { gatehouse, start: new Map(start), intercept: undefined };
   return shared;
 }

@@ -1,12 +1,12 @@
 import { beforeAll } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
-import type { Gatehouse } from './gatehouse.ts';
+import type { Gatehouse, SharedGatehouse } from './gatehouse.ts';
 
 /** Requests on users, sent as admin unless a token is given. */
 export function useUsers(gatehouse: Gatehouse) {
   let admin: string;
   beforeAll(async () => {
-    admin = await gatehouse.logIn('admin');
+    admin = await gatehouse.adminToken();
   });
   const path = (login: string) => `/api/users/${encodeURIComponent(login)}`;
   return {
@@ -21,11 +21,11 @@ export function useUsers(gatehouse: Gatehouse) {
 }
 
 /** The tokens of admin and of analyst, whose role suffices for no change. */
-export function useAdminAndAnalyst(gatehouse: Gatehouse) {
+export function useAdminAndAnalyst(gatehouse: SharedGatehouse) {
   const tokens = { admin: '', analyst: '' };
   beforeAll(async () => {
-    await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
-    [tokens.admin, tokens.analyst] = await Promise.all([gatehouse.logIn('admin'), gatehouse.logIn('analyst')]);
+    tokens.admin = await gatehouse.adminToken();
+    tokens.analyst = (await gatehouse.makeCaller('analyst', { authorities: ['ROLE_ANALYST'] })).token;
   });
   return tokens;
 }
