@@ -1,15 +1,15 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { synthesize } from '../../infra/local/stack/synthesize.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { publicKeyItemKey } from '../../lib/table/keys.ts';
 import { claim } from '../../lib/table/write.ts';
 import { routes } from '../../routes.ts';
 import { type Gatehouse, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
 import { makeSigningKeyPair, type Part } from '../support/mint.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 import { signedBy } from '../support/tokens.ts';
 
 /* Checks docs/clients.md: its code is extracted and run, its tables are compared with the service. */
@@ -63,18 +63,13 @@ describe('the table of calls by JHipster 7 to 9', () => {
 });
 
 describe('the steps for CORS', () => {
-  const assembly = join(inject('assembly'), '../with-cors');
+  const CHANGES = { corsOrigins: ['http://localhost:9000'] };
   let elsewhere: Gatehouse;
   beforeAll(async () => {
-    const { environments } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8')).context;
-    const corsOrigins = ['http://localhost:9000'];
-    await synthesize(assembly, { checked: false, environments: { dev: { ...environments.dev, corsOrigins } } });
-    elsewhere = await startGatehouse({ assembly });
+    synthesizeInProcess('dev', CHANGES);
+    elsewhere = await startGatehouse({ assembly: assemblyOf('dev', CHANGES) });
   });
-  afterAll(async () => {
-    await elsewhere.stop();
-    rmSync(assembly, { recursive: true, force: true });
-  });
+  afterAll(() => elsewhere.stop());
 
   const preflight = async (url: string): Promise<string[]> => {
     const { stdout } = await run('bash', ['-c', block('CORS', 'sh')], { env: { ...process.env, URL: url } });
@@ -182,15 +177,18 @@ describe('the code that verifies tokens', () => {
   });
 
   it('accepts tokens of users who have since been deactivated or deleted, or changed their password', async () => {
-    const logins = ['deactivated', 'deleted', 'changed'];
-    const users = await Promise.all(logins.map((login) => gatehouse.makeUser(login)));
-    const tokens = await Promise.all(logins.map((login) => gatehouse.logIn(login)));
+    const callers = [
+      await gatehouse.makeCaller('deactivated'),
+      await gatehouse.makeCaller('deleted'),
+      await gatehouse.makeCaller('changed', { password: 'changed' }),
+    ];
+    const tokens = callers.map((caller) => caller.token);
     const body = { currentPassword: 'changed', newPassword: 'different' };
-    await gatehouse.call('PUT', '/api/users', { token, body: { ...users[0], activated: false } });
+    await gatehouse.call('PUT', '/api/users', { token, body: { ...callers[0]?.user, activated: false } });
     await gatehouse.call('DELETE', '/api/users/deleted', { token });
-    await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.logIn('changed'), body });
+    await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.tokenOf('changed'), body });
 
-    const callers = await callersOf(tokens.map((each) => `Bearer ${each}`));
+    const accepted = await callersOf(tokens.map((each) => `Bearer ${each}`));
     const account = (method: string) =>
       Promise.all(
         tokens.map((each) =>
@@ -199,7 +197,7 @@ describe('the code that verifies tokens', () => {
       );
     const [reads, changes] = [await account('GET'), await account('POST')];
 
-    expect(callers).toEqual(users.map(({ id, login }) => ({ id, login, roles: [] })));
+    expect(accepted).toEqual(callers.map(({ user: { id, login } }) => ({ id, login, roles: [] })));
     expect(reads.map(({ status }) => status)).toEqual([200, 401, 200]);
     expect(reads[0]?.body.activated).toBe(false);
     expect(changes.map(({ status }) => status)).toEqual([403, 401, 403]);

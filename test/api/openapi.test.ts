@@ -1,43 +1,40 @@
 import { expect, it } from 'vitest';
 import { EXAMPLES, type Example } from '../../infra/openapi/examples.ts';
 import document from '../../openapi.json' with { type: 'json' };
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
 import { methodAndPath } from '../support/method-and-path.ts';
 
 /* The examples of openapi.json are sent as they are; all other tests check every response against the document, too. */
 
+const gatehouse = await useGatehouse();
+
 it('is served without a token', async () => {
-  const gatehouse = await startGatehouse();
   const { status, headers, body } = await gatehouse.call('GET', '/api/openapi.json');
-  await gatehouse.stop();
 
   expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=300']);
   expect(body).toEqual(document);
 });
 
 it('every example has the response that it shows', { timeout: 60_000 }, async () => {
-  const gatehouse = await startGatehouse();
   const token = await gatehouse.adminToken();
 
   for (const [route, example] of Object.entries(EXAMPLES)) {
-    const { status, body } = await send(gatehouse, token, route, example);
+    const { status, body } = await send(token, route, example);
     expect([route, status]).toEqual([route, status === 201 ? 201 : 200]);
     if (example.response !== undefined) expect(lasting(body), route).toEqual(lasting(example.response));
   }
-
-  await gatehouse.stop();
 });
 
-async function send(gatehouse: Gatehouse, token: string, route: string, { path = {}, query, body }: Example) {
+async function send(token: string, route: string, { path = {}, query, body }: Example) {
   const [method, pathname] = methodAndPath(route, path);
   return gatehouse.call(method, query ? `${pathname}?${query}` : pathname, {
     token,
-    ...(body !== undefined && { body: withMailedKey(gatehouse, body) }),
+    ...(body !== undefined && { body: withMailedKey(body) }),
   });
 }
 
 /** The body with a key that was mailed, because the key of an example cannot be valid. */
-function withMailedKey(gatehouse: Gatehouse, body: unknown): unknown {
+function withMailedKey(body: unknown): unknown {
   return (body as { key?: string }).key
     ? { ...(body as object), key: gatehouse.keyMailedTo('etienne@example.com') }
     : body;
@@ -48,6 +45,8 @@ function lasting(value: unknown): unknown {
   const isVolatile = (name: string) => /Date$|^time$|^kid$|^[xy]$|^id_token$/.test(name);
   return JSON.parse(JSON.stringify(value), (name, part) => {
     if (isVolatile(name)) return typeof part;
+    // The second key signs the tokens that the tests mint.
+    if (name === 'keys') return part.slice(0, 1);
     return typeof part === 'string' && /^[\da-f]{8}-/.test(part) ? 'uuid' : part;
   });
 }

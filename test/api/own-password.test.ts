@@ -5,8 +5,7 @@ const gatehouse = await useGatehouse();
 
 /** Creates a user whose password is the login, and returns a token. */
 async function signedIn(login: string, fields = {}): Promise<string> {
-  await gatehouse.makeUser(login, fields);
-  return gatehouse.logIn(login);
+  return (await gatehouse.makeCaller(login, { password: login, ...fields })).token;
 }
 
 const changePassword = (token: string, currentPassword: unknown, newPassword: unknown) =>
@@ -28,7 +27,7 @@ describe('a password', () => {
   });
 
   it.each(['wrong', '', 'USER'])('is unchanged when the current one is given as %j', async (current) => {
-    const token = await gatehouse.logIn('user');
+    const token = await gatehouse.tokenOf('user');
 
     const { status, body } = await changePassword(token, current, 'fresh');
 
@@ -79,7 +78,7 @@ describe('a password', () => {
     ['null', null, 'NotNull'],
     ['a number', 12345, 'TypeMismatch'],
   ])('cannot be %s', async (_, wanted, message) => {
-    const token = await gatehouse.logIn('user');
+    const token = await gatehouse.tokenOf('user');
 
     const { status, body } = await changePassword(token, 'user', wanted);
 
@@ -90,7 +89,7 @@ describe('a password', () => {
   });
 
   it('cannot be changed without the current one', async () => {
-    const token = await gatehouse.logIn('user');
+    const token = await gatehouse.tokenOf('user');
 
     const { status, body } = await changePassword(token, undefined, 'fresh');
 
@@ -102,7 +101,7 @@ describe('a password', () => {
 describe('after a password change', () => {
   it('the token that made it keeps its rights, and all other tokens can only read', async () => {
     const token = await signedIn('switcher', { authorities: ['ROLE_USER'] });
-    const other = await gatehouse.logIn('switcher');
+    const other = await gatehouse.tokenOf('switcher');
     await changePassword(token, 'switcher', 'fresh');
 
     const accepted = [await changeName(token, 'Ada'), await changePassword(token, 'fresh', 'fresher')];
