@@ -34,6 +34,9 @@ interface Received {
   readonly body: string;
 }
 
+/** Does the same with the SDK and with the transport at the same time, because most of it waits. */
+const ofBoth = <Result>(act: (aws: Any) => Promise<Result>): Promise<Result[]> => Promise.all([SDK, OWN].map(act));
+
 type Reply =
   | { status?: number; headers?: Record<string, string>; body?: unknown; chunks?: Uint8Array[]; delayMs?: number }
   | 'cut'
@@ -252,12 +255,10 @@ describe('the transport', () => {
   it.each(COMMANDS)('returns the same output as the SDK: %s', async (_, client, command, body) => {
     const { endpoint } = await serverWith({ body });
 
-    const [bySdk, own] = await Promise.all(
-      [SDK, OWN].map(async (aws) => {
-        const { $metadata, ...output } = await clientsOf(aws, endpoint)[client].send(command(aws));
-        return output;
-      }),
-    );
+    const [bySdk, own] = await ofBoth(async (aws) => {
+      const { $metadata, ...output } = await clientsOf(aws, endpoint)[client].send(command(aws));
+      return output;
+    });
 
     expect(own).toEqual(bySdk);
   });
@@ -296,15 +297,14 @@ describe('the transport', () => {
     ['a truncated response', 3, ['half']],
     ['a server error, then a failed condition', 2, [failure(500, 'X'), failure(400, 'ConditionalCheckFailedException')]],
   ])('fails like the SDK, after as many attempts: %s', async (_, attempts, replies) => {
-    const outcomes = [];
-    for (const aws of [SDK, OWN]) {
+    const outcomes = await ofBoth(async (aws) => {
       const { endpoint, received } = await serverWith(...replies);
       const error = await clientsOf(aws, endpoint).documents.send(GET(aws)).catch((thrown: Error) => thrown);
       const { name, $metadata, CancellationReasons } = error;
       const { httpStatusCode: status, requestId } = $metadata ?? {};
       const message = error.message === 'text' ? 'text' : undefined;
-      outcomes.push({ name, message, status, requestId, reasons: CancellationReasons, tried: received.length, attempts: $metadata.attempts });
-    }
+      return { name, message, status, requestId, reasons: CancellationReasons, tried: received.length, attempts: $metadata.attempts };
+    });
 
     const [bySdk, own] = outcomes as [Any, Any];
     // The SDK names a broken or unparsable response after its own internals.
@@ -352,10 +352,11 @@ describe('the transport', () => {
   });
 
   it('names a missing response and a broken connection TimeoutError, and a missing connection too', async () => {
-    for (const reply of ['silent', 'cut', 'half'] as const) {
+    const responses = (['silent', 'cut', 'half'] as const).map(async (reply) => {
       const { endpoint } = await serverWith(reply);
       await expect(clientsOf(OWN, endpoint).documents.send(GET(OWN))).rejects.toMatchObject({ name: 'TimeoutError' });
-    }
+    });
+    await Promise.all(responses);
     const httpAgent = Object.assign(new Agent(), { createConnection: () => neverConnected() });
 
     const waiting = clientsOf(OWN, 'http://127.0.0.1:9', {
@@ -510,7 +511,7 @@ describe('the transport', () => {
     ['of SES', 'ses', SEND_EMAIL],
   ])('ends the wait before a retry, as the SDK does, when the request %s is aborted', async (_, client, command) => {
     vi.mocked(Math.random).mockReturnValue(0.99);
-    for (const aws of [SDK, OWN]) {
+    await ofBoth(async (aws) => {
       const { endpoint, received } = await serverWith(failure(400, 'ThrottlingException'));
       const abortSignal = AbortSignal.timeout(150);
       const startedAt = performance.now();
@@ -521,7 +522,7 @@ describe('the transport', () => {
 
       expect([aws.name, error.name, received.length]).toEqual([aws.name, 'AbortError', 1]);
       expect(performance.now() - startedAt).toBeLessThan(800);
-    }
+    });
   });
 
   it('stops retrying, as the SDK does, when too many requests of a client have failed', async () => {
@@ -564,8 +565,7 @@ describe('the transport', () => {
     ['retries that succeed cost nothing', 61, 1, [...Array(40).fill([[failure(500, 'X'), 1], [{}, 1]]).flat(), [failure(500, 'X'), 56]]],
     ['successes save up for no more retries', 41, 1, [[{}, 20], [failure(500, 'X'), 56]]],
   ])('retries again, as the SDK does, once enough requests have succeeded: %s', async (_, requests, attempts, replies) => {
-    for (const aws of [SDK, OWN])
-      expect([aws.name, ...(await retriesFor(aws, ...replies))]).toEqual([aws.name, requests, attempts]);
+    expect(await ofBoth((aws) => retriesFor(aws, ...replies))).toEqual(Array(2).fill([requests, attempts]));
   });
 
   // biome-ignore format: a table is read by its columns
