@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import { entityKey, readBudgetKey } from '../../lib/table/keys.ts';
 import { readBudget } from '../../lib/table/read-budget.ts';
 import { changeTotal, claim, put } from '../../lib/table/write.ts';
@@ -9,22 +10,35 @@ import { LONG } from '../support/long.ts';
 
 /* A caller who repeats the most expensive list must not exhaust the read throughput of a partition. */
 
-describe('the read budget of a caller', async () => {
-  const gatehouse = await useGatehouse();
+let units = 0;
+let decryptions = 0;
+const intercept: Interceptor = async ({ functionName, operation, input }, forward) => {
+  const response = await forward();
+  const values = input.ExpressionAttributeValues as Record<string, { S: string }> | undefined;
+  if (functionName?.startsWith('GET ') && operation === 'Query' && values?.[':pk']?.S !== 'JWKS') {
+    units += Number(JSON.parse(String(response.body)).ConsumedCapacity?.CapacityUnits ?? 0);
+  }
+  if (operation === 'Decrypt') decryptions++;
+  return response;
+};
+const shared = await useGatehouse({ breaksData: true, intercept });
+
+describe('the read budget of a caller', () => {
+  const gatehouse = shared;
   let caller = 1000;
   const payer = (id: number) => ({ id, requireAuthorized: async () => undefined });
   /** Spends units against a debt that takes `ahead` milliseconds to pay back; undefined means no stored budget. */
   async function spend(units: number, ahead: number | undefined) {
-    caller++;
+    const id = ++caller;
     const started = Date.now();
     const account = { paidBackAt: started + (ahead ?? 0), expires: 9_999_999_999 };
-    if (ahead !== undefined) await gatehouse.table.transact([put(readBudgetKey(caller), account)], crypto.randomUUID());
-    await readBudget(gatehouse.table, payer(caller))(units);
-    const paidBackAt = (await gatehouse.table.get(readBudgetKey(caller)))?.paidBackAt;
+    if (ahead !== undefined) await gatehouse.table.transact([put(readBudgetKey(id), account)], crypto.randomUUID());
+    await readBudget(gatehouse.table, payer(id))(units);
+    const paidBackAt = (await gatehouse.table.get(readBudgetKey(id)))?.paidBackAt;
     return { waited: Date.now() - started, ahead: Number(paidBackAt) - started };
   }
 
-  it.each([
+  it.concurrent.each([
     ['nothing was spent before', undefined, 2200, 0],
     ['everything was paid back', -60_000, 2200, 0],
     ['half of the burst is spent', 2000, 4200, 0],
@@ -66,26 +80,12 @@ describe('the read budget of a caller', async () => {
 const USERS = LONG ? 10_000 : 200;
 
 describe('a caller who repeats an expensive list', () => {
-  let units = 0;
-  let decryptions = 0;
   let gatehouse: Gatehouse;
   let token: string;
   let reader: { id: number };
   let analyst: { id: number };
   beforeAll(async () => {
-    gatehouse = await startGatehouse({
-      breaksData: true,
-      meterCapacity: LONG,
-      async intercept({ functionName, operation, input }, forward) {
-        const response = await forward();
-        const values = input.ExpressionAttributeValues as Record<string, { S: string }> | undefined;
-        if (functionName?.startsWith('GET ') && operation === 'Query' && values?.[':pk']?.S !== 'JWKS') {
-          units += Number(JSON.parse(String(response.body)).ConsumedCapacity?.CapacityUnits ?? 0);
-        }
-        if (operation === 'Decrypt') decryptions++;
-        return response;
-      },
-    });
+    gatehouse = LONG ? await startGatehouse({ breaksData: true, meterCapacity: true, intercept }) : shared;
     reader = await gatehouse.makeUser('reader', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
     analyst = await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
     token = await gatehouse.logIn('reader');
@@ -106,7 +106,7 @@ describe('a caller who repeats an expensive list', () => {
     await gatehouse.table.transact([...integrations, changeTotal('INTEGRATION', 90)], crypto.randomUUID());
     await fillUsers(gatehouse, USERS);
   }, 120_000);
-  afterAll(() => gatehouse.stop());
+  afterAll(() => (LONG ? gatehouse.stop() : undefined));
 
   const clear = async () => {
     const key = readBudgetKey(reader.id);
