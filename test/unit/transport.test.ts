@@ -545,7 +545,8 @@ describe('the transport', () => {
   async function retriesFor(aws: Any, ...replies: [Reply, number][]): Promise<[requests: number, attempts: number]> {
     const sent = replies.map(([, calls]) => calls).reduce((one, other) => one + other);
     const { endpoint, received } = await serverWith(...replies.flatMap(([reply, times]) => Array(times).fill(reply)));
-    const { documents } = clientsOf(aws, endpoint);
+    // Without time limits: on a busy machine, one of hundreds of responses could be late, and would cost a retry.
+    const { documents } = clientsOf(aws, endpoint, { requestHandler: {} });
     let [requests, before] = [0, 0];
     for (; received.length < sent; requests++) {
       before = received.length;
