@@ -1,8 +1,7 @@
 import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
 import { verifyTable } from '../lib/integrity/verify-table.ts';
 import { adoptTable, SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
-import { openTable } from '../lib/table/table.ts';
-import { NotGatehouseTable, openTableScanner } from '../lib/table/table-scanner.ts';
+import { NotGatehouseTable } from '../lib/table/not-gatehouse-table.ts';
 import {
   exitOnSignal,
   fail,
@@ -14,11 +13,9 @@ import {
   reportProgress,
   WRONG_ARGUMENTS,
 } from './command-line.ts';
-import { openCommandTable } from './command-table.ts';
 import { explainError } from './explain-error.ts';
 import { readCdkJson } from './read-cdk-json.ts';
 import { reportVerification } from './report-verification.ts';
-import { applySettings, planSettings } from './restored-settings.ts';
 
 /* `npm run adopt`: prepares a table restored from a backup for service. docs/operating.md has the procedure. */
 
@@ -73,6 +70,12 @@ if (name === undefined && (like !== undefined || unprotected || Object.keys(tagV
   rejectArguments('--like, --environment, --pepper-key, --values-key and --unprotected require --table.', COMMAND);
 if (!/^[1-9]\d{0,8}$/.test(skip)) rejectArguments('--skip must be a whole number from 1 to 999999999.', COMMAND);
 exitOnSignal(NOT_ADOPTED);
+// After the arguments: the AWS SDK takes most of the start of a command.
+const { openCommandTable } = await import('./command-table.ts');
+const { openTable } = await import('../lib/table/table.ts');
+const { openTableScanner } = await import('../lib/table/table-scanner.ts');
+const { applySettings, planSettings } = await import('./restored-settings.ts');
+
 const connection = await openCommandTable(name).catch((error) => fail(explainError(error, name), NOT_ADOPTED));
 let isChanged = false;
 const status = await run().catch((error) => {

@@ -3,10 +3,10 @@ import { join, relative } from 'node:path';
 import { App, type Stack, Validations } from 'aws-cdk-lib';
 import { bundle, SOURCES_FILE, transportOf } from './bundle.ts';
 import { fail, printError } from './command-line.ts';
-import { edgeStackName } from './constructs/metrics.ts';
 import { EdgeStack } from './edge-stack.ts';
 import { GatehouseStack } from './gatehouse-stack.ts';
 import { readSettings } from './read-settings.ts';
+import { edgeStackName } from './settings.ts';
 
 /* The CDK app: `cdk.json` and `-c` select the environment; the CDK CLI sets the output folder. */
 const app = new App({ analyticsReporting: false });

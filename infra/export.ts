@@ -1,10 +1,8 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { exportRecords } from '../lib/transfer/export-records.ts';
 import { fail, finish, print, readArguments, rejectArguments, reportProgress } from './command-line.ts';
 import { explainError } from './explain-error.ts';
-import { openStackTable } from './stack-table.ts';
 
 /* `npm run export`: writes users and integrations to a JSON Lines file that `npm run import` reads. */
 
@@ -34,6 +32,9 @@ const [file = ''] = positionals;
 /** Gets its name when it is complete, so that an interrupted export is not mistaken for one. */
 const partial = `${file}.partial`;
 requireNewFile();
+// After the arguments: the AWS SDK takes most of the start of a command.
+const { openStackTable } = await import('./stack-table.ts');
+const { exportRecords } = await import('../lib/transfer/export-records.ts');
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => void rm(partial, { force: true }).finally(() => process.exit(NOT_COMPLETED)));

@@ -2,15 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as v from 'valibot';
 import { Failure } from '../lib/contract/failure.ts';
-import { openHasher } from '../lib/passwords/hasher.ts';
-import { openTable } from '../lib/table/table.ts';
-import { scannerClient } from '../lib/table/table-scanner.ts';
 import { createFirstAdministrator } from '../lib/users/first-administrator.ts';
 import { email, login } from '../lib/users/user-schema.ts';
 import { fail, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { requireEndpointUrls } from './require-endpoint-urls.ts';
-import { tagsOf } from './table-tags.ts';
 
 /* `npm run first-admin`: creates the first administrator of a deployed table with the operator's AWS credentials. */
 
@@ -36,6 +32,12 @@ docs/operating.md lists the permissions.`,
 } as const;
 
 const person = readPerson();
+// After the arguments: the AWS SDK takes most of the start of a command.
+const { openHasher } = await import('../lib/passwords/hasher.ts');
+const { openTable } = await import('../lib/table/table.ts');
+const { scannerClient } = await import('../lib/table/table-scanner.ts');
+const { tagsOf } = await import('./table-tags.ts');
+
 const password = randomBytes(15).toString('base64url');
 try {
   requireEndpointUrls();

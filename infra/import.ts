@@ -1,9 +1,8 @@
 import { accessSync, constants, createReadStream, statSync } from 'node:fs';
-import { importRecords, type Tally } from '../lib/transfer/import-records.ts';
+import type { Tally } from '../lib/transfer/import-records.ts';
 import type { RecordError } from '../lib/transfer/record.ts';
 import { exitOnSignal, fail, finish, print, readArguments, rejectArguments, reportProgress } from './command-line.ts';
 import { explainError } from './explain-error.ts';
-import { openStackTable } from './stack-table.ts';
 
 /* `npm run import`: imports users and integrations from a JSON Lines file. docs/migrating.md has the procedure. */
 
@@ -37,6 +36,10 @@ const { values, positionals } = readArguments(COMMAND);
 const { apply } = values;
 const [file = ''] = positionals;
 requireReadable(file);
+// After the arguments: the AWS SDK takes most of the start of a command.
+const { openStackTable } = await import('./stack-table.ts');
+const { importRecords } = await import('../lib/transfer/import-records.ts');
+
 const tally = await run().catch((error) => fail(explainError(error, values.table), NOT_COMPLETED));
 const { imported, present, rejected } = tally;
 print(

@@ -1,9 +1,6 @@
-import { idOfKey } from '../lib/passwords/hasher.ts';
-import { keyIdOf } from '../lib/passwords/passwords.ts';
 import { usersOf } from '../lib/transfer/entities.ts';
 import { exitOnSignal, fail, finish, print, readArguments, reportProgress } from './command-line.ts';
 import { explainError } from './explain-error.ts';
-import { openStackTable } from './stack-table.ts';
 
 /* `npm run password-keys`: shows how far the replacement of the pepper key has come. */
 
@@ -28,6 +25,11 @@ docs/operating.md has the procedure and lists the permissions.`,
   options: { table: { type: 'string' } },
 }).values;
 exitOnSignal(NOT_COUNTED);
+// After the arguments: the AWS SDK takes most of the start of a command.
+const { openStackTable } = await import('./stack-table.ts');
+const { idOfKey } = await import('../lib/passwords/hasher.ts');
+const { keyIdOf } = await import('../lib/passwords/passwords.ts');
+
 await finish(await run().catch((error) => fail(explainError(error, name), NOT_COUNTED)));
 
 async function run(): Promise<number> {

@@ -1,9 +1,6 @@
 import { exitOnSignal, fail, finish, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
-import { awsReader } from './preflight/aws-reader.ts';
-import { accountOf, checksOf } from './preflight/checks.ts';
 import { readCdkJson } from './read-cdk-json.ts';
-import { readSettings } from './read-settings.ts';
 import { requireEndpointUrls } from './require-endpoint-urls.ts';
 
 /* `npm run preflight`: reads what AWS must have ready before an environment is deployed. */
@@ -31,6 +28,11 @@ docs/operating.md lists the permissions.`,
 const { env } = readArguments(COMMAND).values;
 if (env === undefined) rejectArguments('--env is missing.', COMMAND);
 exitOnSignal(NOT_CHECKED);
+// After the arguments: the AWS SDK and the CDK take most of the start.
+const { readSettings } = await import('./read-settings.ts');
+const { awsReader } = await import('./preflight/aws-reader.ts');
+const { accountOf, checksOf } = await import('./preflight/checks.ts');
+
 const { name, settings } = readEnvironment(String(env));
 
 // Without valid credentials, every check would fail with the same sentence.

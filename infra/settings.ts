@@ -111,6 +111,9 @@ const existingTableAndKeys = v.strictObject({
 /** The region of everything that belongs to CloudFront. */
 export const EDGE_REGION = 'us-east-1';
 
+/** The stack of the edge, whose web ACL has a metric of the same name. */
+export const edgeStackName = (environment: string): string => `GatehouseEdge-${environment}`;
+
 const hostName = (description: string, example: string) =>
   v.pipe(
     v.string(),

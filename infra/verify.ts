@@ -2,10 +2,8 @@ import { Failure } from '../lib/contract/failure.ts';
 import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
 import { repairTable } from '../lib/integrity/repair-table.ts';
 import { verifyTable } from '../lib/integrity/verify-table.ts';
-import { openTable } from '../lib/table/table.ts';
-import { NotGatehouseTable, openTableScanner } from '../lib/table/table-scanner.ts';
+import { NotGatehouseTable } from '../lib/table/not-gatehouse-table.ts';
 import { exitOnSignal, fail, finish, print, printError, readArguments, reportProgress } from './command-line.ts';
-import { openCommandTable } from './command-table.ts';
 import { explainError } from './explain-error.ts';
 import { reportVerification } from './report-verification.ts';
 
@@ -35,6 +33,11 @@ const { table: name, repair } = readArguments({
   options: { table: { type: 'string' }, repair: { type: 'boolean', default: false } },
 }).values;
 exitOnSignal(NOT_VERIFIED);
+// After the arguments: the AWS SDK takes most of the start of a command.
+const { openCommandTable } = await import('./command-table.ts');
+const { openTable } = await import('../lib/table/table.ts');
+const { openTableScanner } = await import('../lib/table/table-scanner.ts');
+
 const connection = await openCommandTable(name).catch((error) => fail(explainError(error, name), NOT_VERIFIED));
 const status = await run().catch((error) => {
   printError(sentenceOf(error));

@@ -5,12 +5,8 @@ import { join } from 'node:path';
 import { print, readArguments, rejectArguments, WRONG_ARGUMENTS } from '../infra/command-line.ts';
 import { synthesize } from '../infra/local/stack/synthesize.ts';
 import { openMemoryState } from '../infra/local/state/state.ts';
-import { type Bench, openBench } from './support/bench.ts';
+import type { Bench } from './support/bench.ts';
 import { ENGINE_RULES } from './support/engine-rules.ts';
-import { runHistory } from './support/histories.ts';
-import { expectIntact } from './support/intact.ts';
-import { PAIRS, runPairs } from './support/pairs.ts';
-import { runSequences } from './support/sequences.ts';
 
 /* Long randomized test: checks the engine rules that all races rely on, then searches with increasing seeds. */
 
@@ -37,6 +33,13 @@ const { values } = readArguments(COMMAND);
 const [minutes, firstSeed] = [Number(values.minutes), Number(values.seed)];
 if (!(minutes > 0)) rejectArguments('--minutes must be a number above 0.', COMMAND);
 if (!Number.isSafeInteger(firstSeed)) rejectArguments('--seed must be a whole number.', COMMAND);
+// After the arguments: these load most of the service.
+const { openBench } = await import('./support/bench.ts');
+const { runHistory } = await import('./support/histories.ts');
+const { expectIntact } = await import('./support/intact.ts');
+const { PAIRS, runPairs } = await import('./support/pairs.ts');
+const { runSequences } = await import('./support/sequences.ts');
+
 const deadline = Date.now() + minutes * 60_000;
 
 const counts: Record<string, number> = {};

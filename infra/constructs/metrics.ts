@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { FailureCode } from '../../lib/contract/failure.ts';
 import type { RequestKind } from '../../lib/http/log-request.ts';
-import { EDGE_REGION } from '../settings.ts';
+import { EDGE_REGION, edgeStackName } from '../settings.ts';
 
 /** The CloudWatch namespace of the metrics that the functions log. */
 export const metricsNamespace = (environment: string): string => `Gatehouse/${environment}`;
@@ -16,9 +16,6 @@ export const FAILED_INVOCATIONS = 'failedInvocations';
 /** The rules of the edge in the order in which WAF applies them, each with a metric of its name. */
 export const EDGE_RULES = ['logins', 'requests'] as const;
 export type EdgeRule = (typeof EDGE_RULES)[number];
-
-/** The stack of the edge, whose web ACL has a metric of the same name. */
-export const edgeStackName = (environment: string): string => `GatehouseEdge-${environment}`;
 
 interface Measured {
   readonly environment: string;

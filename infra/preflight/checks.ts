@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { GetAccountCommand, GetConfigurationSetCommand, GetEmailIdentityCommand } from '@aws-sdk/client-sesv2';
-import { edgeStackName } from '../constructs/metrics.ts';
-import { EDGE_REGION, type Settings } from '../settings.ts';
+import { EDGE_REGION, edgeStackName, type Settings } from '../settings.ts';
 import type { AwsReader } from './aws-reader.ts';
 
 /** What an environment needs of AWS before its deployment. */

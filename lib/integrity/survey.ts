@@ -6,8 +6,9 @@ import {
   type Kind,
   PARAMETERS_PER_INTEGRATION_EVER,
 } from '../table/keys.ts';
+import { NotGatehouseTable } from '../table/not-gatehouse-table.ts';
 import type { Item } from '../table/table.ts';
-import { NotGatehouseTable, type TableScanner } from '../table/table-scanner.ts';
+import type { TableScanner } from '../table/table-scanner.ts';
 import type { User } from '../users/user.ts';
 import { collectionOf, findDefect, idOf } from './item-kinds.ts';
 

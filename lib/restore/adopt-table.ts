@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { change, changeWithoutLoad, commit } from '../table/change.ts';
 import { notBeforeKey, rosterKey, sequenceKey } from '../table/keys.ts';
+import { NotGatehouseTable } from '../table/not-gatehouse-table.ts';
 import type { Table } from '../table/table.ts';
-import { NotGatehouseTable, type TableScanner } from '../table/table-scanner.ts';
+import type { TableScanner } from '../table/table-scanner.ts';
 import { put, remove, set } from '../table/write.ts';
 
 /**

@@ -16,9 +16,6 @@ import type { Item } from './table.ts';
  * includes them, and they cannot write.
  */
 
-/** The table is not one of Gatehouse's: its keys are others, or it has no roster of administrators. */
-export class NotGatehouseTable extends Error {}
-
 /** Reads of the whole table. Every read is strongly consistent and returns only the projected attributes. */
 export interface TableScanner {
   /** All items, page by page, in no particular order. Items written during the scan may be missing or outdated. */

@@ -8,17 +8,11 @@ import {
   rejectArguments,
   WRONG_ARGUMENTS,
 } from '../../infra/command-line.ts';
-import { synthesize } from '../../infra/local/stack/synthesize.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
-import { measureCold } from './cold.ts';
 import { headOf, SECTIONS, type Section, sectionOf } from './document.ts';
-import { type Functions, openFunctions } from './functions.ts';
-import { measureGateway } from './gateway.ts';
-import { measureGrowth } from './growth.ts';
-import { measureHotKeys } from './hot-keys.ts';
+import type { Functions } from './functions.ts';
 import { lineChart } from './line-chart.ts';
-import { type CloudProcess, startCloudProcess } from './loads.ts';
-import { measureWarm, measureWarmWithEngine } from './warm.ts';
+import type { CloudProcess } from './loads.ts';
 
 /* `npm run bench`: measures Gatehouse and writes docs/performance.md, or prints the measurements of some sections. */
 
@@ -57,6 +51,16 @@ const DOCS = join(import.meta.dirname, '../../docs');
 const { quick, only } = readArguments(COMMAND).values;
 const sections = only?.split(',').map(sectionNamed) ?? SECTIONS;
 exitOnSignal(FAILED);
+// After the arguments: these load the whole service.
+const { synthesize } = await import('../../infra/local/stack/synthesize.ts');
+const { measureCold } = await import('./cold.ts');
+const { openFunctions } = await import('./functions.ts');
+const { measureGateway } = await import('./gateway.ts');
+const { measureGrowth } = await import('./growth.ts');
+const { measureHotKeys } = await import('./hot-keys.ts');
+const { startCloudProcess } = await import('./loads.ts');
+const { measureWarm, measureWarmWithEngine } = await import('./warm.ts');
+
 const state = openMemoryState();
 await run()
   .catch((error) => fail(error instanceof Error ? error.message : String(error), FAILED))

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
-import { edgeStackName } from '../../infra/constructs/metrics.ts';
 import { EdgeStack } from '../../infra/edge-stack.ts';
 import { readTemplate } from '../../infra/local/stack/template.ts';
+import { edgeStackName } from '../../infra/settings.ts';
 import { OTHER_SETTINGS } from '../support/other-settings.ts';
 import { assemblyOf, edgeTemplateOf, type Resource, resourcesOf, templateOf } from '../support/stack.ts';
 

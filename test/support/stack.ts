@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { inject } from 'vitest';
-import { edgeStackName } from '../../infra/constructs/metrics.ts';
 import { EdgeStack } from '../../infra/edge-stack.ts';
 import { GatehouseStack } from '../../infra/gatehouse-stack.ts';
 import { readSettings } from '../../infra/read-settings.ts';
-import type { Settings } from '../../infra/settings.ts';
+import { edgeStackName, type Settings } from '../../infra/settings.ts';
 
 /**
  * The output folder of a stack: beside the assembly of this run, and removed together with it. Each worker has its own,

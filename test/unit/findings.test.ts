@@ -3,8 +3,8 @@ import type { Finding, FindingKind } from '../../lib/integrity/finding.ts';
 import { survey } from '../../lib/integrity/survey.ts';
 import { countByKind, verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
+import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { NotGatehouseTable } from '../../lib/table/table-scanner.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 

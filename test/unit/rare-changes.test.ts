@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { precedenceWait, takePrecedence } from '../../lib/authorization/precedence.ts';
 import { adoptTable, SKIPPED_IDS } from '../../lib/restore/adopt-table.ts';
 import { entityKey, precedenceKey, rosterKey, sequenceKey } from '../../lib/table/keys.ts';
+import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
-import { NotGatehouseTable } from '../../lib/table/table-scanner.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
 import { cancelledBy, recordingTable } from '../support/recording-table.ts';
 
