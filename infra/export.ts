@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
-import { type FileHandle, link, open, rm } from 'node:fs/promises';
+import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { fail, finish, print, readArguments, rejectArguments, reportProgress } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 
@@ -61,9 +62,11 @@ function requireNewFile(): void {
 async function run() {
   const { name, table, valuesKey, kms } = await openStackTable(values.table);
   const handle = await open(partial, 'wx', OWNER_ONLY);
+  const counts = { user: 0, integration: 0 };
   try {
     print(`Exporting ${name}`);
-    const counts = await write(handle).finally(() => handle.close());
+    // A stream writes many lines at once, and closes the file.
+    await pipeline(lines, handle.createWriteStream({ flush: true }));
     // Unlike a rename, this never replaces a file.
     await link(partial, file);
     return counts;
@@ -71,15 +74,12 @@ async function run() {
     await rm(partial, { force: true });
   }
 
-  async function write(handle: FileHandle) {
-    const counts = { user: 0, integration: 0 };
+  async function* lines() {
     const onProgress = reportProgress('records');
     for await (const record of exportRecords(table, valuesKey, kms)) {
-      await handle.write(`${JSON.stringify(record)}\n`);
+      yield `${JSON.stringify(record)}\n`;
       counts[record.type]++;
       onProgress(counts.user + counts.integration);
     }
-    await handle.sync();
-    return counts;
   }
 }

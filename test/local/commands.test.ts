@@ -5,7 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
+import { explainError } from '../../infra/explain-error.ts';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { planSettings } from '../../infra/restored-settings.ts';
+import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import { loginGuardKey, totalKey } from '../../lib/table/keys.ts';
+import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
 import { environmentWithoutAws } from '../support/environment-without-aws.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
@@ -28,6 +33,13 @@ async function serve(table: InMemoryScanner, override: Override = () => undefine
   stops.push(aws.stop);
   return aws;
 }
+
+const operatorsClient = (environment: Awaited<ReturnType<typeof serve>>['environment']) =>
+  scannerClient({
+    endpoint: environment.AWS_ENDPOINT_URL,
+    region: environment.AWS_REGION,
+    credentials: OPERATOR,
+  });
 
 /** Serves a table as the engine of a new state folder. Returns the environment of a command that opens it. */
 async function serveLocally(table: InMemoryScanner, override: Override = () => undefined) {
@@ -187,16 +199,6 @@ describe.concurrent('npm run verify', () => {
       overrideOf('Scan', { error: 'ResourceNotFoundException', message: 'Requested resource not found' }),
       'There is no table Gate in this account and region: check the credentials and AWS_REGION.',
     ],
-    [
-      'a broken connection',
-      overrideOf('Scan', 'cut'),
-      'The table cannot be reached: the service may have been stopped.',
-    ],
-    [
-      'a missing permission',
-      overrideOf('Scan', { error: 'AccessDeniedException', message: 'not authorized to scan' }),
-      'A permission is missing (docs/operating.md lists them): not authorized to scan.',
-    ],
   ])('exits with 2 and one sentence for %s', async (_, override, sentence) => {
     const { code, stdout, stderr } = await verify([], () => undefined, override);
 
@@ -299,8 +301,8 @@ describe.concurrent('npm run adopt', () => {
     return { ...(await run('adopt', ['--table', 'Gate', ...options], environment)), table, inputs, calls };
   }
 
-  it('prints every change that it made', async () => {
-    const { code, stdout, stderr, table } = await adopt([], [...INTACT_ITEMS, reset('a'), reset('b')]);
+  it('sets what a restore does not copy, but no tags of AWS, and prints every change', async () => {
+    const { code, stdout, stderr, table, inputs } = await adopt([], [...INTACT_ITEMS, reset('a'), reset('b')]);
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
     expect(stdout).toEqual([
@@ -317,11 +319,6 @@ describe.concurrent('npm run adopt', () => {
       expect.stringMatching(/^\d\d items \(users: 3, integrations: 1, parameters: 2\): no findings$/),
     ]);
     expect(table.items.filter(({ pk }) => pk.startsWith('RESET#'))).toEqual([]);
-  });
-
-  it('sets what a restore does not copy, and no tags of AWS', async () => {
-    const { inputs } = await adopt([], INTACT_ITEMS);
-
     expect(inputs.TagResource).toEqual({ ResourceArn: 'arn:gate', Tags: TAGS.slice(0, 3) });
     expect(inputs.UpdateTimeToLive?.TimeToLiveSpecification).toEqual({ AttributeName: 'expires', Enabled: true });
     expect(inputs.UpdateContinuousBackups?.PointInTimeRecoverySpecification).toEqual({
@@ -386,21 +383,6 @@ describe.concurrent('npm run adopt', () => {
       'The adoption is incomplete. The table did not respond in time. Run the command again.',
     ],
     [
-      'a table that is being restored',
-      (operation) => (operation === 'DescribeTable' ? tableWith({ TableStatus: 'CREATING' }) : undefined),
-      'Gate is CREATING: run the command again when it is ACTIVE. Nothing was changed.',
-    ],
-    [
-      'a table without the tag of its environment',
-      overrideOf('ListTagsOfResource', { Tags: TAGS.slice(1) }),
-      'Gate lacks the tag gatehouse:environment: add --like TABLE or --environment NAME. Nothing was changed.',
-    ],
-    [
-      'a table without the tag of a key',
-      overrideOf('ListTagsOfResource', { Tags: TAGS.slice(0, 2) }),
-      'Gate lacks the tag gatehouse:values-key: add --like TABLE or --values-key ARN. Nothing was changed.',
-    ],
-    [
       'a missing table',
       overrideOf('DescribeTable', { error: 'ResourceNotFoundException', message: 'no such table' }),
       'There is no table Gate in this account and region: check the credentials and AWS_REGION. Nothing was changed.',
@@ -409,6 +391,33 @@ describe.concurrent('npm run adopt', () => {
     const { code, stdout, stderr } = await adopt([], [], override);
 
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: ['Adopting Gate'], stderr: [sentence] });
+  });
+
+  it.each<[string, Record<string, ScriptedResponse>, string]>([
+    [
+      'is being restored',
+      { DescribeTable: tableWith({ TableStatus: 'CREATING' }) },
+      'Gate is CREATING: run the command again when it is ACTIVE.',
+    ],
+    [
+      'lacks the tag of its environment',
+      { ListTagsOfResource: { Tags: TAGS.slice(1) } },
+      'Gate lacks the tag gatehouse:environment: add --like TABLE or --environment NAME.',
+    ],
+    [
+      'lacks the tag of a key',
+      { ListTagsOfResource: { Tags: TAGS.slice(0, 2) } },
+      'Gate lacks the tag gatehouse:values-key: add --like TABLE or --values-key ARN.',
+    ],
+  ])('rejects a table that %s', async (_, responses, sentence) => {
+    const { environment } = await serve(
+      inMemoryScanner([]),
+      (operation) => ({ ...TABLE_CALLS, ...responses })[operation],
+    );
+
+    const plan = planSettings(operatorsClient(environment), 'Gate', { tags: {}, isProtected: true });
+
+    await expect(plan).rejects.toThrow(new Error(sentence));
   });
 
   it.each([
@@ -558,23 +567,12 @@ describe.concurrent('npm run first-admin', () => {
   });
 });
 
-describe.concurrent.each<[script: string, options: string[], failed: number]>([
-  ['verify', ['--table', 'Gate'], 2],
-  ['adopt', ['--table', 'Gate'], 1],
-  ['first-admin', ['--table', 'Gate', '--login', 'root', '--email', 'root@example.com'], 1],
-])('npm run %s', (script, options, failed) => {
+describe.concurrent.each(['verify', 'adopt', 'first-admin'])('npm run %s', (script) => {
   it('explains itself with --help', async () => {
     const { code, stdout, stderr } = await run(script, ['--help']);
 
     expect([code, stderr, stdout[0]]).toEqual([0, [], expect.stringMatching(`^Usage: npm run ${script} -- `)]);
     expect(stdout).toContain('Exit status');
-  });
-
-  it('prints one sentence for expired credentials', async () => {
-    const { environment } = await serve(inMemoryScanner([]), () => ({ error: 'ExpiredTokenException' }));
-    const { code, stderr } = await run(script, options, environment);
-
-    expect([code, stderr]).toEqual([failed, [expect.stringContaining('The AWS credentials have expired: renew them')]]);
   });
 });
 
@@ -619,15 +617,37 @@ describe.concurrent('a command', () => {
     const rule = 'must be a URL that starts with http:// or https://, for example http://127.0.0.1:8000';
     expect([code, stderr]).toEqual([status, [`${variable} ${rule}, not localhost:8000.`]]);
   });
+});
 
-  it.each<[string, string, string]>([
-    ['unknown credentials', 'UnrecognizedClientException', 'AWS rejects the credentials: so it is.'],
-    ['any other error', 'ValidationException', 'ValidationException: so it is.'],
-  ])('prints one sentence for %s', async (_, error, sentence) => {
-    const { environment } = await serve(inMemoryScanner([]), () => ({ error, message: 'so\n  it is.' }));
-    const { code, stderr } = await run('verify', ['--table', 'Gate'], environment);
+// In this process. The tests above show that each command prints such a sentence and ends with its own status.
+describe.concurrent('an error of AWS', () => {
+  const message = 'so\n  it is.';
 
-    expect([code, stderr]).toEqual([2, [sentence]]);
+  it.each<[string, ScriptedResponse, string]>([
+    ['a broken connection', 'cut', 'The table cannot be reached: the service may have been stopped.'],
+    [
+      'a missing permission',
+      { error: 'AccessDeniedException', message },
+      'A permission is missing (docs/operating.md lists them): so it is.',
+    ],
+    [
+      'expired credentials',
+      { error: 'ExpiredTokenException' },
+      'The AWS credentials have expired: renew them and run the command again.',
+    ],
+    [
+      'unknown credentials',
+      { error: 'UnrecognizedClientException', message },
+      'AWS rejects the credentials: so it is.',
+    ],
+    ['any other error', { error: 'ValidationException', message }, 'ValidationException: so it is.'],
+  ])('is explained in one sentence: %s', async (_, response, sentence) => {
+    const { environment } = await serve(inMemoryScanner([]), () => response);
+    const scanner = openTableScanner([], 'Gate', operatorsClient(environment));
+
+    const error = await verifyTable(scanner).catch((error) => error);
+
+    expect(explainError(error, 'Gate')).toBe(sentence);
   });
 });
 
