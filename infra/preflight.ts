@@ -28,12 +28,11 @@ docs/operating.md lists the permissions.`,
 const { env } = readArguments(COMMAND).values;
 if (env === undefined) rejectArguments('--env is missing.', COMMAND);
 exitOnSignal(NOT_CHECKED);
-// After the arguments: the AWS SDK and the CDK take most of the start.
+// After the arguments: the CDK and the AWS SDK take most of the start.
 const { readSettings } = await import('./read-settings.ts');
+const { name, settings } = readEnvironment(String(env));
 const { awsReader } = await import('./preflight/aws-reader.ts');
 const { accountOf, checksOf } = await import('./preflight/checks.ts');
-
-const { name, settings } = readEnvironment(String(env));
 
 // Without valid credentials, every check would fail with the same sentence.
 const account = await accountOf(awsReader(settings.region)).catch((error) =>

@@ -89,7 +89,8 @@ describe('the documented permissions of', () => {
   });
 
   it('adopt are those that it needs', async () => {
-    await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'admin@example.com' } });
+    // An invitation, which has a reset key.
+    await gatehouse.makeUser('invited', { password: undefined });
 
     const used = await actionsOfRun('adopt');
     await unprotect();
@@ -128,21 +129,20 @@ describe('the documented permissions of', () => {
   });
 
   it('export are those that it needs', async () => {
+    const token = await gatehouse.logIn('admin');
+    const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
+      token,
+      body: { name: 'Gate', shortName: 'gate', integrationType: 'API' },
+    });
     await gatehouse.call('POST', '/api/utm-integration-confs', {
-      token: await gatehouse.logIn('admin'),
-      body: { integration: { id: await makeIntegration() }, confName: 'key', confValue: 'value' },
+      token,
+      body: { integration: { id: integration.id }, confName: 'key', confValue: 'value' },
     });
     const file = join(inject('assembly'), '../export.jsonl');
 
     expect(await actionsOfRun('export', file)).toEqual(documentedFor('export'));
   });
 });
-
-async function makeIntegration(): Promise<number> {
-  const body = { name: 'Gate', shortName: 'gate', integrationType: 'API' };
-  const token = await gatehouse.logIn('admin');
-  return (await gatehouse.call('POST', '/api/utm-integrations', { token, body })).body.id;
-}
 
 it('the documented roles of a deployment are those of the cloud assembly', () => {
   const files = ['manifest.json', 'Gatehouse-dev.assets.json'].map((name) => join(inject('assembly'), name));

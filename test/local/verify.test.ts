@@ -42,7 +42,6 @@ async function verify(options: readonly string[] = [], more: Record<string, stri
     env: {
       ...environmentWithoutAws(),
       STATE_DIR: folder,
-      NODE_COMPILE_CACHE: join(inject('assembly'), '../compiled'),
       ...more,
     },
   })
