@@ -4,12 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import { explainError } from '../../infra/explain-error.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { planSettings } from '../../infra/restored-settings.ts';
 import { verifyTable } from '../../lib/integrity/verify-table.ts';
-import { loginGuardKey, totalKey } from '../../lib/table/keys.ts';
+import { idText, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
 import { environmentWithoutAws } from '../support/environment-without-aws.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scanner.ts';
@@ -456,7 +457,8 @@ it.each([
   ['export', 'records', [join(newFolder(), 'export.jsonl')]],
 ])('npm run %s reports its progress in %s', async (script, items, options) => {
   let users = 0;
-  const page = () => Array.from({ length: 1000 }, () => ({ id: { N: String(++users) }, sk: { S: String(users) } }));
+  const page = () =>
+    Array.from({ length: 1000 }, () => marshall({ ...INTACT_ITEMS[0], sk: idText(++users), id: users }));
   const { environment } = await serve(inMemoryScanner([]), (operation, { ExpressionAttributeValues }) => {
     if (operation === 'DescribeTable') return { Table: { TableArn: 'arn:of-gate' } };
     if (operation === 'ListTagsOfResource')

@@ -53,14 +53,16 @@ async function share(): Promise<Shared> {
   const { pk, sk, jwk } = tokens.publicKey;
   await commit(instance.table, [claim({ pk, sk }, { jwk }, 'retry')]);
   const start = [...(await itemsOf(instance.cloud))].filter(([, { pk }]) => !pk.startsWith('ATTEMPTS#'));
-  const gatehouse: SharedGatehouse = {
-    ...instance,
-    tokenOf: async (login) => tokens.of((await findUserByLogin(instance.table, login)) as User),
-    async makeCaller(login, fields = {}) {
+  const tokenOf = async (login: string) => tokens.of((await findUserByLogin(instance.table, login)) as User);
+  const gatehouse: SharedGatehouse = Object.assign(instance, {
+    tokenOf,
+    // A new token for each test file: one that adopts the table ends all earlier sessions.
+    adminToken: () => tokenOf('admin'),
+    async makeCaller(login: string, fields = {}) {
       const user = await instance.makeUser(login, { password: undefined, ...fields });
-      return { user, token: await gatehouse.tokenOf(login) };
+      return { user, token: await tokenOf(login) };
     },
-  };
+  });
   shared = { gatehouse, start: new Map(start), intercept: undefined };
   return shared;
 }

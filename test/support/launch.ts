@@ -46,7 +46,7 @@ export interface Gatehouse {
   call(method: string, path: string, sent?: Sent): Promise<Received>;
   /** Logs in and returns the token. */
   logIn(login: string, password?: string): Promise<string>;
-  /** The token from the first login of admin, for tests that are not about logins: each login computes a hash. */
+  /** A token of admin that takes no further login, for tests that are not about logins: each computes a hash. */
   adminToken(): Promise<string>;
   /** Creates an account as admin. Its password is its login, padded with dots to the minimum of four characters. */
   makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
