@@ -1,9 +1,9 @@
-import { execFileSync, fork } from 'node:child_process';
+import { execFileSync, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
 
-/* Ctrl-C during a benchmark reaches each of its processes, and must end all that they have started. */
+/* What ends with the process that has started it. */
 
 const CLOUD = join(import.meta.dirname, '../bench/local-cloud.ts');
 
@@ -15,7 +15,9 @@ const processes = (): { pid: number; parent: number }[] =>
     .map((line) => line.trim().split(/\s+/).map(Number))
     .map(([pid = 0, parent = 0]) => ({ pid, parent }));
 
-it('the local cloud of a benchmark ends with its engine on Ctrl-C', { timeout: 60_000 }, async () => {
+it('the local cloud of a benchmark ends with its engine on Ctrl-C, which reaches each process', {
+  timeout: 60_000,
+}, async () => {
   const cloud = fork(CLOUD, [inject('assembly'), '1'], { stdio: 'ignore' });
   await once(cloud, 'message');
   const started = processes().flatMap(({ pid, parent }) => (parent === cloud.pid ? pid : []));
@@ -25,4 +27,16 @@ it('the local cloud of a benchmark ends with its engine on Ctrl-C', { timeout: 6
   expect(await once(cloud, 'exit')).toEqual([1, null]);
   expect(started.length).toBeGreaterThan(0);
   await expect.poll(() => processes().filter(({ pid }) => started.includes(pid))).toEqual([]);
+});
+
+it('an engine ends with its owner, also before it is ready', async () => {
+  const engine = join(import.meta.dirname, '../../infra/local/aws/engine.ts');
+  const owner = `
+    const { startEngine } = await import(${JSON.stringify(engine)});
+    await startEngine({}, (pid) => { console.log(pid); process.exit(); }, () => {});`;
+
+  const pid = Number(spawnSync(process.execPath, ['--input-type=module', '-e', owner], { encoding: 'utf8' }).stdout);
+
+  expect(pid).toBeGreaterThan(0);
+  await expect.poll(() => processes().filter((running) => running.pid === pid)).toEqual([]);
 });

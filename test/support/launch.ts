@@ -81,6 +81,8 @@ export interface LaunchOptions
 
 // vitest stops its workers with SIGTERM, and Ctrl-C reaches every process; only an exit stops the engines too.
 exitOnSignal(1);
+// Each running instance has two exit listeners: of its engine and of its files.
+process.setMaxListeners(100);
 
 /** Starts an instance. Independent of vitest, for test/soak.ts. */
 export async function launch({

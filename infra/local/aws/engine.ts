@@ -67,6 +67,10 @@ export async function startEngine(
       // A separate process group: Ctrl-C must not stop the engine before the service has finished its requests.
       detached: true,
     });
+    // Stops the engine on every exit of this process except by a signal without a listener.
+    const kill = () => child.kill('SIGKILL');
+    process.on('exit', kill);
+    child.once('exit', () => process.off('exit', kill));
     onStart(child.pid);
     let errors = '';
     child.stderr.on('data', (text) => (errors = (errors + text).slice(-2000)));
@@ -91,9 +95,6 @@ async function connect(url: string): Promise<Engine> {
 function running(url: string, child: ChildProcess, onEngineExit: () => void): Engine {
   let stopping = false;
   child.on('exit', () => stopping || onEngineExit());
-  // Stops the engine on every exit of this process except by a signal without a listener.
-  const killEngine = () => child.kill('SIGKILL');
-  process.on('exit', killEngine);
   return {
     url,
     async stop() {
@@ -101,7 +102,6 @@ function running(url: string, child: ChildProcess, onEngineExit: () => void): En
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill('SIGTERM');
       await once(child, 'exit');
-      process.off('exit', killEngine);
     },
   };
 }
