@@ -1,21 +1,7 @@
-import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
-import { verifyTable } from '../lib/integrity/verify-table.ts';
-import { adoptTable, SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
-import { NotGatehouseTable } from '../lib/table/not-gatehouse-table.ts';
-import {
-  exitOnSignal,
-  fail,
-  finish,
-  print,
-  printError,
-  readArguments,
-  rejectArguments,
-  reportProgress,
-  WRONG_ARGUMENTS,
-} from './command-line.ts';
+import { SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
+import { exitOnSignal, fail, finish, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { readCdkJson } from './read-cdk-json.ts';
-import { reportVerification } from './report-verification.ts';
 
 /* `npm run adopt`: prepares a table restored from a backup for service. docs/operating.md has the procedure. */
 
@@ -72,18 +58,16 @@ if (!/^[1-9]\d{0,8}$/.test(skip)) rejectArguments('--skip must be a whole number
 exitOnSignal(NOT_ADOPTED);
 // After the arguments: the AWS SDK takes most of the start of a command.
 const { openCommandTable } = await import('./command-table.ts');
-const { openTable } = await import('../lib/table/table.ts');
-const { openTableScanner } = await import('../lib/table/table-scanner.ts');
-const { applySettings, planSettings } = await import('./restored-settings.ts');
+const { adoptAndVerify } = await import('./adopt-and-verify.ts');
 
 const connection = await openCommandTable(name).catch((error) => fail(explainError(error, name), NOT_ADOPTED));
-let isChanged = false;
-const status = await run().catch((error) => {
-  printError(sentenceOf(error));
-  return NOT_ADOPTED;
+const isAdopted = await adoptAndVerify(connection, {
+  name,
+  wishes: { like, tags: tagsOf(tagValues), isProtected: !unprotected },
+  skippedIds: Number(skip),
 });
 await connection.close();
-await finish(status);
+await finish(isAdopted ? ADOPTED : NOT_ADOPTED);
 
 function requireEnvironment(environment: string): void {
   const { environments = {} } = environmentsInCdkJson();
@@ -100,29 +84,6 @@ function environmentsInCdkJson(): { environments?: object } {
   }
 }
 
-async function run(): Promise<number> {
-  const { tableName, client } = connection;
-  print(`Adopting ${tableName}`);
-  const plan =
-    name === undefined
-      ? undefined
-      : await planSettings(client, name, { like, tags: tagsOf(tagValues), isProtected: !unprotected });
-  isChanged = true;
-  const { sequences, resetKeys, notBefore } = await adoptTable(
-    openTable(tableName, client),
-    openTableScanner([], tableName, client),
-    Number(skip),
-    reportProgress('items read'),
-  );
-  for (const { kind, before, after } of sequences) print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
-  print(`Tokens issued before ${notBefore.toISOString()} are rejected: all users must log in again`);
-  print(
-    `Deleted ${resetKeys} reset ${resetKeys === 1 ? 'key' : 'keys'}: users who still need one must request another`,
-  );
-  if (plan) for (const sentence of await applySettings(client, plan)) print(sentence);
-  return verify();
-}
-
 function tagsOf(values: typeof tagValues): Record<string, string> {
   const { environment, 'pepper-key': pepperKey, 'values-key': valuesKey } = values;
   return {
@@ -130,25 +91,4 @@ function tagsOf(values: typeof tagValues): Record<string, string> {
     ...(pepperKey && { 'gatehouse:pepper-key': pepperKey }),
     ...(valuesKey && { 'gatehouse:values-key': valuesKey }),
   };
-}
-
-/** A backup need not contain the changes of a transaction together, so a restored table can need a repair. */
-async function verify(): Promise<number> {
-  const { tableName, client } = connection;
-  print(`Verifying ${tableName}`);
-  const verification = await verifyTable(
-    openTableScanner(VERIFIED_ATTRIBUTES, tableName, client),
-    reportProgress('items read'),
-  );
-  reportVerification(verification);
-  if (verification.findings.length + verification.undecided.length === 0) return ADOPTED;
-  printError(`The table is adopted, but not intact: npm run verify -- ${name ? `--table ${name} ` : ''}--repair`);
-  return NOT_ADOPTED;
-}
-
-function sentenceOf(error: unknown): string {
-  if (error instanceof NotGatehouseTable)
-    return `${connection.tableName} is not a Gatehouse table: it has no administrator roster. Nothing was changed.`;
-  const reason = explainError(error, name);
-  return isChanged ? `The adoption is incomplete. ${reason} Run the command again.` : `${reason} Nothing was changed.`;
 }

@@ -15,7 +15,7 @@ import {
  * same on a new table. */
 
 /** What an operator states about a restored table. */
-interface Wishes {
+export interface Wishes {
   /** The table whose tags and maximum throughput are copied. */
   readonly like?: string | undefined;
   /** The tags to set by name; they take precedence over those of `like`. */

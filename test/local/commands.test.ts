@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { adoptAndVerify } from '../../infra/adopt-and-verify.ts';
 import { explainError } from '../../infra/explain-error.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { planSettings } from '../../infra/restored-settings.ts';
+import { verifyAndRepair } from '../../infra/verify-and-repair.ts';
 import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import { idText, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
@@ -17,7 +19,10 @@ import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scan
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { type Input, respondFrom, type ScriptedResponse, scriptedAws } from '../support/scripted-aws.ts';
 
-/* Exit codes and complete output of the operator's commands, each run as a process on a scripted table. */
+/*
+ * Exit codes and complete output of the operator's commands on a scripted table: as a process once for each exit code
+ * and each argument, otherwise in this process.
+ */
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -71,6 +76,22 @@ async function run(script: string, options: readonly string[], environment: obje
   return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };
 }
 
+/** Captures the lines that `work` prints in this process, which takes less time than a command. */
+async function runHere<T>(work: () => Promise<T>) {
+  const lines: Record<'stdout' | 'stderr', string[]> = { stdout: [], stderr: [] };
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      lines[stream].push(String(text).replace(/\n$/, ''));
+      return true;
+    }),
+  );
+  try {
+    return { outcome: await work(), ...lines };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
 type Override = (operation: string, input: Input) => ScriptedResponse | undefined;
 const overrideOf =
   (operation: string, response: ScriptedResponse): Override =>
@@ -84,7 +105,7 @@ const cancelled = (...codes: string[]) => ({
 /** Stands for an outage: the SDK does not retry it, so no test has to wait. */
 const OUTAGE = { error: 'TransactionConflictException' };
 
-describe.concurrent('npm run verify', () => {
+describe('npm run verify', () => {
   const USAGE = 'Usage: npm run verify -- [--table NAME] [--repair]';
   const STARTED = ['Verifying Gate'];
   const SUMMARY = '18 items (users: 3, integrations: 1, parameters: 2):';
@@ -97,31 +118,32 @@ describe.concurrent('npm run verify', () => {
     '  cannot be repaired: its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',
   ];
 
-  async function verify(options: readonly string[], change: (table: InMemoryScanner) => void, override?: Override) {
+  async function verify(repair: boolean, change: (table: InMemoryScanner) => void, override?: Override) {
     const table = inMemoryScanner(INTACT_ITEMS);
     change(table);
     const { environment, calls } = await serve(table, override);
-    return { ...(await run('verify', ['--table', 'Gate', ...options], environment)), calls };
+    const connection = { tableName: 'Gate', client: operatorsClient(environment) };
+    return { ...(await runHere(() => verifyAndRepair(connection, { name: 'Gate', repair }))), calls };
   }
 
-  it('exits with 1 when a finding cannot be repaired, even with --repair', async () => {
-    const ghost = await verify(['--repair'], (table) => table.put({ pk: 'GHOST', sk: 'x' }, {}));
+  it('has findings when one cannot be repaired, even with --repair', async () => {
+    const ghost = await verify(true, (table) => table.put({ pk: 'GHOST', sk: 'x' }, {}));
 
     expect(ghost).toEqual({
-      code: 1,
+      outcome: 'findings',
       stdout: [...STARTED, ...GHOST, '19 items (users: 3, integrations: 1, parameters: 2): 1 finding'],
       stderr: [],
       calls: ['Scan', 'GetItem', 'GetItem', 'GetItem'],
     });
   });
 
-  it('exits with 1 when findings remain after a repair, and prints both verifications', async () => {
-    const both = await verify(['--repair'], (table) => {
+  it('has findings when some remain after a repair, and prints both verifications', async () => {
+    const both = await verify(true, (table) => {
       table.put({ pk: 'GHOST', sk: 'x' }, {});
       table.remove(loginGuardKey('alice'));
     });
 
-    expect([both.code, both.stderr]).toEqual([1, []]);
+    expect([both.outcome, both.stderr]).toEqual(['findings', []]);
     expect(both.stdout).toEqual([
       ...STARTED,
       ...GHOST,
@@ -134,9 +156,14 @@ describe.concurrent('npm run verify', () => {
     ]);
   });
 
-  it('exits with 0 when everything is repaired, and repairs nothing without --repair', async () => {
-    const lose = (table: InMemoryScanner) => table.remove(loginGuardKey('alice'));
-    const [repaired, verified] = await Promise.all([verify(['--repair'], lose), verify([], lose)]);
+  it.concurrent('exits with 0 when everything is repaired, and repairs nothing without --repair', async () => {
+    const verifyDamaged = async (options: readonly string[]) => {
+      const table = inMemoryScanner(INTACT_ITEMS);
+      table.remove(loginGuardKey('alice'));
+      const { environment, calls } = await serve(table);
+      return { ...(await run('verify', ['--table', 'Gate', ...options], environment)), calls };
+    };
+    const [repaired, verified] = await Promise.all([verifyDamaged(['--repair']), verifyDamaged([])]);
 
     expect([repaired.code, repaired.stdout.at(-1)]).toEqual([0, `${SUMMARY} no findings`]);
     expect([verified.code, verified.stdout]).toEqual([
@@ -146,29 +173,30 @@ describe.concurrent('npm run verify', () => {
     expect(verified.calls).not.toContain('TransactWriteItems');
   });
 
-  it('exits with 2 when a total stays undecided, and with 1 when there are findings too', async () => {
+  it('has not verified a total that stays undecided, but has findings when there are any', async () => {
     let changes = 0;
     const changing: Override = (operation, { Key }) =>
       operation === 'GetItem' && Key.pk.S === 'TOTAL'
         ? { Item: { pk: { S: 'TOTAL' }, sk: { S: 'USER' }, n: { N: '9' }, changes: { N: String(++changes) } } }
         : undefined;
     const wrongTotal = (table: InMemoryScanner) => table.put(totalKey('USER'), { n: 9 });
-    const [undecided, both] = await Promise.all([
-      verify([], wrongTotal, changing),
-      verify(
-        [],
-        (table) => {
-          wrongTotal(table);
-          table.put({ pk: 'GHOST', sk: 'x' }, {});
-        },
-        changing,
-      ),
-    ]);
+    const undecided = await verify(false, wrongTotal, changing);
+    const both = await verify(
+      false,
+      (table) => {
+        wrongTotal(table);
+        table.put({ pk: 'GHOST', sk: 'x' }, {});
+      },
+      changing,
+    );
 
     const UNDECIDED =
       'Undecided: TOTAL / USER could not be verified: it kept changing. Verify again at a quieter time.';
-    expect([undecided.code, undecided.stdout]).toEqual([2, [...STARTED, UNDECIDED, `${SUMMARY} no findings`]]);
-    expect([both.code, both.stdout.slice(1, -1)]).toEqual([1, [...GHOST, UNDECIDED]]);
+    expect([undecided.outcome, undecided.stdout]).toEqual([
+      'not-verified',
+      [...STARTED, UNDECIDED, `${SUMMARY} no findings`],
+    ]);
+    expect([both.outcome, both.stdout.slice(1, -1)]).toEqual(['findings', [...GHOST, UNDECIDED]]);
   });
 
   it('reports its progress', async () => {
@@ -179,13 +207,13 @@ describe.concurrent('npm run verify', () => {
       expires: { N: '1' },
     }));
     const pages = [{ Items: page }];
-    const { stderr, code } = await verify(
-      [],
+    const { stderr, outcome } = await verify(
+      false,
       () => undefined,
       (operation) => (operation === 'Scan' ? pages.shift() : undefined),
     );
 
-    expect(code).toBe(0);
+    expect(outcome).toBe('intact');
     expect(stderr[0]).toMatch(/^\d+ items read$/);
   });
 
@@ -200,20 +228,20 @@ describe.concurrent('npm run verify', () => {
       overrideOf('Scan', { error: 'ResourceNotFoundException', message: 'Requested resource not found' }),
       'There is no table Gate in this account and region: check the credentials and AWS_REGION.',
     ],
-  ])('exits with 2 and one sentence for %s', async (_, override, sentence) => {
-    const { code, stdout, stderr } = await verify([], () => undefined, override);
+  ])('prints one sentence for %s', async (_, override, sentence) => {
+    const { outcome, stdout, stderr } = await verify(false, () => undefined, override);
 
-    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: STARTED, stderr: [sentence] });
+    expect({ outcome, stdout, stderr }).toEqual({ outcome: 'not-verified', stdout: STARTED, stderr: [sentence] });
   });
 
-  it('names the local table when it is not a Gatehouse table', async () => {
+  it.concurrent('exits with 2 when the local table is not a Gatehouse table', async () => {
     const foreign = overrideOf('Scan', { Items: [{ id: { S: 'x' } }] });
     const { code, stdout, stderr } = await run('verify', [], await serveLocally(inMemoryScanner([]), foreign));
 
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: STARTED, stderr: ['Gate is not a Gatehouse table.'] });
   });
 
-  it('names the local database when its engine cannot read it', async () => {
+  it.concurrent('names the local database when its engine cannot read it', async () => {
     const folder = newFolder();
     writeFileSync(join(folder, 'gatehouse.db'), 'not a database');
     const { code, stdout, stderr } = await run('verify', [], { STATE_DIR: folder });
@@ -222,19 +250,19 @@ describe.concurrent('npm run verify', () => {
     expect(stderr).toEqual([expect.stringMatching(/gatehouse\.db is not a valid database: restore .+ from a backup/)]);
   });
 
-  it('exits with 2 when the outcome of a repair is unknown', async () => {
-    const { code, stdout, stderr } = await verify(
-      ['--repair'],
+  it('prints one sentence when the outcome of a repair is unknown', async () => {
+    const { outcome, stdout, stderr } = await verify(
+      true,
       (table) => table.remove(loginGuardKey('alice')),
       overrideOf('TransactWriteItems', OUTAGE),
     );
 
-    expect(code).toBe(2);
+    expect(outcome).toBe('not-verified');
     expect(stdout.at(-1)).toBe('Repair: claims LOGIN#alice / GUARD for user 3');
     expect(stderr).toEqual(['The table did not respond in time. The last repair may have taken effect: verify again.']);
   });
 
-  it.each([
+  it.concurrent.each([
     [
       ['--table', ''],
       ['--table requires a value.', USAGE],
@@ -272,7 +300,7 @@ it.each([
   }
 });
 
-describe.concurrent('npm run adopt', () => {
+describe('npm run adopt', () => {
   const USAGE = [
     'Usage: npm run adopt -- [--table NAME [--like TABLE] [--environment NAME] [--pepper-key ARN] [--values-key ARN]',
     '                      [--unprotected]] [--skip IDS]',
@@ -292,18 +320,32 @@ describe.concurrent('npm run adopt', () => {
     UpdateTable: {},
   };
 
-  async function adopt(options: readonly string[], items: Parameters<typeof inMemoryScanner>[0], override?: Override) {
+  type Items = Parameters<typeof inMemoryScanner>[0];
+
+  async function serveTable(items: Items, override?: Override) {
     const table = inMemoryScanner(items);
     const inputs: Record<string, Input> = {};
     const { environment, calls } = await serve(table, (operation, input) => {
       inputs[operation] = input;
       return override?.(operation, input) ?? (operation in TABLE_CALLS ? TABLE_CALLS[operation] : undefined);
     });
-    return { ...(await run('adopt', ['--table', 'Gate', ...options], environment)), table, inputs, calls };
+    return { environment, table, inputs, calls };
   }
 
-  it('sets what a restore does not copy, but no tags of AWS, and prints every change', async () => {
-    const { code, stdout, stderr, table, inputs } = await adopt([], [...INTACT_ITEMS, reset('a'), reset('b')]);
+  async function runAdopt(options: readonly string[], items: Items) {
+    const served = await serveTable(items);
+    return { ...(await run('adopt', ['--table', 'Gate', ...options], served.environment)), ...served };
+  }
+
+  async function adopt(items: Items, override?: Override) {
+    const { environment, calls } = await serveTable(items, override);
+    const connection = { tableName: 'Gate', client: operatorsClient(environment) };
+    const options = { name: 'Gate', wishes: { tags: {}, isProtected: true }, skippedIds: 1 };
+    return { ...(await runHere(() => adoptAndVerify(connection, options))), calls };
+  }
+
+  it.concurrent('sets what a restore does not copy, but no tags of AWS, and prints every change', async () => {
+    const { code, stdout, stderr, table, inputs } = await runAdopt([], [...INTACT_ITEMS, reset('a'), reset('b')]);
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
     expect(stdout).toEqual([
@@ -329,26 +371,19 @@ describe.concurrent('npm run adopt', () => {
   });
 
   it('does not enable what is enabled already, which DynamoDB would reject', async () => {
-    const { code, stdout, calls } = await adopt([], INTACT_ITEMS, (operation) => {
+    const { outcome, stdout, calls } = await adopt(INTACT_ITEMS, (operation) => {
       if (operation === 'DescribeTimeToLive') return { TimeToLiveDescription: { TimeToLiveStatus: 'ENABLING' } };
       const maximum = { MaxReadRequestUnits: 8, MaxWriteRequestUnits: 7 };
       const settings = { TableStatus: 'ACTIVE', DeletionProtectionEnabled: true, OnDemandThroughput: maximum };
       return operation === 'DescribeTable' ? tableWith(settings) : undefined;
     });
 
-    expect(code).toBe(0);
+    expect(outcome).toBe(true);
     expect(calls.filter((call) => /^Update(TimeToLive|Table)$/.test(call))).toEqual([]);
     expect(stdout).toContain('Maximum: 8 read and 7 write units a second');
   });
 
-  it('leaves the table unprotected with --unprotected', async () => {
-    const { code, stdout, calls } = await adopt(['--unprotected'], INTACT_ITEMS);
-
-    expect([code, stdout]).toEqual([0, expect.arrayContaining(['The table is not protected'])]);
-    expect(calls.filter((call) => /^Update(ContinuousBackups|Table)$/.test(call))).toEqual([]);
-  });
-
-  it('adopts the local table without --table, and verifies it', async () => {
+  it.concurrent('adopts the local table without --table, and verifies it', async () => {
     const { code, stdout } = await run('adopt', [], await serveLocally(inMemoryScanner(INTACT_ITEMS)));
 
     expect([code, stdout[0], stdout.at(-2), stdout.at(-1)]).toEqual([
@@ -359,20 +394,18 @@ describe.concurrent('npm run adopt', () => {
     ]);
   });
 
-  it('skips the given number of ids, and prints a single reset key in the singular', async () => {
-    const { code, stdout } = await adopt(['--skip', '999999999'], [...INTACT_ITEMS, reset('a')]);
+  it.concurrent('skips the given number of ids, and leaves the table unprotected with --unprotected', async () => {
+    const options = ['--skip', '999999999', '--unprotected'];
+    const { code, stdout, calls } = await runAdopt(options, [...INTACT_ITEMS, reset('a')]);
 
     expect(code).toBe(0);
     expect(stdout[1]).toBe('The next USER id is 1000000003; it was 4');
     expect(stdout[4]).toBe('Deleted 1 reset key: users who still need one must request another');
+    expect(stdout).toContain('The table is not protected');
+    expect(calls.filter((call) => /^Update(ContinuousBackups|Table)$/.test(call))).toEqual([]);
   });
 
-  it.each<[string, Override | undefined, string]>([
-    [
-      'a table of another application',
-      undefined,
-      'Gate is not a Gatehouse table: it has no administrator roster. Nothing was changed.',
-    ],
+  it.each<[string, Override, string]>([
     [
       'a missing permission',
       overrideOf('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
@@ -388,10 +421,10 @@ describe.concurrent('npm run adopt', () => {
       overrideOf('DescribeTable', { error: 'ResourceNotFoundException', message: 'no such table' }),
       'There is no table Gate in this account and region: check the credentials and AWS_REGION. Nothing was changed.',
     ],
-  ])('exits with 1 and one sentence for %s', async (_, override, sentence) => {
-    const { code, stdout, stderr } = await adopt([], [], override);
+  ])('prints one sentence for %s', async (_, override, sentence) => {
+    const { outcome, stdout, stderr } = await adopt([], override);
 
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: ['Adopting Gate'], stderr: [sentence] });
+    expect({ outcome, stdout, stderr }).toEqual({ outcome: false, stdout: ['Adopting Gate'], stderr: [sentence] });
   });
 
   it.each<[string, Record<string, ScriptedResponse>, string]>([
@@ -421,7 +454,7 @@ describe.concurrent('npm run adopt', () => {
     await expect(plan).rejects.toThrow(new Error(sentence));
   });
 
-  it.each([
+  it.concurrent.each([
     [['--skip='], ['--skip requires a value.', ...USAGE]],
     ...['0', '1.5', '1000000000'].map((skip): [string[], string[]] => [
       [`--skip=${skip}`],
@@ -432,7 +465,14 @@ describe.concurrent('npm run adopt', () => {
     expect(await run('adopt', options)).toEqual({ code: 2, stdout: [], stderr: messages });
   });
 
-  it('exits with 1 when there is no local table', async () => {
+  it.concurrent('exits with 1 and one sentence for a table of another application', async () => {
+    const { code, stdout, stderr } = await runAdopt([], []);
+
+    const sentence = 'Gate is not a Gatehouse table: it has no administrator roster. Nothing was changed.';
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: ['Adopting Gate'], stderr: [sentence] });
+  });
+
+  it.concurrent('exits with 1 when there is no local table', async () => {
     expect(await run('adopt', [])).toEqual({
       code: 1,
       stdout: [],
@@ -444,11 +484,11 @@ describe.concurrent('npm run adopt', () => {
 
   it('reports its progress', async () => {
     const pages = [{ Items: Array.from({ length: 10_000 }, (_, n) => ({ pk: { S: `X#${n}` }, sk: { S: 'X' } })) }];
-    const { code, stderr } = await adopt([], INTACT_ITEMS, (operation) =>
+    const { outcome, stderr } = await adopt(INTACT_ITEMS, (operation) =>
       operation === 'Scan' && pages.length > 0 ? pages.pop() : undefined,
     );
 
-    expect([code, stderr[0]]).toEqual([0, expect.stringMatching(/^\d+ items read$/)]);
+    expect([outcome, stderr[0]]).toEqual([true, expect.stringMatching(/^\d+ items read$/)]);
   });
 });
 

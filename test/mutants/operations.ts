@@ -40,14 +40,19 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/adopt.ts', 'test/local/commands.test.ts', [
     ['const NOT_ADOPTED = 1', 'const NOT_ADOPTED = 2'],
     ['/^[1-9]\\d{0,8}$/', '/^\\d{0,9}$/'],
+    ['skippedIds: Number(skip)', 'skippedIds: 1'],
+    ['isProtected: !unprotected', 'isProtected: true'],
+    ['isAdopted ? ADOPTED : NOT_ADOPTED', 'ADOPTED'],
+    ['/^[1-9]\\d{0,8}$/', '/^\\d{1,9}$/'],
+    ['exitOnSignal(NOT_ADOPTED);', ''],
+  ]),
+  ...plant('infra/adopt-and-verify.ts', 'test/local/commands.test.ts', [
     ['if (error instanceof NotGatehouseTable)', 'if (false)'],
     ['reportVerification(verification);', ''],
     ['isChanged = true;', ''],
     ['after + 1}; it was ${before + 1}', 'after}; it was ${before}'],
-    ["    Number(skip),\n    reportProgress('items read'),\n", ''],
-    ["(skip),\n    reportProgress('items read'),\n", '(skip),\n'],
-    ['/^[1-9]\\d{0,8}$/', '/^\\d{1,9}$/'],
-    ['exitOnSignal(NOT_ADOPTED);', ''],
+    ["      skippedIds,\n      reportProgress('items read'),\n", ''],
+    ["skippedIds,\n      reportProgress('items read'),\n", 'skippedIds,\n'],
   ]),
   ...plant('infra/restored-settings.ts', 'test/local/commands.test.ts', [
     ["table.TableStatus !== 'ACTIVE'", 'false'],
@@ -861,18 +866,21 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/verify.ts', 'test/local/commands.test.ts', [
     ['const FINDINGS = 1', 'const FINDINGS = 0'],
-    ['undecided.length > 0 ? NOT_VERIFIED : INTACT', 'INTACT'],
-    ['if (repair && verification', 'if (verification'],
+    ["'not-verified': NOT_VERIFIED", "'not-verified': FINDINGS"],
+    ['verifyAndRepair(connection, { name, repair })', 'verifyAndRepair(connection, { name, repair: true })'],
     ['exitOnSignal(NOT_VERIFIED);', ''],
+  ]),
+  ...plant('infra/verify-and-repair.ts', 'test/local/commands.test.ts', [
+    ["undecided.length > 0 ? 'not-verified' : 'intact'", "'intact'"],
+    ['if (repair && verification', 'if (verification'],
     ['if (error instanceof NotGatehouseTable)', 'if (false)'],
     ['if (error instanceof Failure)', 'if (false)'],
-    ['return undecided.length > 0 ? NOT_VERIFIED : INTACT;', 'return INTACT;'],
     [
       "if (repair && verification.findings.some(({ remedy }) => 'writes' in remedy)) {",
       'if (repair && verification.findings.length > 0) {',
     ],
-    ['    reportVerification(verification);\n    await repairTable', '    await repairTable'],
-    ['printError(sentenceOf(error));\n  return NOT_VERIFIED;', 'printError(sentenceOf(error));\n  return FINDINGS;'],
+    ['      reportVerification(verification);\n      await repairTable', '      await repairTable'],
+    ["return 'not-verified';", "return 'findings';"],
   ]),
   ...plant('lib/integrity/counters.ts', 'test/unit/findings.test.ts', [
     [

@@ -1,0 +1,73 @@
+import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
+import { verifyTable } from '../lib/integrity/verify-table.ts';
+import { adoptTable } from '../lib/restore/adopt-table.ts';
+import { NotGatehouseTable } from '../lib/table/not-gatehouse-table.ts';
+import { openTable } from '../lib/table/table.ts';
+import { openTableScanner } from '../lib/table/table-scanner.ts';
+import { print, printError, reportProgress } from './command-line.ts';
+import { explainError } from './explain-error.ts';
+import type { TableConnection } from './local/aws/local-table.ts';
+import { reportVerification } from './report-verification.ts';
+import { applySettings, planSettings, type Wishes } from './restored-settings.ts';
+
+interface Options {
+  /** The name that the operator has given; undefined for the local table, whose settings are not changed. */
+  readonly name: string | undefined;
+  readonly wishes: Wishes;
+  readonly skippedIds: number;
+}
+
+/** Adopts a table, verifies it, and prints each change. Returns whether it is adopted and intact; prints errors, too. */
+export async function adoptAndVerify(
+  { tableName, client }: Pick<TableConnection, 'tableName' | 'client'>,
+  { name, wishes, skippedIds }: Options,
+): Promise<boolean> {
+  let isChanged = false;
+  try {
+    await adopt();
+    return await verify();
+  } catch (error) {
+    printError(sentenceOf(error));
+    return false;
+  }
+
+  async function adopt(): Promise<void> {
+    print(`Adopting ${tableName}`);
+    const plan = name === undefined ? undefined : await planSettings(client, name, wishes);
+    isChanged = true;
+    const { sequences, resetKeys, notBefore } = await adoptTable(
+      openTable(tableName, client),
+      openTableScanner([], tableName, client),
+      skippedIds,
+      reportProgress('items read'),
+    );
+    for (const { kind, before, after } of sequences) print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
+    print(`Tokens issued before ${notBefore.toISOString()} are rejected: all users must log in again`);
+    print(
+      `Deleted ${resetKeys} reset ${resetKeys === 1 ? 'key' : 'keys'}: users who still need one must request another`,
+    );
+    if (plan) for (const sentence of await applySettings(client, plan)) print(sentence);
+  }
+
+  /** A backup need not contain the changes of a transaction together, so a restored table can need a repair. */
+  async function verify(): Promise<boolean> {
+    print(`Verifying ${tableName}`);
+    const verification = await verifyTable(
+      openTableScanner(VERIFIED_ATTRIBUTES, tableName, client),
+      reportProgress('items read'),
+    );
+    reportVerification(verification);
+    if (verification.findings.length + verification.undecided.length === 0) return true;
+    printError(`The table is adopted, but not intact: npm run verify -- ${name ? `--table ${name} ` : ''}--repair`);
+    return false;
+  }
+
+  function sentenceOf(error: unknown): string {
+    if (error instanceof NotGatehouseTable)
+      return `${tableName} is not a Gatehouse table: it has no administrator roster. Nothing was changed.`;
+    const reason = explainError(error, name);
+    return isChanged
+      ? `The adoption is incomplete. ${reason} Run the command again.`
+      : `${reason} Nothing was changed.`;
+  }
+}
