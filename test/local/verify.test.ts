@@ -95,33 +95,16 @@ describe('beside a running service', () => {
   });
 });
 
-describe('npm run verify', () => {
-  it.each([
-    ['an unknown option', ['--nonsense'], {}, 'npm run verify -- [--table NAME] [--repair]'],
-    ['a table without a name', ['--table'], {}, 'npm run verify -- [--table NAME] [--repair]'],
-    [
-      'a folder without data',
-      [],
-      { STATE_DIR: nowhere },
-      `There is no table in ${nowhere} yet: \`npm start\` creates it. For a table in another engine, set AWS_ENDPOINT_URL_DYNAMODB.`,
-    ],
-    [
-      'no credentials',
-      ['--table', 'any'],
-      { AWS_EC2_METADATA_DISABLED: 'true', HOME: nowhere, AWS_REGION: 'eu-central-1' },
-      'There are no AWS credentials',
-    ],
-  ] as [string, string[], Record<string, string>, string][])(
-    'exits with status 2 and a message for %s',
-    async (_, options, more, message) => {
-      const { code, stderr } = await verify(options, more);
+it('npm run verify exits with status 2 and a message for a folder without data', async () => {
+  const { code, stderr } = await verify([], { STATE_DIR: nowhere });
 
-      expect(code).toBe(2);
-      expect(stderr).toContain(message);
-      expect(stderr).not.toContain('    at ');
-      expect(existsSync(nowhere)).toBe(false);
-    },
-  );
+  expect(code).toBe(2);
+  expect(stderr.split('. ')).toEqual([
+    `There is no table in ${nowhere} yet: \`npm start\` creates it`,
+    'For a table in another engine, set AWS_ENDPOINT_URL_DYNAMODB',
+    'For a deployed table, use --table.\n',
+  ]);
+  expect(existsSync(nowhere)).toBe(false);
 });
 
 describe('without a service', () => {
