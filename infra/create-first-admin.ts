@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { KMSClient } from '@aws-sdk/client-kms';
+import { Failure } from '../lib/contract/failure.ts';
+import { openHasher } from '../lib/passwords/hasher.ts';
+import { openTable } from '../lib/table/table.ts';
+import { createFirstAdministrator } from '../lib/users/first-administrator.ts';
+import { print, printError } from './command-line.ts';
+import { explainError } from './explain-error.ts';
+import { tagsOf } from './table-tags.ts';
+
+interface Clients {
+  readonly dynamodb: DynamoDBClient;
+  readonly kms: KMSClient;
+}
+
+/** The name of the table, and the account. */
+interface Person {
+  readonly table: string;
+  readonly login: string;
+  readonly email: string;
+}
+
+/** Creates the first administrator and prints the password, or why there is none. Returns whether it was created. */
+export async function createFirstAdmin({ dynamodb, kms }: Clients, { table, login, email }: Person): Promise<boolean> {
+  const password = randomBytes(15).toString('base64url');
+  try {
+    const pepperKeys = await pepperKeysOf(dynamodb, table);
+    const user = await createFirstAdministrator(openTable(table, dynamodb), openHasher(pepperKeys, kms), {
+      login,
+      email,
+      password,
+    });
+    if (!user) throw new Error(`${table} already has an administrator. Nothing was changed.`);
+    print(`${user.login} is now an administrator of ${table}.`);
+    print(`Password: ${password}`);
+    print('The password is shown only once and stored nowhere: log in and change it.');
+    return true;
+  } catch (error) {
+    printError(sentenceOf(error));
+    return false;
+  }
+
+  function sentenceOf(error: unknown): string {
+    if (!(error instanceof Failure)) return explainError(error, table);
+    if (error.code === 'login-taken') return `The login ${login} is taken. Nothing was changed.`;
+    if (error.code === 'email-taken') return `The address ${email} is taken. Nothing was changed.`;
+    return (
+      'The table did not respond, so the account may or may not exist. ' +
+      `If it does, its password is ${password}; otherwise run the command again.`
+    );
+  }
+}
+
+/** The stack records the ARNs of the keys that protect passwords in a tag of the table. */
+async function pepperKeysOf(client: DynamoDBClient, table: string): Promise<string[]> {
+  const keys = (await tagsOf(client, table)).get('gatehouse:pepper-key');
+  if (!keys) throw new Error(`${table} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`);
+  return keys.split(' ');
+}
