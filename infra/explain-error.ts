@@ -1,5 +1,5 @@
 import { Failure } from '../lib/contract/failure.ts';
-import { explainDatabaseError } from './local/aws/engine.ts';
+import { explainDatabaseError } from './local/aws/explain-database-error.ts';
 
 const MISSING_CREDENTIALS = new Set(['CredentialsProviderError', 'TokenProviderError']);
 const EXPIRED_CREDENTIALS = new Set(['ExpiredTokenException', 'ExpiredToken', 'RequestExpired']);

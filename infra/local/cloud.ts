@@ -11,8 +11,9 @@ import { type Authorization, openAuthorization, readPolicies } from './iam/autho
 import { type FunctionConfig, type Functions, runFunctions } from './lambda/functions.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { ACCOUNT, keyArn, type ReturnValues, readTemplate, resolve, type Template } from './stack/template.ts';
+import { startOver } from './state/database.ts';
 import { OPERATOR } from './state/operator.ts';
-import { type State, startOver } from './state/state.ts';
+import type { State } from './state/state.ts';
 
 export interface CloudOptions {
   /** The folder of the cloud assembly, which may still be in the making: the engine starts meanwhile. */

@@ -1,10 +1,12 @@
 import { rosterKey } from '../../lib/table/keys.ts';
 import { findUser } from '../../lib/users/user-table.ts';
-import { ENGINE_REGION, externalEngine } from './aws/engine.ts';
+import { ENGINE_REGION } from './aws/engine.ts';
+import { externalEngine } from './aws/external-engine.ts';
 import type { Cloud } from './cloud.ts';
 import { operatorsTable } from './first-accounts.ts';
+import { startOver } from './state/database.ts';
 import { OPERATOR } from './state/operator.ts';
-import { type State, startOver } from './state/state.ts';
+import type { State } from './state/state.ts';
 
 /** Fails if the passwords in the table were hashed with another key than that of the state, so that no login works. */
 export async function requireMatchingKeys(cloud: Cloud, state: State): Promise<void> {

@@ -487,8 +487,12 @@ export const operations: readonly Mutant[] = [
     ['/20200101/${ENGINE_REGION}/', '/20200101/eu-central-1/'],
   ]),
   ...plant('infra/local/aws/engine.ts', 'test/local/interrupt.test.ts', [["process.on('exit', kill);", '']]),
-  ...plant('infra/local/aws/engine.ts', 'test/unit/explain-error.test.ts', [['|database disk image is malformed', '']]),
-  ...plant('infra/local/aws/engine.ts', 'test/local/commands.test.ts', [['not a valid SQLite database|', '']]),
+  ...plant('infra/local/aws/explain-database-error.ts', 'test/unit/explain-error.test.ts', [
+    ['|database disk image is malformed', ''],
+  ]),
+  ...plant('infra/local/aws/explain-database-error.ts', 'test/local/commands.test.ts', [
+    ['not a valid SQLite database|', ''],
+  ]),
   ...plant('infra/local/aws/kms.ts', 'test/local/state-files.test.ts', [
     ['isVersion4 || ', ''],
     ['id === idOf(bytes(material))', 'true'],

@@ -6,7 +6,6 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { OPERATOR } from '../state/operator.ts';
-import { invalidDatabase } from '../state/state.ts';
 
 /** A DynamoDB engine that accepts calls. */
 interface Engine {
@@ -17,16 +16,6 @@ interface Engine {
 const START_TIMEOUT_MS = 10_000;
 /** The first call to a new DynamoDB Local takes several seconds. */
 const RESPONSE_TIMEOUT_MS = 10_000;
-
-/** The URL of the engine that `npm start` and the commands use instead of the embedded one. */
-export const externalEngine = (): string | undefined => process.env.AWS_ENDPOINT_URL_DYNAMODB || undefined;
-
-/** The words of SQLite about a file that it cannot use, in the errors of the embedded engine. */
-const INVALID_DATABASE = /not a valid SQLite database|database disk image is malformed/;
-
-/** Names the database of a state folder if this error of the embedded engine is about it; otherwise undefined. */
-export const explainDatabaseError = (stateDir: string, message: string): string | undefined =>
-  INVALID_DATABASE.test(message) && !externalEngine() ? invalidDatabase(stateDir) : undefined;
 
 /** The region of all calls to the engine. */
 export const ENGINE_REGION = 'us-east-1';

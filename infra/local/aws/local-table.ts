@@ -2,7 +2,8 @@ import { type DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb
 import { scannerClient } from '../../../lib/table/table-scanner.ts';
 import { OPERATOR } from '../state/operator.ts';
 import { hasDatabase, openState, runningTable } from '../state/state.ts';
-import { ENGINE_REGION, externalEngine, startEngine } from './engine.ts';
+import { ENGINE_REGION, startEngine } from './engine.ts';
+import { externalEngine } from './external-engine.ts';
 
 /** An open connection to a table, local or deployed. */
 export interface TableConnection {

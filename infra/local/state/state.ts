@@ -16,9 +16,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { DATABASE, shownPath, startOver } from './database.ts';
 
 /** The storage of the local cloud: in a folder that outlives the process, or in memory. */
 export interface State {
@@ -60,7 +61,6 @@ interface Lock {
 }
 
 const LOCK_FILE = 'processes.json';
-const DATABASE = 'gatehouse.db';
 
 export function openMemoryState(): State {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
@@ -155,17 +155,6 @@ async function releaseStaleLock(lockFile: string, folder: string): Promise<void>
   // Another start may have waited for the same engine, and own the folder by now.
   if (existsSync(lockFile) && isDeepStrictEqual(readLock(lockFile), stale)) rmSync(lockFile, { force: true });
 }
-
-/** What to do about a folder whose files do not fit together, as the end of a message. */
-export const startOver = (folder: string): string =>
-  `restore ${shownPath(folder)} from a backup, or delete it to start over without its data`;
-
-/** Explains that the engine cannot use the database of a folder. */
-export const invalidDatabase = (folder: string): string =>
-  `${shownPath(join(folder, DATABASE))} is not a valid database: ${startOver(folder)}.`;
-
-/** A path in a message: relative to the working directory, without a trailing slash. */
-const shownPath = (path: string): string => relative('.', path) || '.';
 
 /** Creates a folder and checks that files can be created in it. */
 function createFolder(folder: string): void {
