@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { BatchWriteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
@@ -14,9 +15,10 @@ import { repairTable } from '../../lib/integrity/repair-table.ts';
 import { survey } from '../../lib/integrity/survey.ts';
 import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
-import type { Item } from '../../lib/table/table.ts';
 import { openTableScanner, scannerClient, type TableScanner } from '../../lib/table/table-scanner.ts';
+import { put, type Write } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { type Items, itemsOf, restoreItems } from '../support/items.ts';
 
 const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey, publicKeyItemKey } = keys;
 
@@ -43,9 +45,9 @@ const gatehouse = await useGatehouse({
   },
 });
 
-let documents: DynamoDBDocumentClient;
+let client: DynamoDBClient;
 let whole: TableScanner;
-let intact: Item[];
+let intact: Items;
 let admin: string;
 
 /** Items per page of a scan; pages of two make a short scan span many changes, like that of a long table. */
@@ -58,8 +60,7 @@ const PARAMETER = keys.parameterId(GATE, 1);
 
 beforeAll(async () => {
   const { endpoint, region, tableName } = gatehouse.cloud;
-  const client = scannerClient({ endpoint, region, credentials: OPERATOR });
-  documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  client = scannerClient({ endpoint, region, credentials: OPERATOR });
   client.middlewareStack.add(
     (next, { commandName }) =>
       (args) =>
@@ -76,51 +77,24 @@ beforeAll(async () => {
     const parameter = { integration: { id: GATE }, confName, confValue: 'secret' };
     await gatehouse.call('POST', '/api/utm-integration-confs', { token: admin, body: parameter });
   }
-  intact = await everything();
+  intact = await itemsOf(gatehouse.cloud);
 });
 afterEach(async () => {
   afterNextRead = undefined;
-  const kept = new Set(intact.map(({ pk, sk }) => `${pk} ${sk}`));
-  const added = (await everything()).filter(({ pk, sk }) => !kept.has(`${pk} ${sk}`));
-  await write([
-    ...intact.map((Item) => ({ PutRequest: { Item } })),
-    ...added.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })),
-  ]);
+  await restoreItems(gatehouse.cloud, intact);
 });
-afterAll(() => documents.destroy());
-
-async function everything(): Promise<Item[]> {
-  const items: Item[] = [];
-  let next: Record<string, unknown> | undefined;
-  do {
-    const input = { TableName: gatehouse.cloud.tableName, ...(next && { ExclusiveStartKey: next }) };
-    const page = await documents.send(new ScanCommand(input));
-    items.push(...((page.Items ?? []) as Item[]));
-    next = page.LastEvaluatedKey;
-  } while (next);
-  return items;
-}
-
-type Request = { PutRequest: { Item: Item } } | { DeleteRequest: { Key: keys.Key } };
-async function write(requests: Request[]): Promise<void> {
-  for (let start = 0; start < requests.length; start += 25) {
-    const RequestItems = { [gatehouse.cloud.tableName]: requests.slice(start, start + 25) };
-    await documents.send(new BatchWriteCommand({ RequestItems }));
-  }
-}
+afterAll(() => client.destroy());
 
 /** Damage to one item: it gets other attributes or is deleted. */
 type Damage = readonly [key: keys.Key, attributes: Record<string, unknown> | 'deleted'];
 
 async function applyDamage(...damages: readonly Damage[]): Promise<void> {
-  const itemAt = (key: keys.Key) => intact.find(({ pk, sk }) => pk === key.pk && sk === key.sk);
-  await write(
-    damages.map(([key, attributes]) =>
-      attributes === 'deleted'
-        ? { DeleteRequest: { Key: key } }
-        : { PutRequest: { Item: { ...itemAt(key), ...attributes, ...key } } },
-    ),
-  );
+  const writes = damages.map(([key, attributes]): Write => {
+    if (attributes === 'deleted') return { act: 'Delete', key };
+    const { pk: _pk, sk: _sk, ...before } = intact.get(`${key.pk} ${key.sk}`) ?? key;
+    return put(key, { ...before, ...attributes });
+  });
+  await gatehouse.table.transact(writes, randomUUID());
 }
 
 const verify = async (): Promise<readonly Finding[]> => (await verifyTable(whole)).findings;
@@ -263,14 +237,14 @@ describe('a damaged table', () => {
     'has its finding $kind (way $way) reported and left to the operator',
     async ({ kind, damages }) => {
       await applyDamage(...damages);
-      const before = await everything();
+      const before = await itemsOf(gatehouse.cloud);
 
       const found = await verify();
       await repairTable(gatehouse.table, found, () => undefined);
 
       expect(kindsOf(found)).toEqual([kind]);
       expect(found[0]?.remedy).toEqual({ advice: expect.any(String) });
-      expect(await everything()).toEqual(before);
+      expect(await itemsOf(gatehouse.cloud)).toEqual(before);
     },
   );
 
@@ -325,12 +299,12 @@ describe('a repair', () => {
       await applyDamage(damage);
       const found = await verify();
       await applyDamage(change);
-      const before = await everything();
+      const before = await itemsOf(gatehouse.cloud);
 
       await repairTable(gatehouse.table, found, () => undefined);
 
       expect(found).toHaveLength(1);
-      expect(await everything()).toEqual(before);
+      expect(await itemsOf(gatehouse.cloud)).toEqual(before);
     },
   );
 });
@@ -593,7 +567,7 @@ describe('the daily verification', () => {
     const { code, stdout } = await runDaily();
 
     expect({ code, ...JSON.parse(stdout) }).toEqual({
-      ...{ code: 0, verified: intact.length, findings: 0, undecided: 0, oldestPendingRestartSeconds: 0 },
+      ...{ code: 0, verified: intact.size, findings: 0, undecided: 0, oldestPendingRestartSeconds: 0 },
     });
   });
 

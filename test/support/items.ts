@@ -8,7 +8,15 @@ import type { Item } from '../../lib/table/table.ts';
 /** All items of a table by their keys. */
 export type Items = ReadonlyMap<string, Item>;
 
-const clientOf = ({ endpoint, region }: Cloud) => new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
+const clients = new WeakMap<Cloud, DynamoDBDocumentClient>();
+/** One client per cloud: each new one would cost as much as a call. */
+function clientOf(cloud: Cloud): DynamoDBDocumentClient {
+  const { endpoint, region } = cloud;
+  const client =
+    clients.get(cloud) ?? DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint, region, credentials: OPERATOR }));
+  clients.set(cloud, client);
+  return client;
+}
 
 /** Reads all items of the table. */
 export async function itemsOf(cloud: Cloud): Promise<Items> {
@@ -16,13 +24,12 @@ export async function itemsOf(cloud: Cloud): Promise<Items> {
   const items = new Map<string, Item>();
   let next: Record<string, unknown> | undefined;
   do {
-    const page = await DynamoDBDocumentClient.from(client).send(
+    const page = await client.send(
       new ScanCommand({ TableName: cloud.tableName, ConsistentRead: true, ...(next && { ExclusiveStartKey: next }) }),
     );
     for (const item of page.Items ?? []) items.set(`${item.pk} ${item.sk}`, item as Item);
     next = page.LastEvaluatedKey;
   } while (next);
-  client.destroy();
   return items;
 }
 
@@ -33,7 +40,6 @@ const BATCH_ITEMS_MAX = 25;
 export async function restoreItems(cloud: Cloud, start: Items): Promise<void> {
   const { tableName: TableName } = cloud;
   const client = clientOf(cloud);
-  const documents = DynamoDBDocumentClient.from(client);
   const now = await itemsOf(cloud);
   const added = [...now].filter(([name]) => !start.has(name)).map(([, item]) => item);
   const changed = [...start].filter(([name, item]) => !isDeepStrictEqual(now.get(name), item)).map(([, item]) => item);
@@ -42,7 +48,6 @@ export async function restoreItems(cloud: Cloud, start: Items): Promise<void> {
     ...changed.map((Item) => ({ PutRequest: { Item } })),
   ];
   while (writes.length > 0) {
-    await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, BATCH_ITEMS_MAX) } }));
+    await client.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, BATCH_ITEMS_MAX) } }));
   }
-  client.destroy();
 }
