@@ -185,7 +185,8 @@ describe('paging by links', () => {
 
   it.each(['asc', 'desc'])('visits every user once while others are created and deleted (id,%s)', async (direction) => {
     const make = (login: string) => gatehouse.makeUser(`${login}-${direction}`, { password: undefined });
-    const stable = await Promise.all(Array.from({ length: 12 }, (_, n) => make(`stable-${n}`)));
+    const stable: { id: number }[] = [];
+    for (let n = 0; n < 12; n++) stable.push(await make(`stable-${n}`));
     const doomed: string[] = [];
     for (let n = 0; n < 6; n++) doomed.push((await make(`doomed-${n}`)).login);
 
