@@ -10,6 +10,7 @@ import { type Api, type Cors, startGateway } from './gateway/gateway.ts';
 import { type Authorization, openAuthorization, readPolicies } from './iam/authorization.ts';
 import { type FunctionConfig, type Functions, runFunctions } from './lambda/functions.ts';
 import { readableError } from './lambda/readable-error.ts';
+import { requireMatchingKeys } from './require-matching-keys.ts';
 import { ACCOUNT, keyArn, type ReturnValues, readTemplate, resolve, type Template } from './stack/template.ts';
 import { startOver } from './state/database.ts';
 import { OPERATOR } from './state/operator.ts';
@@ -174,7 +175,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     stops.push(() => gateway.stop(GRACE_MS));
     apiUrl = gateway.url;
 
-    return {
+    const cloud: Cloud = {
       url: apiUrl,
       endpoint: awsEndpoint.url,
       region: template.region,
@@ -209,6 +210,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       },
       stop,
     };
+    await requireMatchingKeys(cloud, options);
+    return cloud;
   }
 }
 

@@ -1,30 +1,27 @@
 import { rosterKey } from '../../lib/table/keys.ts';
 import { findUser } from '../../lib/users/user-table.ts';
 import { ENGINE_REGION } from './aws/engine.ts';
-import { externalEngine } from './aws/external-engine.ts';
-import type { Cloud } from './cloud.ts';
+import type { Cloud, CloudOptions } from './cloud.ts';
 import { operatorsTable } from './first-accounts.ts';
 import { startOver } from './state/database.ts';
 import { OPERATOR } from './state/operator.ts';
-import type { State } from './state/state.ts';
 
 /** Fails if the passwords in the table were hashed with another key than that of the state, so that no login works. */
-export async function requireMatchingKeys(cloud: Cloud, state: State): Promise<void> {
+export async function requireMatchingKeys(cloud: Cloud, options: CloudOptions): Promise<void> {
   const table = operatorsTable(cloud);
   const keyIds = cloud.pepperKeys.map((arn) => arn.split('/').at(-1));
   const { ids = new Set() } = ((await table.get(rosterKey)) ?? {}) as { ids?: ReadonlySet<number> };
   for (const id of ids) {
     const [, usedKeyId] = /keyid=([\w.-]+)/.exec((await findUser(table, id))?.passwordHash ?? '') ?? [];
-    if (usedKeyId && !keyIds.includes(usedKeyId)) throw new Error(mismatch(cloud, state));
+    if (usedKeyId && !keyIds.includes(usedKeyId)) throw new Error(mismatch(cloud, options));
   }
 }
 
-function mismatch({ tableName }: Cloud, { folder = 'memory' }: State): string {
+function mismatch({ tableName }: Cloud, { engineUrl, state: { folder = 'memory' } }: CloudOptions): string {
   const keys = `other keys than those in ${folder}/keys.json`;
-  const engine = externalEngine();
-  return engine
-    ? `The table ${tableName} at ${engine} was created with ${keys}: set STATE_DIR to the folder of its keys, or delete ` +
-        `the table to start over without its data: ${deletion(tableName, engine)}`
+  return engineUrl
+    ? `The table ${tableName} at ${engineUrl} was created with ${keys}: set STATE_DIR to the folder of its keys, or delete ` +
+        `the table to start over without its data: ${deletion(tableName, engineUrl)}`
     : `The table in ${folder} was created with ${keys}: ${startOver(folder)}.`;
 }
 

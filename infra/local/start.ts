@@ -16,7 +16,6 @@ import { createFirstAccounts } from './first-accounts.ts';
 import { howToTry } from './how-to-try.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { openAssembly, reloadOnChange } from './reload.ts';
-import { requireMatchingKeys } from './require-matching-keys.ts';
 import { openMemoryState, openState } from './state/state.ts';
 
 /* `npm start`: synthesizes the stack, runs it, and reloads it when its source changes. */
@@ -133,7 +132,6 @@ await starting.then(run).catch(async (error) => {
 
 async function run(cloud: Cloud): Promise<void> {
   if (stopping) return;
-  await requireMatchingKeys(cloud, state);
   const isFirstStart = await createFirstAccounts(cloud, state);
   const { url, endpoint, region, tableName } = cloud;
   mailboxUrl = `${endpoint}/mailbox`;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startEngine } from '../../infra/local/aws/engine.ts';
 import { startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
-import { openMemoryState } from '../../infra/local/state/state.ts';
+import { openMemoryState, openState, type State } from '../../infra/local/state/state.ts';
 import { launchStart, logIn, newFolder, stopAll, urlOf } from '../support/start-process.ts';
 
 /* `npm start` on an engine that it did not start, which records how it is called. */
@@ -62,27 +62,12 @@ describe('npm start with another engine', { timeout: 60_000 }, () => {
     expect(await service.ended).toBe(0);
     expect(deletedTables).toEqual([]);
   });
+});
 
-  it('exits with status 1 when the table was created with the keys of another folder', async () => {
-    const service = launchStart({ ...environment, STATE_DIR: newFolder() });
-
-    expect(await Promise.race([service.ended, urlOf(service).catch(() => service.ended)])).toBe(1);
-    const engineUrl = environment.AWS_ENDPOINT_URL_DYNAMODB;
-    const sentence = service.lines.at(-1);
-    expect(sentence).toMatch(
-      /^The table Gatehouse-dev-Table at http:\S+ was created with other keys than those in .+: set STATE_DIR to/,
-    );
-    expect(sentence).toContain(
-      ': AWS_ACCESS_KEY_ID=operator AWS_SECRET_ACCESS_KEY=local aws dynamodb delete-table --table-name ' +
-        `Gatehouse-dev-Table --endpoint-url ${engineUrl} --region us-east-1`,
-    );
-    expect(service.lines.join('\n')).not.toContain('First start');
-  });
-
-  it('has a table of its own with its state in memory, and deletes it when it stops', async () => {
-    const state = openMemoryState();
-    const print = () => undefined;
-    const cloud = await startCloud({
+describe('the local cloud on another engine', () => {
+  const print = () => undefined;
+  const start = (state: State) =>
+    startCloud({
       assembly: inject('assembly'),
       state,
       engineUrl: environment.AWS_ENDPOINT_URL_DYNAMODB,
@@ -90,6 +75,24 @@ describe('npm start with another engine', { timeout: 60_000 }, () => {
       onLine: print,
       onEngineExit: print,
     });
+
+  it('does not start when the table was created with the keys of another folder', async () => {
+    const engineUrl = environment.AWS_ENDPOINT_URL_DYNAMODB;
+
+    const { message } = await start(await openState(newFolder())).catch((error) => error);
+
+    expect(message).toMatch(
+      /^The table Gatehouse-dev-Table at http:\S+ was created with other keys than those in .+: set STATE_DIR to/,
+    );
+    expect(message).toContain(
+      ': AWS_ACCESS_KEY_ID=operator AWS_SECRET_ACCESS_KEY=local aws dynamodb delete-table --table-name ' +
+        `Gatehouse-dev-Table --endpoint-url ${engineUrl} --region us-east-1`,
+    );
+  });
+
+  it('has a table of its own with its state in memory, and deletes it when it stops', async () => {
+    const state = openMemoryState();
+    const cloud = await start(state);
     await createFirstAccounts(cloud, state);
     const token = await logIn(cloud.url, 'admin');
 

@@ -5,10 +5,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createKey, type StoredKey } from '../../infra/local/aws/kms.ts';
-import { startCloud } from '../../infra/local/cloud.ts';
+import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
-import { requireMatchingKeys } from '../../infra/local/require-matching-keys.ts';
-import { openState, processIdentity } from '../../infra/local/state/state.ts';
+import { openState, processIdentity, type State } from '../../infra/local/state/state.ts';
 import { newFolder, stopAll } from '../support/start-process.ts';
 
 /* Files of a state folder that a start cannot use. */
@@ -20,7 +19,7 @@ afterAll(stopAll);
 /** Starts the local cloud on a folder, runs this and stops it. Returns the reason why that fails. */
 async function reasonNotToStart(
   inFolder = folder,
-  run: (...started: Parameters<typeof requireMatchingKeys>) => Promise<unknown> = requireMatchingKeys,
+  run: (cloud: Cloud, state: State) => Promise<unknown> = async () => undefined,
 ): Promise<string | undefined> {
   const state = await openState(inFolder);
   const print = () => undefined;
