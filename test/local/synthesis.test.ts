@@ -1,27 +1,33 @@
 import { type ExecFileException, execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { App } from 'aws-cdk-lib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { localTransport } from '../../infra/bundle.ts';
 import { readSettings } from '../../infra/read-settings.ts';
 import { OTHER_SETTINGS } from '../support/other-settings.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
 /* The CDK app as the CDK CLI runs it, which prints its output unchanged. */
 
 const ROOT = join(import.meta.dirname, '../..');
 const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
 
+/** Everything that a synthesis reads except the installed packages. */
+const SOURCES = ['functions', 'infra', 'lib', 'cdk.json', 'openapi.json', 'package.json', 'routes.ts', 'tsconfig.json'];
+
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-synthesis-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function synthesize(changes: object) {
+/** Runs the app of this repository, or of a copy, into an output folder. */
+async function synthesize(changes: object, { root = ROOT, outdir = folder } = {}) {
   const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/app.ts'], {
-    cwd: ROOT,
+    cwd: root,
     env: {
       ...process.env,
-      CDK_OUTDIR: folder,
+      CDK_OUTDIR: outdir,
       CDK_VALIDATION: 'false',
       CDK_CONTEXT_JSON: JSON.stringify({
         ...context,
@@ -38,20 +44,51 @@ async function synthesize(changes: object) {
 
 const withSetting = (changes: object) => ({ environments: { dev: { ...context.environments.dev, ...changes } } });
 
-describe('a synthesis', () => {
-  it('prints its progress to standard error, because standard output is for the template', async () => {
-    const { edge, domain } = OTHER_SETTINGS;
-    const certificate = domain.certificate.replace(OTHER_SETTINGS.region, context.environments.dev.region);
+describe('a synthesis in a folder at another depth', () => {
+  const root = join(folder, 'at/another/depth');
+  const copy = join(root, 'cdk.out');
+  const { edge, domain } = OTHER_SETTINGS;
+  const certificate = domain.certificate.replace(OTHER_SETTINGS.region, context.environments.prod.region);
+  const changes = { edge, domain: { ...domain, certificate } };
+  let output: Awaited<ReturnType<typeof synthesize>>;
+  beforeAll(async () => {
+    for (const source of SOURCES) cpSync(join(ROOT, source), join(root, source), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+    const environments = { prod: { ...context.environments.prod, ...changes } };
+    const selected = { env: 'prod', environments, allowPlaceholders: 'true', transport: localTransport() };
+    output = await synthesize(selected, { root, outdir: copy });
+  }, 60_000);
 
-    expect(await synthesize(withSetting({ edge, domain: { ...domain, certificate } }))).toEqual({
+  it('prints its progress to standard error, because standard output is for the template', () => {
+    expect(output).toEqual({
       code: 0,
       stdout: '',
       stderr: expect.stringMatching(
-        /^Synthesizing the environment dev for eu-central-1\nThe template is .*Gatehouse-dev\.template\.json\nThe template is .*GatehouseEdge-dev\.template\.json\n$/,
+        /^Synthesizing the environment prod for eu-central-1\nDo not deploy this template: mail\.sender, .+ are placeholders\nThe template is .*Gatehouse-prod\.template\.json\nThe template is .*GatehouseEdge-prod\.template\.json\n$/,
       ),
     });
-  }, 60_000);
+  });
 
+  it('has the same templates, bundles and asset hashes', () => {
+    const read = (...path: string[]): string => readFileSync(join(...path), 'utf8');
+    const hashesOf = (assembly: string): string[] =>
+      Object.keys(JSON.parse(read(assembly, 'Gatehouse-prod.assets.json')).files);
+    synthesizeInProcess('prod', changes);
+    const original = assemblyOf('prod', changes);
+    const bundles = join(inject('assembly'), 'bundles');
+
+    const templates = globSync('*.template.json', { cwd: copy }).sort();
+    expect(templates).toEqual(['Gatehouse-prod.template.json', 'GatehouseEdge-prod.template.json']);
+    const files = globSync('*/*', { cwd: bundles }).sort();
+    expect(files.length).toBeGreaterThan(50);
+    expect(globSync('*/*', { cwd: join(copy, 'bundles') }).sort()).toEqual(files);
+    expect(files.filter((file) => read(copy, 'bundles', file) !== read(bundles, file))).toEqual([]);
+    expect(hashesOf(copy)).toEqual(hashesOf(original));
+    for (const template of templates) expect(read(copy, template)).toBe(read(original, template));
+  });
+});
+
+describe('a synthesis', () => {
   it.each([
     [
       'placeholders in production',

@@ -108,7 +108,7 @@ export const operations: readonly Mutant[] = [
     ["mainFields: ['module', 'main'],", ''],
     ["mainFields: ['module', 'main']", "mainFields: ['main', 'module']"],
   ]),
-  ...plant('infra/bundle.ts', 'test/stack/reproducible.test.ts', [
+  ...plant('infra/bundle.ts', 'test/local/synthesis.test.ts', [
     ['preserveSymlinks: true,', ''],
     [': relative(ROOT, join(dirname(path), source))', ': join(dirname(path), source)'],
   ]),
