@@ -191,12 +191,9 @@ await direct.send(
   }),
 );
 
-/** How long a committed transaction holds its items. */
-const HOLD_MS = 200;
-
 type Maximum = { Read?: number; Write?: number };
 
-async function openMetered(maximum: Maximum | undefined) {
+async function openMetered(maximum: Maximum | undefined, holdTransactions?: number) {
   const awsEndpoint = await startAwsEndpoint({
     engineUrl: engine.url,
     port: 0,
@@ -209,7 +206,7 @@ async function openMetered(maximum: Maximum | undefined) {
     stackTable: () => ({ TableName: 'Table' }),
     onLateCall: () => undefined,
     onDenied: () => undefined,
-    holdTransactions: HOLD_MS,
+    holdTransactions,
     capacity: maximum && { region, tableMaximum: () => maximum, now },
   });
   const client = clientOf(awsEndpoint.url);
@@ -641,10 +638,13 @@ describe('a transaction', () => {
   });
 
   it('holds no items when throttled', async () => {
+    const holdMs = 200;
+    close();
+    ({ client, close } = await openMetered({}, holdMs));
     await exhaustWrites('T6');
     const throttled = transact(putting('T7', '1'), putting('T6', '1')).catch(reasonsOf);
 
-    await wait(HOLD_MS / 4);
+    await wait(holdMs / 4);
     await put('T7', '1');
 
     expect(await throttled).toEqual(['None', 'ThrottlingError']);
