@@ -42,12 +42,12 @@ function withoutPermission(): string {
   return copy;
 }
 
-const requestReset = () =>
-  gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'admin@example.com' } });
+const invite = (login: string) => gatehouse.makeUser(login, { password: undefined });
 
 describe('a mail', () => {
   it('is sent with the configuration set from the settings', async () => {
-    await Promise.all([requestReset(), gatehouse.makeUser('invited', { password: undefined })]);
+    const path = '/api/account/reset-password/init';
+    await Promise.all([gatehouse.call('POST', path, { body: { email: 'admin@example.com' } }), invite('first')]);
 
     expect(configurationSetsSent).toEqual(['events', 'events']);
     expect(gatehouse.cloud.deniedCalls).toEqual([]);
@@ -56,10 +56,10 @@ describe('a mail', () => {
   it('is denied by IAM when the policy does not allow the configuration set', async () => {
     await gatehouse.cloud.redeploy(withoutPermission());
 
-    await requestReset();
+    await invite('second');
 
     const [denied] = gatehouse.cloud.deniedCalls;
-    expect(denied).toContain('POST /api/account/reset-password/init is not authorized to perform ses:SendEmail on');
+    expect(denied).toContain('POST /api/users is not authorized to perform ses:SendEmail on');
     expect(denied).toContain('configuration-set/events');
   });
 });
