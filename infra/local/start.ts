@@ -17,6 +17,7 @@ import { howToTry } from './how-to-try.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { openAssembly, reloadOnChange } from './reload.ts';
 import { openMemoryState, openState } from './state/state.ts';
+import { whereDataIs } from './where-data-is.ts';
 
 /* `npm start`: synthesizes the stack, runs it, and reloads it when its source changes. */
 
@@ -135,7 +136,7 @@ async function run(cloud: Cloud): Promise<void> {
   const isFirstStart = await createFirstAccounts(cloud, state);
   const { url, endpoint, region, tableName } = cloud;
   mailboxUrl = `${endpoint}/mailbox`;
-  print(whereDataIs());
+  print(whereDataIs(state.folder, externalEngine()));
   print(`Mail that the service sends is shown at ${mailboxUrl}`);
   print(`Table ${tableName} in ${region}; set AWS_ENDPOINT_URL=${endpoint} to access it`);
   if (isFirstStart) {
@@ -144,16 +145,6 @@ async function run(cloud: Cloud): Promise<void> {
   }
   for (const line of howToTry(cloud)) print(line);
   print(`Gatehouse is ready at ${url}`);
-}
-
-function whereDataIs(): string {
-  const { folder } = state;
-  const engine = externalEngine();
-  if (!engine)
-    return folder ? `All data is in ${folder}/` : 'All data is in memory and will be lost when the service stops';
-  return folder
-    ? `The table is in the DynamoDB engine at ${engine}; its keys and all mail are in ${folder}/`
-    : `The table is in the DynamoDB engine at ${engine} and will be deleted when the service stops`;
 }
 
 /** Also stops a cloud that is still starting. */

@@ -6,9 +6,10 @@ import { startEngine } from '../../infra/local/aws/engine.ts';
 import { startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
 import { openMemoryState, openState, type State } from '../../infra/local/state/state.ts';
-import { launchStart, logIn, newFolder, stopAll, urlOf } from '../support/start-process.ts';
+import { whereDataIs } from '../../infra/local/where-data-is.ts';
+import { logIn, newFolder, stopAll } from '../support/start-process.ts';
 
-/* `npm start` on an engine that it did not start, which records how it is called. */
+/* The local cloud on an engine that it did not start, which records how it is called. */
 
 const engine = await startEngine(
   { file: undefined, externalUrl: undefined },
@@ -28,11 +29,11 @@ const proxy = createServer(async (req, res) => {
   const response = await fetch(engine.url, { method: 'POST', headers: { ...headers, ...contentType }, body });
   res.writeHead(response.status, contentType).end(await response.text());
 });
-let environment: { AWS_ENDPOINT_URL_DYNAMODB: string };
+let engineUrl: string;
 beforeAll(async () => {
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
-  environment = { AWS_ENDPOINT_URL_DYNAMODB: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+  engineUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 });
 afterAll(async () => {
   await stopAll();
@@ -45,40 +46,27 @@ it('the embedded engine listens on a random loopback address, because every web 
   expect(new URL(engine.url).hostname).toMatch(/^127\.[1-9]\d{0,2}\.\d{1,3}\.[1-9]\d{0,2}$/);
 });
 
-describe('npm start with another engine', { timeout: 60_000 }, () => {
-  it('makes all calls with one access key and region, and says where the data is', async () => {
-    const folder = newFolder();
-    const service = launchStart({ ...environment, STATE_DIR: folder });
-
-    const token = await logIn(await urlOf(service), 'admin');
-
-    expect(token).toBeTruthy();
-    expect([...authorizations]).toEqual([expect.stringContaining('Credential=operator/20200101/us-east-1/dynamodb/')]);
-    expect(service.lines.join('\n')).toContain(
-      `The table is in the DynamoDB engine at ${environment.AWS_ENDPOINT_URL_DYNAMODB}`,
-    );
-    // As when its terminal is closed.
-    service.child.kill('SIGHUP');
-    expect(await service.ended).toBe(0);
-    expect(deletedTables).toEqual([]);
-  });
-});
-
 describe('the local cloud on another engine', () => {
   const print = () => undefined;
   const start = (state: State) =>
-    startCloud({
-      assembly: inject('assembly'),
-      state,
-      engineUrl: environment.AWS_ENDPOINT_URL_DYNAMODB,
-      port: 0,
-      onLine: print,
-      onEngineExit: print,
-    });
+    startCloud({ assembly: inject('assembly'), state, engineUrl, port: 0, onLine: print, onEngineExit: print });
+
+  /** Starts it, logs in and stops it. */
+  async function run(state: State): Promise<void> {
+    const cloud = await start(state);
+    await createFirstAccounts(cloud, state);
+    expect(await logIn(cloud.url, 'admin')).toBeTruthy();
+    await cloud.stop();
+  }
+
+  it('makes all calls with one access key and region, and keeps the table of a folder when it stops', async () => {
+    await run(await openState(newFolder()));
+
+    expect([...authorizations]).toEqual([expect.stringContaining('Credential=operator/20200101/us-east-1/dynamodb/')]);
+    expect(deletedTables).toEqual([]);
+  });
 
   it('does not start when the table was created with the keys of another folder', async () => {
-    const engineUrl = environment.AWS_ENDPOINT_URL_DYNAMODB;
-
     const { message } = await start(await openState(newFolder())).catch((error) => error);
 
     expect(message).toMatch(
@@ -91,14 +79,21 @@ describe('the local cloud on another engine', () => {
   });
 
   it('has a table of its own with its state in memory, and deletes it when it stops', async () => {
-    const state = openMemoryState();
-    const cloud = await start(state);
-    await createFirstAccounts(cloud, state);
-    const token = await logIn(cloud.url, 'admin');
+    await run(openMemoryState());
 
-    await cloud.stop();
-
-    expect(token).toBeTruthy();
     expect(deletedTables).toEqual([expect.stringMatching(/^Gatehouse-dev-Table-[\da-f]{8}$/)]);
   });
+});
+
+it.each([
+  ['state', 'http://x:1', 'The table is in the DynamoDB engine at http://x:1; its keys and all mail are in state/'],
+  [
+    undefined,
+    'http://x:1',
+    'The table is in the DynamoDB engine at http://x:1 and will be deleted when the service stops',
+  ],
+  ['state', undefined, 'All data is in state/'],
+  [undefined, undefined, 'All data is in memory and will be lost when the service stops'],
+])('npm start says where the data is with the folder %s and the engine %s', (folder, engineUrl, sentence) => {
+  expect(whereDataIs(folder, engineUrl)).toBe(sentence);
 });

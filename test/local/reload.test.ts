@@ -186,3 +186,9 @@ describe('an unexpected error', { timeout: 60_000 }, () => {
     expect(service.lines.slice(from)).toEqual(expect.arrayContaining(['Error: At import', `${HANDLER}:9`]));
   });
 });
+
+it('a service ends with status 0 when its terminal is closed', async () => {
+  service.child.kill('SIGHUP');
+
+  expect(await service.ended).toBe(0);
+});

@@ -466,7 +466,7 @@ export const operations: readonly Mutant[] = [
     ["if (typeof done === 'function') queueMicrotask(done as () => void);", ''],
     ["enableCompileCache(join(dirname(file), '../../compiled'));", 'enableCompileCache();'],
   ]),
-  ...plant('infra/local/start.ts', 'test/local/external-engine.test.ts', [[", 'SIGHUP'", '']]),
+  ...plant('infra/local/start.ts', 'test/local/reload.test.ts', [[", 'SIGHUP'", '']]),
   ...plant('infra/local/stack/synthesize.ts', 'test/local/start.test.ts', [["process.on('exit', kill);", '']]),
   ...plant('infra/local/start.ts', 'test/local/debugger.test.ts', [
     ["process.on('exit', () => spawnSync('kill', ['-KILL', String(process.pid)]));", ''],
