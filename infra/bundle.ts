@@ -48,6 +48,7 @@ export const SOURCES_FILE = 'sources.json';
 /** The folder of a function's bundle, below the folder of all bundles. */
 export const bundleOf = (folder: string, file: string): string => join(folder, file);
 
+/** The names of all functions, which are those of their files. */
 export const functionFiles = (): string[] => readdirSync(join(ROOT, 'functions')).map((file) => basename(file, '.ts'));
 
 const BUILTIN_MODULES = new Set(builtinModules);

@@ -3,9 +3,8 @@ import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
-import { importInto } from '../support/import.ts';
 import { INTEGRATION, UNKNOWN_IDS, useIntegrations } from '../support/integrations.ts';
-import { integrationRecord } from '../support/transfer.ts';
+import { importHere, integrationRecord } from '../support/transfer.ts';
 
 const gatehouse = await useGatehouse();
 
@@ -229,7 +228,7 @@ describe('deleting a parameter', () => {
 
 it('an integration has at most 90 parameters, and is deleted with all of them', async () => {
   const before = await total();
-  await importInto(gatehouse, [integrationRecord('Full', Array(89).fill('value'))]);
+  await importHere(gatehouse, [integrationRecord('Full', Array(89).fill('value'))]);
   const [integration] = (await integrations.list('?sort=id,desc&size=1')).body;
   const { id } = integration;
   await make({ integration });

@@ -2,18 +2,23 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KMSClient } from '@aws-sdk/client-kms';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openState } from '../../infra/local/state/state.ts';
 import { openStackTable } from '../../infra/stack-table.ts';
-import { importRecords } from '../../lib/transfer/import-records.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
 import { itemsOf, restoreItems } from '../support/items.ts';
 import { operatorsEnvironment } from '../support/run-command.ts';
-import { bcryptHash, integrationRecord, jsonLines, runTransfer, startImport, userRecord } from '../support/transfer.ts';
+import {
+  bcryptHash,
+  importHere,
+  integrationRecord,
+  jsonLines,
+  runTransfer,
+  startImport,
+  userRecord,
+} from '../support/transfer.ts';
 
 /* npm run import and npm run export, as an operator runs them on the table of a running service. */
 
@@ -40,29 +45,6 @@ function fileOf(records: readonly unknown[]): string {
 
 const run = async (script: 'import' | 'export', ...options: string[]) =>
   (await runTransfer(script, ['--table', cloud.tableName, ...options], operatorsEnvironment(gatehouse.cloud))).result;
-
-const valuesKey = cloud.functions.find(({ name }) => name === 'POST /api/utm-integration-confs')?.environment
-  .VALUES_KEY;
-const target = {
-  table,
-  pepperKeys: cloud.pepperKeys,
-  valuesKey: valuesKey as string,
-  kms: new KMSClient({ endpoint: cloud.endpoint, region: cloud.region, credentials: OPERATOR }),
-};
-
-/** Imports in this process, which takes less time than a command. */
-async function importHere(file: string) {
-  const rejected: string[] = [];
-  const lines = (async function* () {
-    for (const line of readFileSync(file, 'utf8').split('\n')) yield Buffer.from(line);
-  })();
-  const tally = await importRecords(target, lines, {
-    apply: true,
-    onRejected: (line, errors) => rejected.push(`${line} ${errors.map(({ code }) => code)}`),
-    onProgress: () => undefined,
-  });
-  return { tally, rejected };
-}
 
 const storedUser = (login: string) => findUserByLogin(table, login);
 const statusOfLogin = async (username: string, password: string) =>
@@ -239,7 +221,7 @@ describe('npm run import', () => {
     }
     onCommit = () => undefined;
     const imported = (await table.total('USER')) - before;
-    const { tally, rejected } = await importHere(file);
+    const { tally, rejected } = await importHere(gatehouse, records);
 
     expect(imported).toBeGreaterThan(2);
     expect(rejected).toEqual([]);

@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { KMSClient } from '@aws-sdk/client-kms';
 import { hashSync } from 'bcryptjs';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { importRecords } from '../../lib/transfer/import-records.ts';
+import type { Gatehouse } from './gatehouse.ts';
 import { runCommand } from './run-command.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -32,6 +36,25 @@ export const integrationRecord = (name: string, values: readonly string[] = []) 
 
 export const jsonLines = (records: readonly unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
+
+/** Imports records in this process, which takes less time than a command, or than a request for each entity. */
+export async function importHere({ cloud, table }: Gatehouse, records: readonly object[]) {
+  const { endpoint, region, functions, pepperKeys } = cloud;
+  const { VALUES_KEY: valuesKey = '' } =
+    functions.find(({ name }) => name === 'POST /api/utm-integration-confs')?.environment ?? {};
+  const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
+  const rejected: string[] = [];
+  const lines = (async function* () {
+    for (const record of records) yield Buffer.from(JSON.stringify(record));
+  })();
+  const tally = await importRecords({ table, pepperKeys, valuesKey, kms }, lines, {
+    apply: true,
+    onRejected: (line, errors) => rejected.push(`${line} ${errors.map(({ field, code }) => `${field} ${code}`)}`),
+    onProgress: () => undefined,
+  });
+  kms.destroy();
+  return { tally, rejected };
+}
 
 /** Runs an import or export to its end. How often it reports progress depends on the machine, so that is separate. */
 export async function runTransfer(script: 'import' | 'export', options: readonly string[], environment: object) {

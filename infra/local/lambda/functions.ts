@@ -38,10 +38,11 @@ interface Instance {
 let runtime: URL | undefined;
 /** The runtime as JavaScript: stripping its types in each worker would take a third of a cold start. */
 function runtimeUrl(): URL {
-  const source = () => readFileSync(new URL('./function-worker.ts', import.meta.url), 'utf8');
+  if (runtime) return runtime;
+  const source = readFileSync(new URL('./function-worker.ts', import.meta.url), 'utf8');
+  const { code } = transformSync(source, { loader: 'ts' });
   // Stack traces show the source URL; without one, they would contain the whole code.
-  const code = () => `${transformSync(source(), { loader: 'ts' }).code}//# sourceURL=local-lambda-runtime.mjs`;
-  runtime ??= new URL(`data:text/javascript,${encodeURIComponent(code())}`);
+  runtime = new URL(`data:text/javascript,${encodeURIComponent(`${code}//# sourceURL=local-lambda-runtime.mjs`)}`);
   return runtime;
 }
 
