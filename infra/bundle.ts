@@ -3,6 +3,7 @@ import { builtinModules } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Metafile, type Plugin } from 'esbuild';
+import { trimSdk } from './sdk/trim-sdk.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -22,7 +23,7 @@ const ALIASES: Readonly<Record<Transport, Readonly<Record<string, string>>>> = {
     '@aws-sdk/credential-provider-node': './infra/sdk/environment-credentials.ts',
     '@aws-sdk/middleware-endpoint-discovery': './infra/sdk/unused-modules.ts',
     '@aws-sdk/signature-v4-multi-region': './infra/sdk/unused-modules.ts',
-    '@smithy/core/event-streams': './infra/sdk/unused-modules.ts',
+    '@smithy/core/event-streams': './infra/sdk/unused-event-streams.ts',
   },
 };
 
@@ -110,7 +111,7 @@ export async function bundle(
     // A link to node_modules elsewhere would otherwise put that path into the source maps, and so into the asset hashes.
     preserveSymlinks: true,
     outdir: folder,
-    plugins: [...plugins, builtins],
+    plugins: [...plugins, builtins, trimSdk],
     outExtension: { '.js': '.mjs' },
     bundle: true,
     minify: !forDebugger,
