@@ -6,7 +6,7 @@ import type { Plugin } from 'esbuild';
  * relative paths. They were 9 KB of each bundle.
  */
 const UNREACHABLE = [
-  // The retry mode `adaptive`; the clients use `standard`.
+  // The retry mode `adaptive`, which no function is configured for.
   'AdaptiveRetryStrategy',
   // Signs event streams.
   'HeaderFormatter',
@@ -33,7 +33,7 @@ export const trimSdk: Plugin = {
       const constants = new Map(
         [...source.matchAll(/^const (\w+) = (".*");$/gm)].map(([, name, text]) => [name, text]),
       );
-      return { contents: source.replace(/\[(\w+)\]:/g, (key, name) => `${constants.get(name) ?? key}:`) };
+      return { contents: source.replace(/\[(\w+)\](?=:)/g, (key, name) => constants.get(name) ?? key) };
     });
   },
 };

@@ -18,7 +18,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const ORIGIN = 'https://admin.example.com';
 const USAGE = 'Usage: npm run smoke -- --url URL [--mail ADDRESS] [--origin ORIGIN] [--past-edge URL]';
 
-/** The route of a function that must not write. Not KMS is refused: a function keeps its data keys for five minutes. */
+/** The route of a function whose writes are refused; it would not need KMS, as it keeps data keys for five minutes. */
 let denied = '';
 const gatehouse = await useGatehouse({
   intercept: async ({ operation, functionName }, forward) =>
