@@ -26,8 +26,8 @@ export const trimSdk: Plugin = {
       const { version } = JSON.parse(await readFile(path, 'utf8'));
       return { contents: JSON.stringify({ version }), loader: 'json' };
     });
-    // The schemas of SES name properties by constants, as in `{ [_h]: 404 }`. esbuild keeps such objects and all that they
-    // refer to, because it does not know that the constants are strings: 43 KB of each bundle that sends mail.
+    // The schemas of SES name properties by constants, as in `{ [_h]: 404 }`. esbuild does not know that these are
+    // strings, so it keeps such objects and all that they refer to: 43 KB of each bundle that sends mail.
     build.onLoad({ filter: /@aws-sdk\/client-sesv2\/dist-es\/schemas\/schemas_0\.js$/ }, async ({ path }) => {
       const source = await readFile(path, 'utf8');
       const constants = new Map(

@@ -107,6 +107,14 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/bundle.ts', 'test/stack/bundles.test.ts', [
     ["mainFields: ['module', 'main'],", ''],
     ["mainFields: ['module', 'main']", "mainFields: ['main', 'module']"],
+    ["'./infra/sdk/unused-event-streams.ts'", "'./infra/sdk/unused-modules.ts'"],
+  ]),
+  ...plant('infra/sdk/trim-sdk.ts', 'test/stack/bundles.test.ts', [
+    ["  'AdaptiveRetryStrategy',\n", ''],
+    ["  'HeaderFormatter',\n", ''],
+    ["  'Sha256Js',\n", ''],
+    ['JSON.stringify({ version })', 'await readFile(path)'],
+    ['constants.get(name) ?? key', 'key'],
   ]),
   ...plant('infra/bundle.ts', 'test/local/synthesis.test.ts', [
     ['preserveSymlinks: true,', ''],
