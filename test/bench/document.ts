@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 
 /** The sections of docs/performance.md, in their order. */
-export const SECTIONS = ['cold', 'warm', 'gateway', 'growth', 'hot'] as const;
+export const SECTIONS = ['cold', 'warm', 'calls', 'gateway', 'growth', 'hot'] as const;
 export type Section = (typeof SECTIONS)[number];
 
 const INTRODUCTIONS: Readonly<Record<Section, string>> = {
@@ -14,6 +14,11 @@ another process over TLS on the loopback address, so the numbers contain the han
 The same event repeated in one process, after some calls that are not measured. The network is a stub inside the process
 that responds with the recorded responses, so these are the costs of the code alone. The rows that say little are not
 part of the medians.`,
+  calls: `## Calls to AWS
+
+What a request costs in a warm function: sequential round trips, for which a user waits; capacity units for items of up
+to 1 KB, strongly consistent; and the calls. They are budgets, which a test compares:
+[call-budgets.ts](../test/support/call-budgets.ts). A mail is sent after the change, in a round trip of its own.`,
   gateway: `## The local cloud
 
 HTTP requests to the local cloud, from the gateway to the engine. CPU time and memory are those of all its processes.

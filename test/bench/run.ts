@@ -53,6 +53,7 @@ const sections = only?.split(',').map(sectionNamed) ?? SECTIONS;
 exitOnSignal(FAILED);
 // After the arguments: these load the whole service.
 const { synthesize } = await import('../../infra/local/stack/synthesize.ts');
+const { measureCalls } = await import('./calls.ts');
 const { measureCold } = await import('./cold.ts');
 const { openFunctions } = await import('./functions.ts');
 const { measureGateway } = await import('./gateway.ts');
@@ -83,6 +84,7 @@ async function run(): Promise<void> {
       const replayed = await measureWarm(await functions(), warm);
       return `${replayed}\n\n### With the engine\n\n${await measureWarmWithEngine(await functions(), warm)}`;
     },
+    calls: () => measureCalls(assembly),
     gateway: () => withCloud(assembly, (cloud) => measureGateway(cloud, loadMs)),
     async growth() {
       const { text, series } = await measureGrowth(assembly, users);

@@ -1,0 +1,23 @@
+import { openSetup } from '../support/changes.ts';
+import { launch } from '../support/launch.ts';
+import { everyRequest, openCallObserver } from '../support/request-calls.ts';
+import { table } from './tables.ts';
+
+/** Measures the calls to AWS of a request to every route. */
+export async function measureCalls(assembly: string): Promise<string> {
+  process.stderr.write('calls\n');
+  const observer = openCallObserver();
+  const gatehouse = await launch({ assembly, intercept: observer.intercept });
+  try {
+    const setup = await openSetup(gatehouse);
+    const rows: string[][] = [];
+    // Changes come first: the audit trail then fills a page, which takes fewer calls than to look for more entries.
+    for (const [name, change] of await everyRequest(setup)) {
+      const [roundTrips = '', units = '', calls = ''] = (await observer.callsOf(setup, change)).split(' | ');
+      rows.push([name, roundTrips, ...units.split(' + '), calls]);
+    }
+    return table(['', 'round trips', 'read units', 'write units', 'calls'], rows.sort());
+  } finally {
+    await gatehouse.stop();
+  }
+}

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
+import { CHANGES, type Change, CREATION_WITH_PASSWORD, type Prepared, type Setup } from './changes.ts';
+import { readsOf } from './reads.ts';
+
+interface Call {
+  readonly operation: string;
+  readonly reads: number;
+  readonly writes: number;
+  readonly start: number;
+  end: number;
+}
+
+/** Observes the calls to AWS of the functions of an instance, whose interceptor it is. */
+interface CallObserver {
+  readonly intercept: Interceptor;
+  /**
+   * Sends a request to a function that is warm for it, and describes its calls: sequential round trips (which a user
+   * waits for) | read units + write units for items of up to 1 KB | calls. Fails if the request does not succeed.
+   */
+  callsOf(setup: Setup, change: Change): Promise<string>;
+}
+
+/**
+ * How long each response is held back, so that concurrent calls overlap even on a busy machine: longer than it takes to
+ * compute a password hash, where KMS is called with one.
+ */
+const OVERLAP_MS = { usual: 15, hashing: 250 };
+const HASHING: readonly string[] = [
+  'POST /api/authenticate',
+  'POST /api/account/change-password',
+  'POST /api/account/reset-password/finish',
+  'POST /api/users',
+];
+
+/** Opens an observer for one instance. */
+export function openCallObserver(): CallObserver {
+  /** The calls of the routes that are being observed. */
+  const observed = new Map<string, Call[]>();
+  return {
+    async intercept({ functionName, operation, input }, forward) {
+      if (!functionName) return forward();
+      const call = { operation, ...unitsOf(operation, input), start: performance.now(), end: Number.POSITIVE_INFINITY };
+      const calls = observed.get(functionName);
+      calls?.push(call);
+      const response = await forward();
+      if (calls) await sleep(HASHING.includes(functionName) ? OVERLAP_MS.hashing : OVERLAP_MS.usual);
+      call.end = performance.now();
+      return response;
+    },
+    async callsOf(setup, change) {
+      const first = await change.prepare(setup);
+      await send(change, first);
+      // A request that can be repeated finds the data key of its integration; the others need a new prerequisite.
+      const second = change.changesAgain && !change.hidesOutcome ? first : await change.prepare(setup);
+      const calls: Call[] = [];
+      observed.set(change.route, calls);
+      await send(change, second);
+      observed.delete(change.route);
+      const counts = Map.groupBy(calls, ({ operation }) => operation);
+      const names = [...counts].map(([operation, { length }]) => (length > 1 ? `${length} ${operation}` : operation));
+      const sum = (unit: 'reads' | 'writes') => calls.reduce((total, call) => total + call[unit], 0);
+      return `${roundTrips(calls)} | ${sum('reads')} + ${sum('writes')} | ${names.sort().join(', ')}`;
+    },
+  };
+}
+
+/** Capacity units by operation: a strongly consistent read costs 1, a write 1, and an action of a transaction 2. */
+// biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation
+function unitsOf(operation: string, input: any): { reads: number; writes: number } {
+  if (operation === 'GetItem' || operation === 'Query') return { reads: 1, writes: 0 };
+  if (operation === 'BatchGetItem') {
+    const [{ Keys }] = Object.values(input.RequestItems) as [{ Keys: unknown[] }];
+    return { reads: Keys.length, writes: 0 };
+  }
+  if (operation === 'UpdateItem') return { reads: 0, writes: 1 };
+  if (operation === 'TransactWriteItems') return { reads: 0, writes: 2 * input.TransactItems.length };
+  return { reads: 0, writes: 0 };
+}
+
+/** The length of the longest chain of calls, each of which started after the previous one had ended. */
+function roundTrips(calls: readonly Call[]): number {
+  const depths: number[] = [];
+  for (const [index, { start }] of calls.entries()) {
+    const earlier = depths.filter((_, other) => other < index && (calls[other] as Call).end <= start);
+    depths.push(1 + Math.max(0, ...earlier));
+  }
+  return Math.max(0, ...depths);
+}
+
+async function send(change: Change, prepared: Prepared): Promise<void> {
+  const { status, text } = await prepared.send();
+  if (status !== change.success) throw new Error(`${change.route} responds with ${status}: ${text}`);
+}
+
+/** A login without a rehash, which CHANGES counts. */
+const LOGIN: Change = {
+  route: 'POST /api/authenticate',
+  success: 200,
+  repeated: 200,
+  async prepare({ gatehouse }) {
+    const request = { method: 'POST', path: '/api/authenticate', body: { username: 'admin', password: 'admin' } };
+    const { method, path, body } = request;
+    return { item: '', request, send: () => gatehouse.call(method, path, { body }), countChanges: async () => 0 };
+  },
+};
+
+/** The second request to the route of creations, by its name in the budgets. */
+export const WITH_PASSWORD = 'POST /api/users with a password';
+
+/** One request to each route, by the route; and the creation of a user with a password. */
+export async function everyRequest(setup: Setup): Promise<ReadonlyMap<string, Change>> {
+  const changes = CHANGES.map((change) => (change.route === LOGIN.route ? LOGIN : change));
+  const all = [...changes, ...readsOf(await setup.openParameter())];
+  return new Map([
+    ...all.map((change): [string, Change] => [change.route, change]),
+    [WITH_PASSWORD, CREATION_WITH_PASSWORD],
+  ]);
+}
