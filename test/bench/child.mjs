@@ -48,12 +48,13 @@ network?.repeatSecond();
 writeFileSync(3, JSON.stringify({ first, invocations, loop: loop && (await measure(handler, loop)) }));
 process.exit();
 
-/** Repeats an event, first unmeasured for `warmUpMs`, then measured for `measureMs`. */
-async function measure(handler, { event, warmUpMs, measureMs, statusCode }) {
-  const repeat = async (durationMs) => {
+/** Repeats an event, first unmeasured to warm up, then measured for `measureMs`. */
+async function measure(handler, { event, warmUp, measureMs, statusCode }) {
+  const repeat = async ({ calls, minMs, maxMs }) => {
     const latencies = [];
-    const end = now() + durationMs;
-    for (let started = now(); started < end; ) {
+    const begun = now();
+    const isOver = (time) => time - begun >= (latencies.length < calls ? maxMs : minMs);
+    for (let started = begun; !isOver(started); ) {
       const response = await call(handler, event);
       if (response.statusCode !== statusCode) throw new Error(`${response.statusCode} ${response.body}`);
       const ended = now();
@@ -63,9 +64,9 @@ async function measure(handler, { event, warmUpMs, measureMs, statusCode }) {
     return latencies;
   };
   // A call that waits on purpose gets no faster.
-  if (first.callMs < measureMs) await repeat(warmUpMs);
+  if (first.callMs < measureMs) await repeat(warmUp);
   const before = process.cpuUsage();
-  const latencies = await repeat(measureMs);
+  const latencies = await repeat({ calls: 0, minMs: measureMs, maxMs: measureMs });
   const { user, system } = process.cpuUsage(before);
   latencies.sort((a, b) => a - b);
   const percentileUs = (share) =>

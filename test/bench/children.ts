@@ -22,10 +22,20 @@ interface Job {
 
 interface Loop {
   readonly event: unknown;
-  readonly warmUpMs: number;
+  readonly warmUp: WarmUp;
   readonly measureMs: number;
   /** The status of every response. */
   readonly statusCode: number;
+}
+
+/**
+ * The repetitions that are not measured: at least `calls`, because V8 compiles what is called often, and at least
+ * `minMs`; but none starts after `maxMs`.
+ */
+export interface WarmUp {
+  readonly calls: number;
+  readonly minMs: number;
+  readonly maxMs: number;
 }
 
 /** The measurements of a process. */

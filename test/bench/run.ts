@@ -19,13 +19,13 @@ import type { CloudProcess } from './loads.ts';
 /** How often and how long is measured. Durations are in milliseconds. */
 const FULL = {
   coldRounds: 5,
-  warm: { rounds: 2, warmUpMs: 450, measureMs: 350 },
+  warm: { rounds: 2, warmUp: { calls: 1500, minMs: 450, maxMs: 1000 }, measureMs: 300 },
   loadMs: 5000,
   users: [100, 10_000, 100_000],
 };
 const QUICK: typeof FULL = {
   coldRounds: 3,
-  warm: { rounds: 1, warmUpMs: 150, measureMs: 150 },
+  warm: { rounds: 1, warmUp: { calls: 1500, minMs: 150, maxMs: 300 }, measureMs: 150 },
   loadMs: 2000,
   users: [100, 10_000],
 };

@@ -1,4 +1,4 @@
-import { type Report, runChild } from './children.ts';
+import { type Report, runChild, type WarmUp } from './children.ts';
 import { eventFor, type Functions } from './functions.ts';
 import type { RecordedInvocation, Recording } from './recording.ts';
 import type { RecordedCall } from './rounds.ts';
@@ -22,7 +22,7 @@ type Loop = NonNullable<Report['loop']>;
 /** How long each process repeats a call, and how many processes there are. */
 interface WarmOptions {
   readonly rounds: number;
-  readonly warmUpMs: number;
+  readonly warmUp: WarmUp;
   readonly measureMs: number;
 }
 
@@ -83,7 +83,7 @@ function measuresOf(recordings: readonly Recording[], samples: Samples): Measure
   );
 }
 
-function jobOf(functions: Functions, recording: Recording, variant: Variant, { warmUpMs, measureMs }: WarmOptions) {
+function jobOf(functions: Functions, recording: Recording, variant: Variant, { warmUp, measureMs }: WarmOptions) {
   const { handler, config, success, first, second } = recording;
   return {
     bundle: functions.bundles.fileOf(variant, handler),
@@ -92,7 +92,7 @@ function jobOf(functions: Functions, recording: Recording, variant: Variant, { w
     events: [eventFor(functions, variant, recording, first)],
     loop: {
       event: eventFor(functions, variant, recording, repetitionOf(second)),
-      warmUpMs,
+      warmUp,
       measureMs,
       statusCode: success,
     },
