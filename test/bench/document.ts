@@ -11,7 +11,7 @@ The import of a function and its first call, each in a fresh process. Every resp
 another process over TLS on the loopback address, so the numbers contain the handshakes but no latency of a network.`,
   warm: `## Repeated calls
 
-The same event repeated in one process, after 1,500 calls that are not measured, or as many as one second allows. The
+The same event repeated in one process, after calls that are not measured: at least 1,500, if the time allows. The
 network is a stub inside the process that responds with the recorded responses, so these are the costs of the code
 alone. The rows that say little are not part of the medians.`,
   calls: `## Calls to AWS
