@@ -13,8 +13,8 @@ export async function measureCalls(assembly: string): Promise<string> {
     const rows: string[][] = [];
     // Changes come first: the audit trail then fills a page, which takes fewer calls than to look for more entries.
     for (const [name, change] of await everyRequest(setup)) {
-      const [roundTrips = '', units = '', calls = ''] = (await observer.callsOf(setup, change)).split(' | ');
-      rows.push([name, roundTrips, ...units.split(' + '), calls]);
+      const { roundTrips, reads, writes, calls } = await observer.callsOf(setup, change);
+      rows.push([name, String(roundTrips), String(reads), String(writes), calls]);
     }
     return table(['', 'round trips', 'read units', 'write units', 'calls'], rows.sort());
   } finally {

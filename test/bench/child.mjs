@@ -50,11 +50,10 @@ process.exit();
 
 /** Repeats an event, first unmeasured to warm up, then measured for `measureMs`. */
 async function measure(handler, { event, warmUp, measureMs, statusCode }) {
-  const repeat = async ({ calls, minMs, maxMs }) => {
+  const repeat = async (durationMs, { calls = 0, maxMs = durationMs } = {}) => {
     const latencies = [];
     const begun = now();
-    const isOver = (time) => time - begun >= (latencies.length < calls ? maxMs : minMs);
-    for (let started = begun; !isOver(started); ) {
+    for (let started = begun; started - begun < (latencies.length < calls ? maxMs : durationMs); ) {
       const response = await call(handler, event);
       if (response.statusCode !== statusCode) throw new Error(`${response.statusCode} ${response.body}`);
       const ended = now();
@@ -64,9 +63,9 @@ async function measure(handler, { event, warmUp, measureMs, statusCode }) {
     return latencies;
   };
   // A call that waits on purpose gets no faster.
-  if (first.callMs < measureMs) await repeat(warmUp);
+  if (first.callMs < measureMs) await repeat(warmUp.minMs, warmUp);
   const before = process.cpuUsage();
-  const latencies = await repeat({ calls: 0, minMs: measureMs, maxMs: measureMs });
+  const latencies = await repeat(measureMs);
   const { user, system } = process.cpuUsage(before);
   latencies.sort((a, b) => a - b);
   const percentileUs = (share) =>

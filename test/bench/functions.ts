@@ -1,8 +1,8 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { routes } from '../../routes.ts';
+import { roundsOf } from '../support/rounds.ts';
 import { type RecordedInvocation, type Recording, recordAll } from './recording.ts';
 import { startReplay } from './replay-server.ts';
-import { roundsOf } from './rounds.ts';
 import { type Bundles, buildVariants, type Variant } from './variants.ts';
 
 /** Every function in every variant, with the networks that it can be measured on. */

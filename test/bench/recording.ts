@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
+import type { AwsCall, AwsResponse, Interceptor } from '../../infra/local/calls/aws-call.ts';
 import type { Cloud } from '../../infra/local/cloud.ts';
 import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/functions.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
@@ -10,8 +10,14 @@ import { type Gatehouse, launch } from '../support/launch.ts';
 import { readsOf } from '../support/reads.ts';
 import { now, runChild } from './children.ts';
 import { type Events, openEvents } from './events.ts';
-import type { RecordedCall } from './rounds.ts';
 import type { Bundles } from './variants.ts';
+
+/** A call of a function to AWS and its response. Times are in milliseconds. */
+export interface RecordedCall extends Pick<AwsCall, 'service' | 'operation' | 'input'> {
+  readonly response: AwsResponse;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
 
 /** One invocation of a function: its event and the calls to AWS that it made. */
 export interface RecordedInvocation {

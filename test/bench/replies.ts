@@ -1,4 +1,4 @@
-import type { RecordedCall } from './rounds.ts';
+import type { RecordedCall } from './recording.ts';
 
 /** The calls of the first and of the second invocation of a function. */
 export type Replayed = readonly [first: readonly RecordedCall[], second: readonly RecordedCall[]];

@@ -1,7 +1,6 @@
 import { type Report, runChild, type WarmUp } from './children.ts';
 import { eventFor, type Functions } from './functions.ts';
-import type { RecordedInvocation, Recording } from './recording.ts';
-import type { RecordedCall } from './rounds.ts';
+import type { RecordedCall, RecordedInvocation, Recording } from './recording.ts';
 import { median } from './statistics.ts';
 import { comparison, comparisonTable, type Measure, measureOf } from './tables.ts';
 import { type Variant, variantsInTurn } from './variants.ts';

@@ -2,23 +2,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import { CHANGES, type Change, CREATION_WITH_PASSWORD, type Prepared, type Setup } from './changes.ts';
 import { readsOf } from './reads.ts';
+import { roundsOf } from './rounds.ts';
 
 interface Call {
   readonly operation: string;
   readonly reads: number;
   readonly writes: number;
-  readonly start: number;
-  end: number;
+  readonly startedAt: number;
+  endedAt: number;
+}
+
+/** What a request cost; capacity units are for items of up to 1 KB. */
+interface RequestCalls {
+  /** How many of the calls follow each other, which a user waits for. */
+  readonly roundTrips: number;
+  readonly reads: number;
+  readonly writes: number;
+  /** The operations in alphabetical order, with their numbers above 1: `2 GetItem, Query`. */
+  readonly calls: string;
 }
 
 /** Observes the calls to AWS of the functions of an instance, whose interceptor it is. */
 interface CallObserver {
   readonly intercept: Interceptor;
-  /**
-   * Sends a request to a function that is warm for it, and describes its calls: sequential round trips (which a user
-   * waits for) | read units + write units for items of up to 1 KB | calls. Fails if the request does not succeed.
-   */
-  callsOf(setup: Setup, change: Change): Promise<string>;
+  /** Sends a request to a function that is warm for it. Fails if the request does not succeed. */
+  callsOf(setup: Setup, change: Change): Promise<RequestCalls>;
 }
 
 /**
@@ -40,12 +48,13 @@ export function openCallObserver(): CallObserver {
   return {
     async intercept({ functionName, operation, input }, forward) {
       if (!functionName) return forward();
-      const call = { operation, ...unitsOf(operation, input), start: performance.now(), end: Number.POSITIVE_INFINITY };
+      const times = { startedAt: performance.now(), endedAt: Number.POSITIVE_INFINITY };
+      const call = { operation, ...unitsOf(operation, input), ...times };
       const calls = observed.get(functionName);
       calls?.push(call);
       const response = await forward();
       if (calls) await sleep(HASHING.includes(functionName) ? OVERLAP_MS.hashing : OVERLAP_MS.usual);
-      call.end = performance.now();
+      call.endedAt = performance.now();
       return response;
     },
     async callsOf(setup, change) {
@@ -60,7 +69,12 @@ export function openCallObserver(): CallObserver {
       const counts = Map.groupBy(calls, ({ operation }) => operation);
       const names = [...counts].map(([operation, { length }]) => (length > 1 ? `${length} ${operation}` : operation));
       const sum = (unit: 'reads' | 'writes') => calls.reduce((total, call) => total + call[unit], 0);
-      return `${roundTrips(calls)} | ${sum('reads')} + ${sum('writes')} | ${names.sort().join(', ')}`;
+      return {
+        roundTrips: roundsOf(calls).length,
+        reads: sum('reads'),
+        writes: sum('writes'),
+        calls: names.sort().join(', '),
+      };
     },
   };
 }
@@ -76,16 +90,6 @@ function unitsOf(operation: string, input: any): { reads: number; writes: number
   if (operation === 'UpdateItem') return { reads: 0, writes: 1 };
   if (operation === 'TransactWriteItems') return { reads: 0, writes: 2 * input.TransactItems.length };
   return { reads: 0, writes: 0 };
-}
-
-/** The length of the longest chain of calls, each of which started after the previous one had ended. */
-function roundTrips(calls: readonly Call[]): number {
-  const depths: number[] = [];
-  for (const [index, { start }] of calls.entries()) {
-    const earlier = depths.filter((_, other) => other < index && (calls[other] as Call).end <= start);
-    depths.push(1 + Math.max(0, ...earlier));
-  }
-  return Math.max(0, ...depths);
 }
 
 async function send(change: Change, prepared: Prepared): Promise<void> {
