@@ -18,7 +18,7 @@ interface RequestCalls {
   readonly roundTrips: number;
   readonly reads: number;
   readonly writes: number;
-  /** The operations in alphabetical order, with their numbers above 1: `2 GetItem, Query`. */
+  /** The operations with their numbers above 1, sorted as text: `2 GetItem, Query`. */
   readonly calls: string;
 }
 
