@@ -70,7 +70,7 @@ function pageParameters(sortable: readonly string[], pageSizeMax: number): Param
       ...query(
         'sort',
         { type: 'array', items: { type: 'string', pattern: sortPattern(sortable) } },
-        'One field or several, then `asc` (the default) or `desc`; for example `id,desc`. Can be repeated.',
+        `One field or several, then \`asc\` (the default) or \`desc\`; for example \`${sortable[0]},desc\`. Can be repeated.`,
       ),
       style: 'form',
       explode: true,

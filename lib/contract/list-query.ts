@@ -89,7 +89,7 @@ export function listQuery(
         after: cursorId(values.cursor?.[0]),
       };
       if (query.sort.some(({ field }) => !sortable.includes(field))) wrong.set('sort', { allowed: sortable });
-      const byId = query.filters.length === 0 && (query.sort[0]?.field ?? 'id') === 'id';
+      const byId = sortable.includes('id') && query.filters.length === 0 && (query.sort[0]?.field ?? 'id') === 'id';
       if (values.cursor && (query.after === undefined || !byId)) wrong.set('cursor', {});
       for (const [key, limits] of wrong) {
         const place = { type: 'object', origin: 'value', input: values, key, value: values[key], limits } as const;
@@ -100,8 +100,11 @@ export function listQuery(
   );
 }
 
+/** No list has as many pages. Multiplied with a page size, a greater number would be written with an exponent. */
+const INTEGER_MAX = 999_999_999_999_999;
+
 function integerOr([text = '']: readonly string[] = [], minimum: number, fallback: number): number {
-  return /^\d{1,15}$/.test(text) && Number(text) >= minimum ? Number(text) : fallback;
+  return /^\d+$/.test(text) && Number(text) >= minimum ? Math.min(Number(text), INTEGER_MAX) : fallback;
 }
 
 /** `login,desc` or `lastName,firstName,asc`: the direction applies to all fields before it, ascending by default. */
@@ -207,9 +210,12 @@ export function matches(entity: Readonly<Record<string, unknown>>, { field, oper
 
 /** Whether operands are part of a text, ignoring case. The text is converted once for up to hundreds of operands. */
 function isPartOf(text: unknown): (operand: unknown) => boolean {
-  const lowerCase = String(text).toLowerCase();
-  return (operand) => lowerCase.includes(String(operand).toLowerCase());
+  const whole = withoutCase(text);
+  return (operand) => whole.includes(withoutCase(operand));
 }
+
+/** Lower case alone would depend on the place in a word: `Σ` becomes `ς` at its end and `σ` elsewhere. */
+const withoutCase = (text: unknown): string => String(text).toLowerCase().toUpperCase();
 
 /** Encodes an id as a cursor, which is opaque so that clients do not compute with it. */
 export function cursorAfter(id: number): string {

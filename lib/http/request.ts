@@ -27,12 +27,16 @@ export function readQueryAndBody(contract: Contract, event: APIGatewayProxyEvent
   };
 }
 
-/** If-Match (RFC 9110, 13.1.1). Undefined if absent or `*`, which any version matches; weak tags never match. */
+const ENTITY_TAG = /(W\/)?"([\x21\x23-\x7e]*)"/g;
+
+/**
+ * If-Match (RFC 9110, 13.1.1). Undefined if absent or `*`, which any version matches; weak tags and a header that is no
+ * list of tags match none.
+ */
 export function parseIfMatch(ifMatch: string | undefined): Precondition {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;
-  return [...ifMatch.matchAll(/(W\/)?"([\x21\x23-\x7e]*)"/g)]
-    .filter(([, weak]) => !weak)
-    .map(([, , version = '']) => version);
+  if (!/^[\s,]*$/.test(ifMatch.replaceAll(ENTITY_TAG, ''))) return [];
+  return [...ifMatch.matchAll(ENTITY_TAG)].filter(([, weak]) => !weak).map(([, , version = '']) => version);
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -48,6 +52,9 @@ function valuesOf(rawQueryString: string): Record<string, string[]> {
 
 const ID_RULES = ['no-id', 'id-not-wanted'] as const;
 
+/** A body of 64 KiB can have 20,000 invalid elements, and their errors 40 times its size. */
+const FIELD_ERRORS_MAX = 100;
+
 function readPart(schema: v.GenericSchema<unknown, unknown>, value: unknown): unknown {
   const { success, output, issues } = v.safeParse(schema, value, { abortPipeEarly: true });
   if (success) return output;
@@ -58,7 +65,7 @@ function readPart(schema: v.GenericSchema<unknown, unknown>, value: unknown): un
     const field = v.getDotPath(issue) ?? '';
     if (!fields.has(field)) fields.set(field, { field, message: codeOf(issue), ...limitsOf(issue) });
   }
-  if (fields.size > 0) throw new Failure('invalid', { fieldErrors: [...fields.values()] });
+  if (fields.size > 0) throw new Failure('invalid', { fieldErrors: [...fields.values()].slice(0, FIELD_ERRORS_MAX) });
   throw new Failure(ID_RULES.find((rule) => issues.some((issue) => issue.message === rule)) ?? 'malformed');
 }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ROLES } from '../contract/contract.ts';
-import { line, noId, oneOf, responseId, text, updatedId } from '../contract/fields.ts';
+import { codePoints, line, noId, oneOf, responseId, text, updatedId } from '../contract/fields.ts';
 import { limited, matching } from '../contract/limits.ts';
 import { asciiDomain } from '../mail/address.ts';
 import { PASSWORD_JSON, password } from '../passwords/password-schema.ts';
@@ -22,10 +22,16 @@ export const login = v.pipe(text(1, 50), matching(LOGIN));
 export const loginInPath = v.object({ login: v.pipe(v.string(), matching(LOGIN)) });
 
 // Excludes characters of mail syntax: a message to `a<b@c>` would go to another address than the one that is unique.
-const ADDRESS = /^[^@\s,\p{Cc}<>()[\]\\;:"]+@[^@\s,\p{Cc}<>()[\]\\;:"]+$/u;
+// The URL parser behind asciiDomain would decode a percent sign in a domain.
+const ADDRESS = /^[^@\s,\p{Cc}<>()[\]\\;:"]+@[^@\s,\p{Cc}<>()[\]\\;:"%]+$/u;
 
-const isAddress = (value: string): boolean =>
-  ADDRESS.test(value) && !INVISIBLE.test(value) && asciiDomain(value.slice(value.indexOf('@') + 1)) !== undefined;
+function isAddress(value: string): boolean {
+  if (!ADDRESS.test(value) || INVISIBLE.test(value)) return false;
+  const domain = value.slice(value.indexOf('@') + 1);
+  const ascii = asciiDomain(domain);
+  // The URL parser takes a domain that ends in a number for an IPv4 address: `256` for 0.0.1.0.
+  return ascii !== undefined && (ascii === domain || !/^[\d.]+$/.test(ascii));
+}
 
 /**
  * An e-mail address: one @, no space, comma, mail syntax, control or invisible character, and a domain that has an
@@ -35,7 +41,7 @@ export const email = v.pipe(
   text(3, 254),
   v.metadata({ format: 'idn-email' }),
   v.check((value) => isAddress(value) && isAddress(value.normalize('NFKC')), 'Email'),
-  limited({ max: 254 }, (value) => value.normalize('NFKC').length <= 254, 'Size'),
+  limited({ max: 254 }, (value) => codePoints(value.normalize('NFKC')) <= 254, 'Size'),
 );
 
 const langKey = line(10, 2);

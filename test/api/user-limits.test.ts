@@ -18,6 +18,7 @@ const accepted: [string, string, unknown][] = [
   ['login',       'three dots',                         '...'],
   ['email',       '3 characters',                       'a@b'],
   ['email',       '254 characters',                     `${'e'.repeat(250)}@b.c`],
+  ['email',       '250 surrogate pairs before "@b.c"',  `${'👩'.repeat(250)}@b.c`],
   ['email',       'letters of any script',              'почта@例え.jp'],
   ['firstName',   '50 characters',                      'f'.repeat(50)],
   ['firstName',   '25 surrogate pairs',                 '👩'.repeat(25)],
@@ -105,6 +106,12 @@ describe('a new user', () => {
     expect(body.fieldErrors).toMatchObject([
       { objectName: 'user', field: expect.stringMatching(/^authorities/), message: 'Pattern' },
     ]);
+  });
+
+  it('is rejected with at most a hundred field errors', async () => {
+    const { status, body } = await create({ ...nextUser(), authorities: Array(101).fill('x') });
+
+    expect([status, body.fieldErrors.length]).toEqual([400, 100]);
   });
 
   it('is rejected with all field errors at once', async () => {

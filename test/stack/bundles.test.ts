@@ -19,7 +19,7 @@ const BUDGETS = {
     withoutToken: 61,
     login: 80,
     withKms: 79,
-    usual: 77,
+    usual: 78,
     withMail: 79,
     passwordChange: 99,
     document: 165,

@@ -162,6 +162,7 @@ describe('a request', () => {
   it.each([
     [undefined, undefined], ['*', undefined], [' * ', undefined], ['"1"', ['1']], ['"1","2"', ['1', '2']],
     ['W/"1"', []], ['W/"1", "2"', ['2']], ['""', ['']], ['nonsense', []], ['"a b"', []], ['"!#~"', ['!#~']], ['"\x7f"', []],
+    ['"1", , "2"', ['1', '2']], ['x"1"', []], ['"1"x', []], ['w/"1"', []], ['"1", x', []],
   ])('with If-Match %j has the precondition %j', async (ifMatch, expected) => {
     const { handler, requests } = endpointOf(PUBLIC);
 

@@ -38,7 +38,8 @@ describe('listQuery', () => {
     ['page=1', 1],
     ['page=007', 7],
     ['page=999999999999999', 999_999_999_999_999],
-    ['page=1000000000000000', 0],
+    ['page=1000000000000000', 999_999_999_999_999],
+    ['page=0000000000000000007', 7],
     ['page=-1', 0],
     ['page=1.5', 0],
     ['page=1e2', 0],
@@ -59,7 +60,8 @@ describe('listQuery', () => {
     ['size=2000', 2000],
     ['size=2001', 2000],
     ['size=999999999999999', 2000],
-    ['size=1000000000000000', 20],
+    ['size=1000000000000000', 2000],
+    ['size=0000000000000000007', 7],
     ['size=2&size=3', 2],
   ])('reads %s as a page size of %i', (text, size) => {
     expect(read(text).size).toBe(size);
@@ -314,6 +316,10 @@ describe('a filter', () => {
     ['specified', [true, false], ['', undefined], [false, false]],
     ['contains', ['b', 'C'], ['abc', 'ABC', 'ab', undefined], [true, true, false, false]],
     ['contains', [''], ['', undefined], [true, false]],
+    ['contains', ['ΝΙΚΟΣ'], ['ΝΙΚΟΣΑ', 'νικοσα', 'Νίκος', 'Ο ΝΙΚΟΣ'], [true, true, false, true]],
+    ['contains', ['νικος'], ['ΝΙΚΟΣΑ', 'ΝΙΚΟΣ'], [true, true]],
+    ['contains', ['strasse'], ['Straße 1', 'STRASSE 1', 'STRAẞE 1'], [true, true, true]],
+    ['doesNotContain', ['ΝΙΚΟΣ'], ['ΝΙΚΟΣΑ'], [false]],
     ['contains', ['defined'], [undefined], [false]],
     ['doesNotContain', ['defined'], [undefined], [true]],
     ['doesNotContain', ['b', 'C'], ['xyz', 'aB', 'xc', undefined], [true, false, false, true]],
@@ -369,5 +375,9 @@ describe('a cursor', () => {
     ['no content', 'cursor='],
   ])('is rejected with %s', (_, text) => {
     expect(invalid(text)).toEqual(['cursor']);
+  });
+
+  it('is rejected by a list that cannot be in the order of ids', () => {
+    expect(invalid(`cursor=${cursorAfter(7)}`, { sortable: ['made'] })).toEqual(['cursor']);
   });
 });

@@ -252,12 +252,19 @@ describe('an email address', () => {
     },
   );
 
-  it.each(['b', 'b.c', 'b.c.', 'b_1.c-d', 'b\u3002c', 'xn--bcher-kva.b', 'b\u00fccher.c', '1.2'])(
+  it.each(['b', 'b.c', 'b.c.', 'b_1.c-d', 'b\u3002c', 'xn--bcher-kva.b', 'b\u00fccher.c', '192.0.2.1'])(
     'may have the domain %j',
     (domain) => {
       const email = `aa@${domain}`;
 
       expect(parse(bodyOf('an own account').schema, { email })).toEqual({ email });
+    },
+  );
+
+  it.each(['%62.c', '1.2', '256', '0x7f.1', '192.0.2.01', '\uff11.1.1.1'])(
+    'must not have a domain that a URL parser reads as another one: %j',
+    (domain) => {
+      expect(parse(bodyOf('an own account').schema, { email: `aa@${domain}` })).toBe(rejection('email', 'Email'));
     },
   );
 
@@ -271,6 +278,9 @@ describe('an email address', () => {
     // The address as sent is longer, because its accent is a combining character.
     expect(parse(schema, { email: `e\u0301${'a'.repeat(249)}@b.c` })).toBe(rejection('email', 'Size'));
     expect(parse(schema, { email: `${fits}d` })).toBe(rejection('email', 'Size'));
+    const ofSurrogatePairs = `${'\u{1F469}'.repeat(250)}@b.c`;
+    expect(parse(schema, { email: ofSurrogatePairs })).toEqual({ email: ofSurrogatePairs });
+    expect(parse(schema, { email: `\u{1F469}${ofSurrogatePairs}` })).toBe(rejection('email', 'Size'));
   });
 });
 
