@@ -2,7 +2,7 @@ import { Failure } from '../contract/failure.ts';
 import type { ListQuery } from '../contract/list-query.ts';
 import { mapConcurrently, settleAll } from '../runtime/settle-all.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
-import { countEntities, listPage, type Page } from '../table/list.ts';
+import { countEntities, listPage, ownerOf, type Page } from '../table/list.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
@@ -15,6 +15,11 @@ import { unseal } from './sealed-value.ts';
 /** Below the number of connections, so that no call to KMS times out while it waits for one. */
 const MAX_CONCURRENT_DECRYPTIONS = 32;
 
+/*
+ * A module reports the number of the last change that it has loaded. Beside a value, the integration must therefore not
+ * have a later change of that value: the module would report a change that it has never seen.
+ */
+
 /** Reads and decrypts a parameter. Fails with forbidden, not-found. */
 export async function readParameter(table: Table, caller: AuthorizedCaller, id: number): Promise<DecryptedParameter> {
   const [, parameter, integration] = await settleAll([
@@ -23,11 +28,14 @@ export async function readParameter(table: Table, caller: AuthorizedCaller, id: 
     findIntegration(table, integrationIdOf(id)),
   ]);
   if (!parameter || !integration) throw new Failure('not-found');
-  return decrypt(parameter, integration);
+  // The integration may have been read after a change of the parameter. To read it first would take a round trip more.
+  const [decrypted, current] = await settleAll([decrypt(parameter, integration), findParameter(table, id)]);
+  return current?.version === parameter.version ? decrypted : readParameter(table, caller, id);
 }
 
 /**
- * Reads and decrypts a page of parameters. Fails with forbidden, read-budget-spent, parameter-list-too-long,
+ * Reads and decrypts a page of parameters. With a filter on one integration, that is read first; integrations of any
+ * other page can be newer than the values. Fails with forbidden, read-budget-spent, parameter-list-too-long,
  * page-too-deep.
  */
 export async function readParameters(
@@ -38,10 +46,13 @@ export async function readParameters(
   const spend = readBudget(table, caller);
   // Each value on the page also costs a KMS decryption, which the budget allows only to an authorized caller.
   const spendWithDecryptions = (units: number) => spend(units + query.size);
-  const page = await listPage(table, 'CONF', query, parameterOf, spendWithDecryptions);
+  const owner = ownerOf(query.filters);
+  const early = readIntegrations(table, owner === undefined ? [] : [owner]);
+  // The parameters are read after they have been paid for.
+  const spendAfterOwner = async (units: number) => (await settleAll([spendWithDecryptions(units), early]))[0];
+  const [page, known] = await settleAll([listPage(table, 'CONF', query, parameterOf, spendAfterOwner), early]);
   const owners = [...new Set(page.entities.map(({ integrationId }) => integrationId))];
-  const items = await table.getAll(owners.map((id) => entityKey('INTEGRATION', id)));
-  const integrations = new Map(items.map((item, index) => [owners[index], item && integrationOf(item)]));
+  const integrations = owner === undefined ? await readIntegrations(table, owners) : known;
   // If the integration was deleted after the list was read, its parameters were deleted with it.
   const present = page.entities.flatMap((parameter) => {
     const integration = integrations.get(parameter.integrationId);
@@ -51,6 +62,12 @@ export async function readParameters(
     decrypt(parameter, integration),
   );
   return { ...page, entities: decrypted };
+}
+
+/** The integrations with these ids, by id. */
+async function readIntegrations(table: Table, ids: readonly number[]): Promise<Map<number, Integration | undefined>> {
+  const items = await table.getAll(ids.map((id) => entityKey('INTEGRATION', id)));
+  return new Map(ids.map((id, index) => [id, items[index] && integrationOf(items[index])]));
 }
 
 /** Counts the parameters that match the filters. Fails with forbidden, read-budget-spent, parameter-list-too-long. */

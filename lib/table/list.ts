@@ -1,9 +1,9 @@
 import { Failure } from '../contract/failure.ts';
-import { cursorAfter, type ListQuery, matches, type Order } from '../contract/list-query.ts';
+import { cursorAfter, type Filter, type ListQuery, matches, type Order } from '../contract/list-query.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { canOwnParameters, idText, type Kind, parametersRange } from './keys.ts';
 import { FREE_UNITS, type SpendUnits } from './read-budget.ts';
-import { type Item, MAX_LIST_ITEMS, type Range, type Table } from './table.ts';
+import { type Item, MAX_LIST_ITEMS, MAX_LIST_UNITS, type Range, type Table } from './table.ts';
 
 /**
  * A page of entities. `total` counts all matching entities and is undefined if unknown; `cursor` continues after the
@@ -110,7 +110,10 @@ async function pageById<E extends Entity>(
   return pageOf(total, items.reverse().slice(0, size), remaining > 0);
 }
 
-/** Reads a range and charges it: the expected units before the read, and what it costs beyond them afterwards. */
+/**
+ * Reads a range and charges it: the expected units before the read, at most those after which it would be rejected, and
+ * what it costs beyond them afterwards.
+ */
 async function chargedQuery(
   table: Table,
   kind: Kind,
@@ -118,14 +121,15 @@ async function chargedQuery(
   spend: SpendUnits,
   expectedUnits: number,
 ): Promise<Item[]> {
-  const settle = await spend(expectedUnits);
+  const charged = Math.min(expectedUnits, MAX_LIST_UNITS);
+  const settle = await spend(charged);
   let consumed = 0;
   try {
     return await table.query(kind, range, (units) => {
       consumed += units;
     });
   } finally {
-    await settle(consumed - expectedUnits);
+    await settle(consumed - charged);
   }
 }
 
@@ -133,6 +137,12 @@ function rangeAfter(id: number, backwards: boolean): Range {
   return backwards
     ? { from: idText(0), to: idText(Math.max(0, id - 1)) }
     : { from: idText(id + 1), to: idText(Number.MAX_SAFE_INTEGER) };
+}
+
+/** The id of the integration whose parameters the filters select; undefined if they select those of several. */
+export function ownerOf(filters: readonly Filter[]): number | undefined {
+  const byOwner = filters.find(({ field, operator }) => field === 'integrationId' && operator === 'equals');
+  return byOwner?.operands[0] as number | undefined;
 }
 
 /** All entities that match the filters. A filter on one integration reads only the parameters of that integration. */
@@ -143,8 +153,8 @@ async function select<E>(
   read: Read<E>,
   spend: SpendUnits,
 ): Promise<E[]> {
-  const owner = filters.find(({ field, operator }) => field === 'integrationId' && operator === 'equals')?.operands[0];
-  const byOwner = kind === 'CONF' && typeof owner === 'number';
+  const owner = kind === 'CONF' ? ownerOf(filters) : undefined;
+  const byOwner = owner !== undefined;
   if (byOwner && !canOwnParameters(owner)) return [];
   const range = byOwner ? parametersRange(owner) : {};
   const tooLong = kind === 'CONF' ? 'parameter-list-too-long' : 'list-too-long';

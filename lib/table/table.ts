@@ -32,7 +32,7 @@ export interface Range {
 
 /** Bounds of a list: it is rejected beyond 10,000 items or 16 MB, at 4 KB per read unit. */
 export const MAX_LIST_ITEMS = 10_000;
-const MAX_LIST_UNITS = (16 * 1024) / 4;
+export const MAX_LIST_UNITS = (16 * 1024) / 4;
 
 /** The single table. Every read is strongly consistent. Unless stated otherwise, SDK errors are thrown. */
 export interface Table {

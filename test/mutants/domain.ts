@@ -438,6 +438,9 @@ export const domain: readonly Mutant[] = [
   ]),
   ...plant('lib/integrations/read-parameters.ts', 'test/unit/integration-changes.test.ts', [
     ['spend(units + query.size)', 'spend(units)'],
+    ['current?.version === parameter.version ? decrypted : readParameter(table, caller, id)', 'decrypted'],
+    ['(await settleAll([spendWithDecryptions(units), early]))[0]', 'spendWithDecryptions(units)'],
+    ['owner === undefined ? await readIntegrations(table, owners) : known', 'await readIntegrations(table, owners)'],
     ['if (!parameter || !integration)', 'if (!parameter)'],
     ['    caller.requireAuthorized(),\n', '    Promise.resolve(),\n'],
     [
@@ -445,7 +448,7 @@ export const domain: readonly Mutant[] = [
       'return [{ parameter, integration: integration as Integration }];',
     ],
     ['MAX_CONCURRENT_DECRYPTIONS = 32', 'MAX_CONCURRENT_DECRYPTIONS = 100'],
-    ['[owners[index], item && integrationOf(item)]', '[owners[0], item && integrationOf(item)]'],
+    ['[id, items[index] && integrationOf(items[index])]', '[id, items[0] && integrationOf(items[0])]'],
     [
       '[...new Set(page.entities.map(({ integrationId }) => integrationId))]',
       'page.entities.map(({ integrationId }) => integrationId)',

@@ -18,7 +18,7 @@ const BUDGETS = {
     status: 40,
     withoutToken: 61,
     login: 80,
-    withKms: 79,
+    withKms: 80,
     usual: 78,
     withMail: 79,
     passwordChange: 99,

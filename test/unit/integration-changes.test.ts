@@ -21,7 +21,7 @@ import { updateParameter } from '../../lib/integrations/update-parameter.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey, totalKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
-import type { Write } from '../../lib/table/write.ts';
+import { put, type Write } from '../../lib/table/write.ts';
 import { useNoDataKeys } from '../support/data-keys.ts';
 import { useFrozenClock } from '../support/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
@@ -770,6 +770,48 @@ describe('reading parameters', () => {
     expect(keyCalls).toEqual([]);
   });
 
+  it.each([
+    ['changed', 'v5000002'],
+    ['deleted', 'not-found'],
+  ])('reads a parameter again that is %s while it is read', async (what, expected) => {
+    const outdated = { ...(await sealed(5_000_002)), version: '1-old' };
+    const key = entityKey('CONF', 5_000_002);
+    const writes = what === 'changed' ? [put(key, await sealed(5_000_002))] : [{ act: 'Delete', key } as const];
+    const table = memoryTable([caller, integrationItem(), outdated]);
+    const { get } = table;
+    vi.spyOn(table, 'get').mockImplementation(async (wanted) => {
+      const item = await get(wanted);
+      if (item?.version === outdated.version) await table.transact(writes, 'token');
+      return item;
+    });
+
+    const outcome = await readParameter(table, integrator(table), 5_000_002).then(
+      ({ confValue, version }) => [confValue, version],
+      ({ code }) => [code, '2-xyz'],
+    );
+
+    expect(outcome).toEqual([expected, '2-xyz']);
+    expect(table.calls.filter((call) => call === 'get INTEGRATION')).toHaveLength(2);
+  });
+
+  it('reads the integration of a filter before its parameters, and once', async () => {
+    const filters = [{ field: 'integrationId', operator: 'equals', operands: [5] } as const];
+    const table = memoryTable([caller, integrationItem(), await sealed(5_000_001)]);
+    const { getAll } = table;
+    vi.spyOn(table, 'getAll').mockImplementation(async (keys) => {
+      await new Promise(setImmediate);
+      table.calls.push('integration read');
+      return getAll(keys);
+    });
+
+    const { entities } = await readParameters(table, integrator(table), queryOf({ filters }));
+
+    expect(entities.map(({ integration }) => integration.name)).toEqual(['Gate']);
+    expect(table.calls.filter((call) => /^(integration read|getAll|query)/.test(call))).toEqual([
+      ...['integration read', 'getAll 1', 'query CONF'],
+    ]);
+  });
+
   it('unseals only the page, reads each integration once and omits orphaned parameters', async () => {
     const parameters = await Promise.all([5_000_001, 5_000_002, 6_000_001, 7_000_001].map(sealed));
     const table = memoryTable([caller, integrationItem(), ...parameters]);
@@ -782,7 +824,8 @@ describe('reading parameters', () => {
       ['v5000001', 'Gate'],
       ['v5000002', 'Gate'],
     ]);
-    expect(table.calls.filter((call) => call.startsWith('getAll'))).toEqual(['getAll 2']);
+    // Without keys, no call is made.
+    expect(table.calls.filter((call) => call.startsWith('getAll'))).toEqual(['getAll 0', 'getAll 2']);
     expect(keyCalls.map(({ name }) => name)).toEqual(['DecryptCommand', 'DecryptCommand']);
   });
 

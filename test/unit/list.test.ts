@@ -243,6 +243,14 @@ describe('the cost of a list', () => {
     expect(table.queries).toEqual([]);
   });
 
+  it('is at most the 4,096 units after which a list is rejected', async () => {
+    const list = listOf([], { CONF: 10_000 }, 'CONF');
+
+    await list.page({ filters: [filter('name', 'equals', 'x')] });
+
+    expect(list.spent).toEqual([4096]);
+  });
+
   it('is at most 60 units for the parameters of one integration', async () => {
     const ofOne = { filters: [filter('integrationId', 'equals', 3)] };
     const few = listOf([], { CONF: 30 }, 'CONF');
