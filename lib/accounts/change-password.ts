@@ -30,7 +30,8 @@ export async function changePassword(
   const { user, attempt } = await beginAttempt(throttle, caller, source);
   await attempt.record();
   // Concurrently, and once for all retries: neither depends on the other, and a wrong password is rare.
-  const hashing = settleAll([passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)]);
+  const compute = () => settleAll([passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)]);
+  const hashing = compute().catch(attempt.withdraw);
   const failureTakenBack = async () => {
     const [matches] = await hashing;
     if (matches) await attempt.takeBackFailure();

@@ -35,8 +35,11 @@ export async function logIn(
     attempt,
     items: [guard],
   } = await throttle.begin(login, source, [guardKey]);
-  const [, user] = await settleAll([attempt.record(), readUser(table, login, guard, guardKey)]);
-  const matches = await passwords.matches(password, user?.passwordHash);
+  const verify = async () => {
+    const [, user] = await settleAll([attempt.record(), readUser(table, login, guard, guardKey)]);
+    return { user, matches: await passwords.matches(password, user?.passwordHash) };
+  };
+  const { user, matches } = await verify().catch(attempt.withdraw);
   if (!user?.passwordHash || !matches || !user.activated) throw new Failure('bad-credentials');
 
   const [token] = await settleAll([

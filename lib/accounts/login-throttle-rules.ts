@@ -78,22 +78,29 @@ export function requireNoWait(counts: Failures, { now, arrivedAt, ...limits }: T
   if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
 }
 
-/** Counts an attempt as a failure before the password is verified; the result says whether the network is known. */
-export function recordFailure(keys: FailureKeys, counts: Failures, now: number): Decision<boolean> {
+/** A failure that was counted in advance, and whether the network was known. */
+export interface RecordedFailure {
+  readonly isKnown: boolean;
+  readonly key: Key;
+  readonly failures: LoginFailures;
+}
+
+/** Counts an attempt as a failure before the password is verified. */
+export function recordFailure(keys: FailureKeys, counts: Failures, now: number): Decision<RecordedFailure> {
   const { network, elsewhere } = counts;
-  const counted = { n: applicableFailures(counts, now).n + 1, last: now };
   const isKnown = isKnownNetwork(network, now);
+  const key = isKnown ? keys.network : keys.elsewhere;
+  const expires = isKnown ? network.expires : seconds(now) + FAILURE_MEMORY_SECONDS;
+  const failures = { n: applicableFailures(counts, now).n + 1, last: now, expires };
   return {
-    writes: [
-      isKnown
-        ? withCondition(put(keys.network, { ...counted, expires: network.expires }), unchangedSinceRead(network))
-        : withCondition(
-            put(keys.elsewhere, { ...counted, expires: seconds(now) + FAILURE_MEMORY_SECONDS }),
-            unchangedSinceRead(elsewhere),
-          ),
-    ],
-    result: isKnown,
+    writes: [withCondition(put(key, { ...failures }), unchangedSinceRead(isKnown ? network : elsewhere))],
+    result: { isKnown, key, failures },
   };
+}
+
+/** Takes back the failure of a login, unless another attempt has been counted since. */
+export function withdrawFailure({ key, failures }: RecordedFailure): Write {
+  return withCondition(put(key, { ...failures, n: failures.n - 1 }), unchangedSinceRead(failures));
 }
 
 const isKnownNetwork = (network: LoginFailures | undefined, now: number): network is LoginFailures =>

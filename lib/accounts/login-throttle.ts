@@ -7,7 +7,7 @@ import { startInColdStart } from '../runtime/cold-start.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { change, ignoreUnavailable } from '../table/change.ts';
+import { change, commit, ignoreUnavailable } from '../table/change.ts';
 import { elsewhereAttemptsKey, type Key, networkAttemptsKey, sourceAttemptsKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
@@ -15,12 +15,14 @@ import {
   clearFailures,
   type FailureKeys,
   type Failures,
+  type RecordedFailure,
   recordFailure,
   recordRequest,
   requireNoWait,
   type SourceFailures,
   type SourceLimits,
   takeBackFailure,
+  withdrawFailure,
 } from './login-throttle-rules.ts';
 
 /** Must differ in length from an argon2 hash: the same KMS key computes MACs of those hashes. */
@@ -70,6 +72,11 @@ interface Attempt {
   clearFailures(now: number): Write[];
   /** Takes back the failure of the source, after a correct password. During an outage it remains counted. */
   takeBackFailure(): Promise<void>;
+  /**
+   * Takes back a recorded attempt whose password could not be verified, and fails with the error that prevented it:
+   * during an outage, users would otherwise lock themselves out with correct passwords.
+   */
+  withdraw(error: unknown): Promise<never>;
 }
 
 /**
@@ -153,7 +160,7 @@ export function openLoginThrottle(
         read = undefined;
         return current;
       };
-      let isKnown = false;
+      let failure: RecordedFailure | undefined;
       const attempt: Attempt = {
         async record() {
           const recorded = change(table, load, (current, now) => {
@@ -162,16 +169,23 @@ export function openLoginThrottle(
           });
           const counted = count(keys.source, counts.source, 1, arrivedAt);
           try {
-            [isKnown] = await settleAll([recorded, counted]);
+            [failure] = await settleAll([recorded, counted]);
           } catch (error) {
             // No password is verified, so the source has not failed.
             await counted.then(attempt.takeBackFailure, () => undefined);
             throw error;
           }
         },
-        clearFailures: (now) => clearFailures(keys, isKnown, now),
+        clearFailures: (now) => clearFailures(keys, failure?.isKnown ?? false, now),
         async takeBackFailure() {
           await ignoreUnavailable(table.update(takeBackFailure(keys.source, Date.now())));
+        },
+        async withdraw(error) {
+          if (failure) {
+            const withdrawn = ignoreUnavailable(commit(table, [withdrawFailure(failure)]));
+            await settleAll([withdrawn, attempt.takeBackFailure()]);
+          }
+          throw error;
         },
       };
       return { attempt, items };

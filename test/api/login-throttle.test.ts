@@ -92,6 +92,24 @@ describe('login attempts at one account', () => {
     for (const login of ['target', 'fast']) await gatehouse.makeUser(login, { password: undefined });
   });
 
+  it('are not counted while no password can be verified', async () => {
+    await deleteCounts();
+    await logIn('lucky', 'lucky');
+    for (const operation of ['GenerateMac', 'GetItem']) {
+      faults.inject([{ function: 'POST /api/authenticate', operation, fault: 'error-before' }]);
+      expect((await logIn('lucky', 'lucky')).status).toBe(503);
+      expect((await logIn('lucky', 'lucky', { from: AWAY })).status).toBe(503);
+    }
+
+    const counts = (await stored()).map(({ sk, n }) => [sk.split('#')[0], n]);
+    expect(counts.sort()).toEqual([
+      ['ELSEWHERE', 0],
+      ['NETWORK', 0],
+      ['SOURCE', 0],
+      ['SOURCE', 0],
+    ]);
+  });
+
   it('are free ten times, then double the wait each time', async () => {
     for (let n = 0; n < 10; n++) expect((await tryWrongPassword('target', { from: AWAY })).status).toBe(401);
 

@@ -117,7 +117,7 @@ export const stackMutants = {
   'attempts are counted without checking for concurrent ones': [
     {
       file: 'lib/accounts/login-throttle-rules.ts',
-      from: 'unchangedSinceRead(elsewhere)',
+      from: 'unchangedSinceRead(isKnown ? network : elsewhere)',
       to: "{ condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' }",
     },
   ],

@@ -98,6 +98,11 @@ const throttleOn = (table: RecordingTable): LoginThrottle => ({
         await waitMicrotasks();
         events.push('take back failure');
       },
+      async withdraw(error: unknown) {
+        await waitMicrotasks();
+        if (isRecorded) events.push('withdraw');
+        throw error;
+      },
     };
     return { attempt, items };
   },
@@ -317,6 +322,25 @@ describe('logIn', () => {
 
     await expect(login).rejects.toMatchObject({ code });
     expect([events, table.transactions]).toEqual([[begun], []]);
+  });
+
+  it.each<[string, (table: RecordingTable) => Partial<Passwords>]>([
+    ['KMS fails', () => ({ matches: () => Promise.reject(new Error('an outage')) })],
+    [
+      'the user cannot be read',
+      (table) => {
+        table.get = () => Promise.reject(new Error('an outage'));
+        return {};
+      },
+    ],
+  ])('withdraws the attempt when %s', async (_, fail) => {
+    const table = tableOf(ada);
+    const replaced = fail(table);
+
+    const login = logIn({ ...services(table), passwords: { ...passwords, ...replaced } }, SOURCE, 'ada', 'old');
+
+    await expect(login).rejects.toThrow('an outage');
+    expect(events.at(-1)).toBe('withdraw');
   });
 
   it('replaces an outdated hash without invalidating tokens or reset keys', async () => {
@@ -860,6 +884,15 @@ describe('changePassword', () => {
       expect([events, table.transactions]).toEqual([[begun], []]);
     },
   );
+
+  it.each(['matches', 'hash'] as const)('withdraws the attempt when KMS fails during %s', async (operation) => {
+    const failing = { ...passwords, [operation]: () => Promise.reject(new Error('an outage')) };
+
+    const changing = change(tableOf(ada), 'old', caller, { passwords: failing });
+
+    await expect(changing).rejects.toThrow('an outage');
+    expect(events.filter((event) => /withdraw|take back/.test(event))).toEqual(['withdraw']);
+  });
 
   it('yields to a pending change by an administrator', async () => {
     const table = tableOf(ada);

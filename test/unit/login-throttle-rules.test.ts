@@ -9,6 +9,7 @@ import {
   type SourceFailures,
   takeBackFailure,
   waitAfter,
+  withdrawFailure,
 } from '../../lib/accounts/login-throttle-rules.ts';
 
 /** Deliberately not a whole second. */
@@ -60,7 +61,7 @@ describe('a login attempt', () => {
           onConditionFailed: 'retry',
         },
       ],
-      result: false,
+      result: { isKnown: false, key: keys.elsewhere, failures: { n: 1, last: NOW, expires: SECOND + DAY } },
     });
   });
 
@@ -89,7 +90,18 @@ describe('a login attempt', () => {
           ...asRead(network),
         },
       ],
-      result: true,
+      result: { isKnown: true, key: keys.network, failures: { n: 4, last: NOW, expires: SECOND + 10 } },
+    });
+  });
+
+  it('takes back its failure, unless another one has been counted since', () => {
+    const { writes, result } = attempt({ elsewhere: { n: 3, last: NOW - 5000, expires: SECOND + 10 } });
+
+    expect(withdrawFailure(result)).toEqual({
+      act: 'Put',
+      key: writes[0]?.key,
+      attributes: { ...writes[0]?.attributes, n: 3 },
+      ...asRead({ n: 4, last: NOW }),
     });
   });
 
@@ -97,15 +109,15 @@ describe('a login attempt', () => {
     const failures = (n: number) => ({ n, last: NOW, expires: SECOND + DAY });
 
     expect(() => attempt({ network: failures(10), elsewhere: failures(2) })).toThrow(tooManyAttempts(1));
-    expect(attempt({ network: failures(2), elsewhere: failures(10) }).result).toBe(true);
+    expect(attempt({ network: failures(2), elsewhere: failures(10) }).result.isKnown).toBe(true);
   });
 
   it('knows a network until it expires, even if DynamoDB has not deleted its item yet', () => {
     const network = { n: 0, last: NOW - 5000, expires: NOW / 1000 };
     const elsewhere = { n: 500, last: NOW, expires: SECOND + DAY };
 
-    expect(attempt({ network, elsewhere }, { now: NOW - 1 }).result).toBe(true);
-    expect(attempt({ network }).result).toBe(false);
+    expect(attempt({ network, elsewhere }, { now: NOW - 1 }).result.isKnown).toBe(true);
+    expect(attempt({ network }).result.isKnown).toBe(false);
     expect(() => attempt({ network, elsewhere })).toThrow(tooManyAttempts(900));
   });
 
