@@ -41,7 +41,7 @@ export const routes: readonly Route[] = [
   { route: 'POST /api/account/reset-password/init',   handler: 'request-reset',       contract: Accounts.RequestReset,
     permissions: { get: [EMAIL, USER, MAILS], batchGet: [ATTEMPTS], put: [RESET, MAILS], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'], mail }, strictThrottle },
   { route: 'POST /api/account/reset-password/finish', handler: 'finish-reset',        contract: Accounts.FinishReset,
-    permissions: { batchGet: [ATTEMPTS, RESET, USER, MAILS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail }, strictThrottle },
+    permissions: { batchGet: [ATTEMPTS, RESET, USER, MAILS], put: [ATTEMPTS, MAILS, AUDIT, PRECEDENCE], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail }, strictThrottle },
 
   { route: 'POST /api/users',                         handler: 'create-user',         contract: Users.CreateUser,
     permissions: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, TOTAL], updateOutsideTransaction: [SEQUENCE], conditionCheck: [USER, EMAIL], keys: ['pepper'], mail } },

@@ -1,4 +1,5 @@
 import { auditDays, auditEntry } from '../audit/audit-entry.ts';
+import { takePrecedence } from '../authorization/precedence.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { logMailNotSent } from '../mail/log-mail-not-sent.ts';
@@ -101,7 +102,11 @@ export async function finishReset(
     const [passwordHash, failureKeys] = await settleAll([hashing, throttle.keysOf(found.user.login, source)]);
     return { ...found, passwordHash, failureKeys };
   };
-  const notified = await change(table, load, (loaded, now) => {
+  // Somebody with a stolen token could otherwise prevent the reset by a stream of changes.
+  const onContention = async () => {
+    if (issuedKey) await takePrecedence(table, issuedKey.userId);
+  };
+  const decide = (loaded: Awaited<ReturnType<typeof load>>, now: number) => {
     if (!loaded || !isUsable(loaded.storedKey, loaded.user, now)) throw new Failure('unknown-key');
     const { user, passwordHash, mails, failureKeys } = loaded;
     const mail = countMail(user.id, 'passwordChanged', mails, now);
@@ -114,7 +119,8 @@ export async function finishReset(
       auditEntry(user, auditEventFor('password.reset', user), { now, auditDays: auditDays() }),
     ];
     return { writes, result: mail && user };
-  });
+  };
+  const notified = await change(table, load, decide, onContention);
   if (notified) await mailer.notify('passwordChanged', notified);
 }
 

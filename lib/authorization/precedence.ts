@@ -5,16 +5,17 @@ import { put } from '../table/write.ts';
 
 /*
  * Every change checks the item of its caller, so a user that sends a stream of changes keeps its own item busy, and
- * could delay the change by which an administrator deactivates it. On its first conflict, the administrator's change
- * therefore takes precedence: for a short time all changes by that user wait before their transaction.
+ * could delay the change by which an administrator deactivates it, and a stolen token the reset of its password. On its
+ * first conflict, such a change therefore takes precedence: for a short time all changes by that user wait before their
+ * transaction.
  */
 
-/** How long changes by the user wait. An administrator's change that still meets conflicts takes precedence again. */
+/** How long changes by the user wait. A change that still meets conflicts takes precedence again. */
 const DURATION_MS = 1000;
 /** How long the item is kept beyond that, to tolerate clock skew. */
 const TTL_MARGIN_SECONDS = 60;
 
-/** Makes changes by this user wait. Never fails: without precedence the administrator's change is only slower. */
+/** Makes changes by this user wait. Never fails: without precedence the other change is only slower. */
 export async function takePrecedence(table: Table, userId: number): Promise<void> {
   const until = Date.now() + DURATION_MS;
   const expires = Math.ceil(until / 1000) + TTL_MARGIN_SECONDS;

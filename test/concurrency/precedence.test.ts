@@ -3,17 +3,23 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Received, useGatehouse } from '../support/gatehouse.ts';
 import { LONG } from '../support/long.ts';
 
-/* An account must not be able to delay its deactivation by changing its own item continuously. */
+/* Changing its own item continuously must not delay the deactivation of an account, nor the reset of its password. */
 
 /**
- * Runs before each transaction that updates or deletes a user, so that the account's own change always commits first.
+ * Runs before each transaction that updates or deletes a user, or sets a password with a mailed key, so that the
+ * account's own change always commits first.
  */
 let adversary: (() => Promise<unknown>) | undefined;
 let attempts = 0;
+const DECIDING = ['PUT /api/users', 'DELETE /api/users/{login}', 'POST /api/account/reset-password/finish'];
 const gatehouse = await useGatehouse({
   async intercept({ functionName, operation, input }, forward) {
-    const decides = functionName === 'PUT /api/users' || functionName === 'DELETE /api/users/{login}';
-    if (adversary && decides && operation === 'TransactWriteItems' && !JSON.stringify(input).includes('PRECEDENCE')) {
+    if (
+      adversary &&
+      DECIDING.includes(functionName ?? '') &&
+      operation === 'TransactWriteItems' &&
+      !JSON.stringify(input).includes('PRECEDENCE')
+    ) {
       attempts++;
       await adversary();
     }
@@ -33,12 +39,17 @@ const createIntegration = (token: string) => {
 };
 const update = (user: object) => gatehouse.call('PUT', '/api/users', { token: admin, body: user });
 const remove = (login: string) => gatehouse.call('DELETE', `/api/users/${login}`, { token: admin });
+const resetPassword = (email: string) => {
+  const body = { key: gatehouse.keyMailedTo(email), newPassword: 'new password' };
+  return gatehouse.call('POST', '/api/account/reset-password/finish', { body });
+};
 
-describe('an account that changes itself before every attempt of an administrator', () => {
+describe('an account that changes itself before every attempt of a change that takes precedence', () => {
   it.each([
     ['deactivates', async (user: { login: string }) => (await update({ ...user, activated: false })).status],
     ['deletes', async ({ login }: { login: string }) => (await remove(login)).status],
-  ])('delays an administrator who %s it by at most one retry', async (verb, administer) => {
+    ['resets', async ({ email }: { email: string }) => (await resetPassword(email)).status],
+  ])('delays whoever %s it by at most one retry', async (verb, act) => {
     const { user, token } = await gatehouse.makeCaller(`nimble-${verb}`);
     // Warms the function up: a cold start could outlast the administrator's held call, which the SDK would then retry.
     await rename(token, -1);
@@ -51,7 +62,7 @@ describe('an account that changes itself before every attempt of an administrato
       await (changes.length === 1 ? change : Promise.race([change, wait(400)]));
     };
 
-    const status = await administer(user).finally(() => {
+    const status = await act(user).finally(() => {
       adversary = undefined;
     });
 

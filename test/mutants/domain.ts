@@ -152,6 +152,7 @@ export const domain: readonly Mutant[] = [
   ]),
   ...plant('lib/accounts/password-reset.ts', 'test/unit/accounts.test.ts', [
     ['const DURATION_MS = 2000', 'const DURATION_MS = 1500'],
+    ['change(table, load, decide, onContention)', 'change(table, load, decide)'],
     ['const MARGIN_MS = 200', 'const MARGIN_MS = 0'],
     ['now / 1000 < storedKey.expires', 'Date.now() / 1000 <= storedKey.expires + 1'],
     ['&& user.activated && storedKey', '&& storedKey'],

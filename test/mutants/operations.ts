@@ -1166,8 +1166,8 @@ export const operations: readonly Mutant[] = [
     ['get: [...(permissions.get ?? []), PRECEDENCE]', 'get: [...(permissions.get ?? [])]'],
     ["route.startsWith('GET ') ? withKeySet", "!route.startsWith('PUT ') ? withKeySet"],
     [
-      "permissions: { batchGet: [ATTEMPTS, RESET, USER, MAILS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail }, strictThrottle },",
-      "permissions: { batchGet: [ATTEMPTS, RESET, USER, MAILS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail } },",
+      "permissions: { batchGet: [ATTEMPTS, RESET, USER, MAILS], put: [ATTEMPTS, MAILS, AUDIT, PRECEDENCE], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail }, strictThrottle },",
+      "permissions: { batchGet: [ATTEMPTS, RESET, USER, MAILS], put: [ATTEMPTS, MAILS, AUDIT, PRECEDENCE], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail } },",
     ],
     [
       'query: [CONF], put: [AUDIT], update: [TOTAL], delete: [INTEGRATION, CONF], conditionCheck: [USER]',

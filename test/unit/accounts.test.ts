@@ -608,15 +608,16 @@ describe('finishReset', () => {
     expect([events, table.transactions]).toEqual([[counted], []]);
   });
 
-  it('hashes the password once, even when the transaction is retried', async () => {
+  it('hashes the password once and takes precedence over tokens when the transaction is retried', async () => {
     const table = tableWithKey();
-    table.transactionErrors.push(cancelledBy('ConditionalCheckFailed'), cancelledBy('ConditionalCheckFailed'));
+    table.transactionErrors.push(cancelledBy('ConditionalCheckFailed'), undefined, cancelledBy('TransactionConflict'));
 
     const finished = finishReset(services(table), SOURCE, KEY, 'new');
     await vi.runAllTimersAsync();
     await finished;
 
-    expect(table.transactions).toHaveLength(3);
+    const isPrecedence = table.transactions.map(([write]) => write?.key.pk === precedenceKey(7).pk);
+    expect(isPrecedence).toEqual([false, true, false, true, false]);
     expect(events.filter((event) => event.startsWith('hash'))).toHaveLength(1);
   });
 
