@@ -62,9 +62,14 @@ function sentenceOf({ message }: Error): string {
   return sentence?.endsWith('.') ? sentence : `${sentence}.`;
 }
 
-/** Ends the process with this status on Ctrl-C. Exiting runs the handlers that stop processes started here. */
-export function exitOnSignal(status: number): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(status));
+/**
+ * Ends the process with this status on Ctrl-C, after a sentence if there is one. Exiting runs the handlers that stop
+ * processes started here.
+ */
+export function exitOnSignal(status: number, sentence?: string): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => (sentence === undefined ? process.exit(status) : fail(sentence, status)));
+  }
 }
 
 /** Ends the process with this status after its output: on a pipe, output can still be on its way. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KMSClient } from '@aws-sdk/client-kms';
 import { Failure } from '../lib/contract/failure.ts';
@@ -19,11 +18,19 @@ interface Person {
   readonly table: string;
   readonly login: string;
   readonly email: string;
+  readonly password: string;
 }
 
+/** What an operator must know if the command ends for this reason before the response to the transaction. */
+export const unknownOutcome = (reason: string, password: string): string =>
+  `${reason}, so the account may or may not exist. ` +
+  `If it does, its password is ${password}; otherwise run the command again.`;
+
 /** Creates the first administrator and prints the password, or why there is none. Returns whether it was created. */
-export async function createFirstAdmin({ dynamodb, kms }: Clients, { table, login, email }: Person): Promise<boolean> {
-  const password = randomBytes(15).toString('base64url');
+export async function createFirstAdmin(
+  { dynamodb, kms }: Clients,
+  { table, login, email, password }: Person,
+): Promise<boolean> {
   try {
     const pepperKeys = await pepperKeysOf(dynamodb, table);
     const user = await createFirstAdministrator(openTable(table, dynamodb), openHasher(pepperKeys, kms), {
@@ -45,10 +52,7 @@ export async function createFirstAdmin({ dynamodb, kms }: Clients, { table, logi
     if (!(error instanceof Failure)) return explainError(error, table);
     if (error.code === 'login-taken') return `The login ${login} is taken. Nothing was changed.`;
     if (error.code === 'email-taken') return `The address ${email} is taken. Nothing was changed.`;
-    return (
-      'The table did not respond, so the account may or may not exist. ' +
-      `If it does, its password is ${password}; otherwise run the command again.`
-    );
+    return unknownOutcome('The table did not respond', password);
   }
 }
 

@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { email, login } from '../lib/users/user-schema.ts';
-import { fail, finish, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
+import { exitOnSignal, fail, finish, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { requireEndpointUrls } from './require-endpoint-urls.ts';
 
@@ -21,7 +22,8 @@ and prints the password once. It refuses if the table already has an administrat
 
 Exit status
   ${CREATED}  the administrator was created
-  ${NOT_CREATED}  the administrator was not created, or the table did not respond and the outcome is unknown
+  ${NOT_CREATED}  the administrator was not created, or the outcome is unknown: the table did not respond, or the
+     command was interrupted; it then prints the password that the account has if it exists
   ${WRONG_ARGUMENTS}  wrong arguments
 
 docs/operating.md lists the permissions.`,
@@ -32,7 +34,7 @@ const person = readPerson();
 // After the arguments: the AWS SDK takes most of the start of a command.
 const { KMSClient } = await import('@aws-sdk/client-kms');
 const { PATIENT_SETTINGS, scannerClient } = await import('../lib/table/table-scanner.ts');
-const { createFirstAdmin } = await import('./create-first-admin.ts');
+const { createFirstAdmin, unknownOutcome } = await import('./create-first-admin.ts');
 
 try {
   requireEndpointUrls();
@@ -40,7 +42,9 @@ try {
   fail(explainError(error, person.table), NOT_CREATED);
 }
 const clients = { dynamodb: scannerClient(), kms: new KMSClient(PATIENT_SETTINGS) };
-await finish((await createFirstAdmin(clients, person)) ? CREATED : NOT_CREATED);
+const password = randomBytes(15).toString('base64url');
+exitOnSignal(NOT_CREATED, unknownOutcome('The command was interrupted', password));
+await finish((await createFirstAdmin(clients, { ...person, password })) ? CREATED : NOT_CREATED);
 
 function readPerson(): { table: string; login: string; email: string } {
   const { values } = readArguments(COMMAND);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { marshall } from '@aws-sdk/util-dynamodb';
@@ -542,7 +543,7 @@ describe('npm run first-admin', () => {
     const { environment } = await serveTable(...served);
     const settings = { endpoint: environment.AWS_ENDPOINT_URL, region: environment.AWS_REGION, credentials: OPERATOR };
     const clients = { dynamodb: operatorsClient(environment), kms: new KMSClient(settings) };
-    const person = { table: 'Gate', login: 'root', email: 'root@example.com' };
+    const person = { table: 'Gate', login: 'root', email: 'root@example.com', password: 'a'.repeat(20) };
     return runHere(() => createFirstAdmin(clients, person));
   }
 
@@ -609,9 +610,28 @@ describe('npm run first-admin', () => {
     expect({ outcome, stdout }).toEqual({ outcome: false, stdout: [] });
     expect(stderr).toEqual([
       expect.stringMatching(
-        /^The table did not respond.* If it does, its password is [\w-]{20}; otherwise run the command again\.$/,
+        /^The table did not respond.* If it does, its password is a{20}; otherwise run the command again\.$/,
       ),
     ]);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('prints the password and exits with 1 on %s', async (signal) => {
+    const neverResponds = overrideOf('TransactWriteItems', 'no-response');
+    const { environment, inputs } = await serveTable(inMemoryScanner([]), neverResponds);
+    const child = spawn(process.execPath, ['infra/first-admin.ts', '--table', 'Gate', ...ADMINISTRATOR], {
+      cwd: ROOT,
+      env: { ...environmentWithoutAws(), ...environment },
+    });
+    const ended = once(child, 'exit');
+    const stderr = text(child.stderr);
+
+    while (!inputs.TransactWriteItems) await new Promise((resolve) => setTimeout(resolve, 2));
+    child.kill(signal);
+
+    expect(await ended).toEqual([1, null]);
+    expect(await stderr).toMatch(
+      /^The command was interrupted.* If it does, its password is [\w-]{20}; otherwise run the command again\.\n$/,
+    );
   });
 
   it.concurrent.each([

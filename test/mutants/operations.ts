@@ -427,13 +427,14 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/first-admin.ts', 'test/local/commands.test.ts', [
     ['const NOT_CREATED = 1', 'const NOT_CREATED = 0'],
+    ['randomBytes(15)', 'randomBytes(6)'],
+    ["exitOnSignal(NOT_CREATED, unknownOutcome('The command was interrupted', password));", ''],
     ['if (!v.is(login, person.login))', 'if (false)'],
     ['if (!v.is(email, person.email))', 'if (false)'],
   ]),
   ...plant('infra/create-first-admin.ts', 'test/local/commands.test.ts', [
     ['if (!(error instanceof Failure)) return explainError(error, table);', ''],
     ["if (error.code === 'login-taken') return", "if (error.code === 'email-taken') return"],
-    ['randomBytes(15)', 'randomBytes(6)'],
     ["get('gatehouse:pepper-key')", "get('gatehouse:values-key')"],
   ]),
   ...plant('infra/gatehouse-stack.ts', 'test/stack/facts.test.ts', [
