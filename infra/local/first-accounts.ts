@@ -19,8 +19,8 @@ export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
   return openTable(tableName, new DynamoDBClient({ endpoint, region, credentials: OPERATOR }));
 }
 
-/** Creates the accounts admin and user on the first start of a state. Returns whether it was the first. */
-export async function createFirstAccounts(cloud: Cloud, state: State): Promise<boolean> {
+/** Creates the accounts admin and user on the first start of a state. Returns the lines to print about accounts. */
+export async function createFirstAccounts(cloud: Cloud, state: State): Promise<string[]> {
   const { endpoint, region, pepperKeys } = cloud;
   const table = operatorsTable(cloud);
   const hasher = openHasher(pepperKeys, new KMSClient({ endpoint, region, credentials: OPERATOR }));
@@ -32,8 +32,10 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<b
     // JHipster clients cannot save a user without both names.
     firstName: 'Administrator',
     lastName: 'Administrator',
-  });
-  if (!first && state.read(DONE)) return false;
+  }).catch(whenTaken);
+  // An administrator who was deactivated by hand keeps the login: the service must run for another to be created.
+  if (first === 'taken') return [howToCreateAdministrator(cloud)];
+  if (!first && state.read(DONE)) return [];
 
   // A start that was killed may have created admin but not user.
   const admin = first ?? (await findUserByLogin(table, 'admin'));
@@ -50,10 +52,22 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<b
       activated: true,
       langKey: 'en',
       authorities: ['ROLE_USER'],
-    }).catch((error) => {
-      if (!(error instanceof Failure && error.code === 'login-taken')) throw error;
-    });
+    }).catch(whenTaken);
   }
   state.write(DONE, new Date().toISOString());
-  return true;
+  return [
+    'First start: created the accounts admin (password admin; ROLE_ADMIN and ROLE_USER)',
+    '             and user (password user; ROLE_USER)',
+  ];
 }
+
+function whenTaken(error: unknown): 'taken' {
+  if (error instanceof Failure && (error.code === 'login-taken' || error.code === 'email-taken')) return 'taken';
+  throw error;
+}
+
+const howToCreateAdministrator = ({ endpoint, region, tableName }: Cloud): string =>
+  'Nobody is an administrator, and the login admin or its address is taken; this creates an administrator: ' +
+  `AWS_ENDPOINT_URL=${endpoint} AWS_REGION=${region} AWS_ACCESS_KEY_ID=${OPERATOR.accessKeyId} ` +
+  `AWS_SECRET_ACCESS_KEY=${OPERATOR.secretAccessKey} ` +
+  `npm run first-admin -- --table ${tableName} --login LOGIN --email ADDRESS`;

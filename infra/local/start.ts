@@ -133,17 +133,13 @@ await starting.then(run).catch(async (error) => {
 
 async function run(cloud: Cloud): Promise<void> {
   if (stopping) return;
-  const isFirstStart = await createFirstAccounts(cloud, state);
+  const aboutAccounts = await createFirstAccounts(cloud, state);
   const { url, endpoint, region, tableName } = cloud;
   mailboxUrl = `${endpoint}/mailbox`;
   print(whereDataIs(state.folder, externalEngine()));
   print(`Mail that the service sends is shown at ${mailboxUrl}`);
   print(`Table ${tableName} in ${region}; set AWS_ENDPOINT_URL=${endpoint} to access it`);
-  if (isFirstStart) {
-    print('First start: created the accounts admin (password admin; ROLE_ADMIN and ROLE_USER)');
-    print('             and user (password user; ROLE_USER)');
-  }
-  for (const line of howToTry(cloud)) print(line);
+  for (const line of [...aboutAccounts, ...howToTry(cloud)]) print(line);
   print(`Gatehouse is ready at ${url}`);
 }
 

@@ -1,9 +1,15 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
+import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { openMemoryState } from '../../infra/local/state/state.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
-import { rosterKey, sequenceKey } from '../../lib/table/keys.ts';
+import { commit } from '../../lib/table/change.ts';
+import { loginGuardKey, rosterKey, sequenceKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
+import { remove } from '../../lib/table/write.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { itemsOf } from '../support/items.ts';
@@ -45,6 +51,23 @@ describe('the first administrator of a table', () => {
     expect(audits.body).toMatchObject([{ actor: 'system', action: 'user.created', target }]);
     const entries = await gatehouse.table.query('AUDIT#PERMANENT');
     expect(entries.filter((entry) => entry.target === target).map((entry) => 'expires' in entry)).toEqual([false]);
+  });
+
+  it('is created with the command that a start prints when the login or the address of admin is taken', async () => {
+    const state = openMemoryState();
+    await emptyRoster();
+    const loginTaken = await createFirstAccounts(gatehouse.cloud, state);
+    const exists = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
+    await commit(gatehouse.table, [remove(loginGuardKey('admin'), exists)]);
+    const addressTaken = await createFirstAccounts(gatehouse.cloud, state);
+    state.close();
+    const [, command = ''] = /: (AWS_.*)$/.exec(loginTaken.join('\n')) ?? [];
+
+    const person = command.replace('LOGIN', 'rescuer').replace('ADDRESS', 'rescuer@example.com');
+    const { stdout } = await promisify(execFile)('bash', ['-c', person]);
+
+    expect(addressTaken).toEqual(loginTaken);
+    expect(stdout).toContain(`rescuer is now an administrator of ${gatehouse.cloud.tableName}.`);
   });
 
   it('is created once by two concurrent commands, and the second one leaves only an unused id', async () => {

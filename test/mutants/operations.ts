@@ -475,6 +475,10 @@ export const operations: readonly Mutant[] = [
     ["if (typeof done === 'function') queueMicrotask(done as () => void);", ''],
     ["enableCompileCache(join(dirname(file), '../../compiled'));", 'enableCompileCache();'],
   ]),
+  ...plant('infra/local/first-accounts.ts', 'test/local/first-admin.test.ts', [
+    ["error.code === 'login-taken' || ", ''],
+    [" || error.code === 'email-taken'", ''],
+  ]),
   ...plant('infra/local/start.ts', 'test/local/reload.test.ts', [[", 'SIGHUP'", '']]),
   ...plant('infra/local/stack/synthesize.ts', 'test/local/start.test.ts', [["process.on('exit', kill);", '']]),
   ...plant('infra/local/start.ts', 'test/local/debugger.test.ts', [
