@@ -3,7 +3,7 @@ import { CreateTableCommand, DeleteTableCommand, DynamoDBClient } from '@aws-sdk
 import type { Pages } from './api-page/pages.ts';
 import { startAwsEndpoint } from './aws/aws-endpoint.ts';
 import { ENGINE_REGION, startEngine } from './aws/engine.ts';
-import { createKey, isValidKey, localKms, type StoredKey } from './aws/kms.ts';
+import { createKey, isValidKey, KEYS_FILE, localKms, type StoredKey } from './aws/kms.ts';
 import { localMailbox, type Mail } from './aws/mailbox.ts';
 import type { Interceptor } from './calls/aws-call.ts';
 import { type Api, type Cors, startGateway } from './gateway/gateway.ts';
@@ -76,7 +76,6 @@ export interface Cloud {
   stop(): Promise<void>;
 }
 
-const KEYS_FILE = 'keys.json';
 const ENDPOINT_FILE = 'endpoint.json';
 /** How long requests in flight may take to finish when the cloud stops. */
 const GRACE_MS = 5000;

@@ -1,15 +1,20 @@
 import { rosterKey } from '../../lib/table/keys.ts';
 import { findUser } from '../../lib/users/user-table.ts';
 import { ENGINE_REGION } from './aws/engine.ts';
+import { KEYS_FILE, type StoredKey } from './aws/kms.ts';
 import type { Cloud, CloudOptions } from './cloud.ts';
 import { operatorsTable } from './first-accounts.ts';
 import { startOver } from './state/database.ts';
 import { OPERATOR } from './state/operator.ts';
 
-/** Fails if the passwords in the table were hashed with another key than that of the state, so that no login works. */
+/**
+ * Fails if passwords in the table were hashed with a key that the state does not have. A key that it has, but that
+ * `pepperKeys` in cdk.json no longer lists, is no reason: users reset the passwords under it, as on AWS.
+ */
 export async function requireMatchingKeys(cloud: Cloud, options: CloudOptions): Promise<void> {
   const table = operatorsTable(cloud);
-  const keyIds = cloud.pepperKeys.map((arn) => arn.split('/').at(-1));
+  const keys = options.state.readJson<Record<string, StoredKey>>(KEYS_FILE) ?? {};
+  const keyIds = Object.values(keys).map(({ id }) => id);
   const { ids = new Set() } = ((await table.get(rosterKey)) ?? {}) as { ids?: ReadonlySet<number> };
   for (const id of ids) {
     const [, usedKeyId] = /keyid=([\w.-]+)/.exec((await findUser(table, id))?.passwordHash ?? '') ?? [];
@@ -18,7 +23,7 @@ export async function requireMatchingKeys(cloud: Cloud, options: CloudOptions): 
 }
 
 function mismatch({ tableName }: Cloud, { engineUrl, state: { folder = 'memory' } }: CloudOptions): string {
-  const keys = `other keys than those in ${folder}/keys.json`;
+  const keys = `other keys than those in ${folder}/${KEYS_FILE}`;
   return engineUrl
     ? `The table ${tableName} at ${engineUrl} was created with ${keys}: set STATE_DIR to the folder of its keys, ` +
         `or delete the table to start over without its data: ${deletion(tableName, engineUrl)}`

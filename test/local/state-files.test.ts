@@ -8,6 +8,7 @@ import { createKey, type StoredKey } from '../../infra/local/aws/kms.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
 import { openState, processIdentity, type State } from '../../infra/local/state/state.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 import { newFolder, stopAll } from '../support/start-process.ts';
 
 /* Files of a state folder that a start cannot use. */
@@ -20,10 +21,11 @@ afterAll(stopAll);
 async function reasonNotToStart(
   inFolder = folder,
   run: (cloud: Cloud, state: State) => Promise<unknown> = async () => undefined,
+  assembly = inject('assembly'),
 ): Promise<string | undefined> {
   const state = await openState(inFolder);
   const print = () => undefined;
-  const started = startCloud({ assembly: inject('assembly'), state, port: 0, onLine: print, onEngineExit: print });
+  const started = startCloud({ assembly, state, port: 0, onLine: print, onEngineExit: print });
   return started
     .then((cloud) => run(cloud, state).finally(cloud.stop))
     .then(
@@ -78,6 +80,15 @@ describe('a start', () => {
       `The table in ${name} was created with other keys than those in ${name}/keys.json: ` +
         `restore ${name} from a backup, or delete it to start over without its data.`,
     );
+  });
+
+  it('is accepted when all passwords are under a key that cdk.json no longer lists', async () => {
+    const rotated = newFolder();
+    expect(await reasonNotToStart(rotated, createFirstAccounts)).toBeUndefined();
+    const changes = { pepperKeys: ['PepperKey2'] };
+    synthesizeInProcess('dev', changes);
+
+    expect(await reasonNotToStart(rotated, undefined, assemblyOf('dev', changes))).toBeUndefined();
   });
 
   it.each([

@@ -609,6 +609,9 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/local/require-matching-keys.ts', 'test/local/external-engine.test.ts', [
     ['!keyIds.includes(usedKeyId)', 'usedKeyId === undefined'],
   ]),
+  ...plant('infra/local/require-matching-keys.ts', 'test/local/state-files.test.ts', [
+    ['Object.values(keys).map(({ id }) => id)', "[keys.PepperKey2?.id ?? keys.PepperKey?.id ?? '']"],
+  ]),
   ...plant('infra/local/calls/read-body.ts', 'test/local/gateway.test.ts', [
     ['size > maxBytes ? undefined : ', ''],
     ['      if (size <= maxBytes) chunks.push(chunk);\n', '      chunks.unshift(chunk);\n'],

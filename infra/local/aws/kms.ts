@@ -12,6 +12,9 @@ import {
 import type { AwsResponse } from '../calls/aws-call.ts';
 import { keyArn } from '../stack/template.ts';
 
+/** The file in a state folder that holds all keys by their logical ids, former ones included. */
+export const KEYS_FILE = 'keys.json';
+
 export interface StoredKey {
   /** A UUID of version 8, made from the material; of version 4 in folders of earlier versions. */
   readonly id: string;
