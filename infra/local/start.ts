@@ -78,21 +78,27 @@ function endNow(): never {
 
 const assembly = openAssembly(state.assemblies, inspectPort !== undefined);
 const faults = openFaults();
-if (state.database) {
+
+/** Injects the faults of a file. Called once the stack runs, because rules can name its functions only. */
+function watchFaults(cloud: Cloud): void {
+  if (!state.database) return;
   const file = join(state.database, '../faults.json');
-  if (existsSync(file)) loadFaults(file);
+  if (existsSync(file)) loadFaults(file, cloud);
   // The listener is also called once if the file does not exist, with equal times.
   watchFile(file, { interval: 200, persistent: false }, ({ mtimeMs }, before) => {
-    if (mtimeMs !== before.mtimeMs) loadFaults(file);
+    if (mtimeMs !== before.mtimeMs) loadFaults(file, cloud);
   });
 }
 
 /** A missing file removes all faults; an invalid file changes nothing. */
-function loadFaults(file: string): void {
+function loadFaults(file: string, { functions }: Cloud): void {
   const name = relative('.', file);
   try {
     const rules = JSON.parse(readFileSync(file, 'utf8'));
-    faults.inject(rules);
+    faults.inject(
+      rules,
+      functions.map(({ name }) => name),
+    );
     print(`Injecting faults from ${name}: ${rules.length} ${rules.length === 1 ? 'rule' : 'rules'}`);
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
@@ -133,6 +139,7 @@ await starting.then(run).catch(async (error) => {
 
 async function run(cloud: Cloud): Promise<void> {
   if (stopping) return;
+  watchFaults(cloud);
   const aboutAccounts = await createFirstAccounts(cloud, state);
   const { url, endpoint, region, tableName } = cloud;
   mailboxUrl = `${endpoint}/mailbox`;

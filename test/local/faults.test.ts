@@ -128,9 +128,23 @@ describe('a fault rule', () => {
     [[{ fault: 'fire' }], /0\.fault/],
     [[{ fault: 'lost', nht: 2 }], /0\.nht/],
     [[{ fault: 'lost', nth: 0 }], /0\.nth/],
+    [[{ fault: 'lost', operation: 'GetItems' }], /0\.operation/],
     [{ fault: 'lost' }, /Array/],
   ])('is rejected when it is invalid: %j', (rules, sentence) => {
     expect(() => openFaults().inject(rules as unknown[])).toThrow(sentence);
+  });
+
+  it('is rejected when it names a function that the stack does not have', () => {
+    const functions = gatehouse.cloud.functions.map(({ name }) => name);
+    const inject = (...names: string[]) =>
+      openFaults().inject(
+        names.map((name) => ({ function: name, fault: 'lost' })),
+        functions,
+      );
+
+    expect(functions).toContain('GET /api/users');
+    expect(() => inject(...functions)).not.toThrow();
+    expect(() => inject('GET /api/users', 'GET /nope')).toThrow(/^1\.function: There is no function GET \/nope: /);
   });
 
   it('accepts every fault', () => {

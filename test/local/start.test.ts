@@ -82,14 +82,14 @@ describe('npm start', { timeout: 60_000 }, () => {
     writeFileSync(file, '[{"function": "GET /api/health", "fault": "error-before"}]');
     await service.line('Injecting faults from');
     const faulted = await fetch(`${service.url}/api/health`);
-    writeFileSync(file, '[{"fault": "fire"}]');
+    writeFileSync(file, '[{"function": "GET /nope", "fault": "lost"}]');
     const rejection = await service.line('The faults are unchanged');
     rmSync(file);
     await service.line('Stopped injecting faults');
     const healthy = await fetch(`${service.url}/api/health`);
 
     expect([faulted.status, healthy.status]).toEqual([503, 200]);
-    expect(rejection).toContain('0.fault');
+    expect(rejection).toContain('0.function');
   });
 
   it('exits with status 1 when another instance uses the same data', async () => {

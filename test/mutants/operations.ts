@@ -484,6 +484,11 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/local/start.ts', 'test/local/debugger.test.ts', [
     ["process.on('exit', () => spawnSync('kill', ['-KILL', String(process.pid)]));", ''],
   ]),
+  ...plant('infra/local/aws/faults.ts', 'test/local/faults.test.ts', [
+    ['operation: v.optional(v.picklist(OPERATIONS))', 'operation: v.optional(v.string())'],
+    ['functionNames?.includes(name) === false', 'false'],
+  ]),
+  ...plant('infra/local/start.ts', 'test/local/start.test.ts', [['functions.map(({ name }) => name),', '']]),
   ...plant('infra/local/aws/mailbox.ts', 'test/local/mailbox.test.ts', [
     ["typeof part === 'string'", 'part !== undefined'],
     ['...(Array.isArray(to) ? to : [to])', ''],

@@ -31,11 +31,19 @@ export const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
+/** The calls of functions that the local cloud supports. */
+const OPERATIONS = [
+  ...['GetItem', 'BatchGetItem', 'TransactGetItems', 'Query', 'Scan'],
+  ...['PutItem', 'UpdateItem', 'DeleteItem', 'TransactWriteItems'],
+  ...['Sign', 'GetPublicKey', 'GenerateMac', 'GenerateDataKey', 'Decrypt'],
+  'SendEmail',
+];
+
 const rule = v.strictObject({
   service: v.optional(v.picklist(['DynamoDB', 'KMS', 'SES'])),
   /** A route of routes.ts, such as `PUT /api/users`. */
   function: v.optional(v.string()),
-  operation: v.optional(v.string()),
+  operation: v.optional(v.picklist(OPERATIONS)),
   /** `<pk>/<sk>` of an item of the call; a trailing asterisk matches any suffix. */
   item: v.optional(v.string()),
   /** Applies only to the nth matching call, counted from 1. */
@@ -51,16 +59,23 @@ export type Rule = v.InferInput<typeof rule>;
 export interface Faults {
   /** Applies faults to calls of functions only: operators and tests always see the real state. */
   readonly intercept: Interceptor;
-  /** Replaces all rules. The first rule that applies to a call takes effect. Throws on an invalid rule. */
-  inject(rules: readonly unknown[]): void;
+  /**
+   * Replaces all rules. The first rule that applies to a call takes effect. Throws on an invalid rule, also on one for
+   * a function that is not among these names if they are given.
+   */
+  inject(rules: readonly unknown[], functionNames?: readonly string[]): void;
 }
 
 export function openFaults(): Faults {
   let active: { rule: v.InferOutput<typeof rule>; calls: number }[] = [];
   return {
-    inject(rules) {
+    inject(rules, functionNames) {
       const { success, output, issues } = v.safeParse(v.array(rule), rules);
       if (!success) throw new Error(issues.map((issue) => `${v.getDotPath(issue)}: ${issue.message}`).join('; '));
+      for (const [index, { function: name }] of output.entries()) {
+        if (name !== undefined && functionNames?.includes(name) === false)
+          throw new Error(`${index}.function: There is no function ${name}: name a route of routes.ts`);
+      }
       active = output.map((parsedRule) => ({ rule: parsedRule, calls: 0 }));
     },
     async intercept(call, forward) {
