@@ -152,7 +152,7 @@ async function releaseStaleLock(lockFile: string, folder: string): Promise<void>
       await wait(10);
     }
   }
-  // Another start may have waited for the same engine, and own the folder by now.
+  // Another start may have waited for the same engine and already own the folder.
   if (existsSync(lockFile) && isDeepStrictEqual(readLock(lockFile), stale)) rmSync(lockFile, { force: true });
 }
 
