@@ -8,8 +8,8 @@ import { startOver } from './state/database.ts';
 import { OPERATOR } from './state/operator.ts';
 
 /**
- * Fails if passwords in the table were hashed with a key that the state does not have. A key that it has, but that
- * `pepperKeys` in cdk.json no longer lists, is no reason: users reset the passwords under it, as on AWS.
+ * Fails if passwords in the table were hashed with a key that the state does not have. It can have keys that
+ * `pepperKeys` in cdk.json no longer lists: users reset the passwords under those, as on AWS.
  */
 export async function requireMatchingKeys(cloud: Cloud, options: CloudOptions): Promise<void> {
   const table = operatorsTable(cloud);
