@@ -10,7 +10,7 @@ import { edgeStackName } from './settings.ts';
 
 /* The CDK app: `cdk.json` and `-c` select the environment; the CDK CLI sets the output folder. */
 const app = new App({ analyticsReporting: false });
-const { name, settings, placeholders, transport } = readContext();
+const { name, settings, placeholders, checked, transport } = readContext();
 const bundles = join(app.outdir, 'bundles');
 // Standard output belongs to `cdk synth`, which prints the template there.
 printError(`Synthesizing the environment ${name} for ${settings.region}`);
@@ -23,7 +23,7 @@ writeFileSync(join(app.outdir, SOURCES_FILE), JSON.stringify(sources));
 const stacks: Stack[] = [new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles })];
 if (settings.edge) stacks.push(new EdgeStack(app, edgeStackName(name), { environment: name, settings }));
 // Violations of the AWS Solutions rules fail the synthesis. A local start skips them: loading them takes half a second.
-if (app.node.tryGetContext('checked') !== false) {
+if (checked) {
   const { AwsSolutionsChecks } = await import('cdk-nag');
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 }

@@ -12,6 +12,8 @@ interface Selection {
   readonly settings: Settings;
   /** The paths of settings that must be replaced before a deployment. */
   readonly placeholders: readonly string[];
+  /** Whether the template is checked against the AWS Solutions rules. */
+  readonly checked: boolean;
 }
 
 /** Reads the environment that `-c env=…` selects in cdk.json. Throws a single error that lists all violations. */
@@ -40,7 +42,8 @@ export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>
   const arePlaceholdersAllowed = booleanIn(node, 'allowPlaceholders') ?? false;
   if (placeholders.length > 0 && !arePlaceholdersAllowed)
     throw invalid(placeholders.map(({ path, value }) => `${path}: replace the placeholder ${JSON.stringify(value)}`));
-  return { name, settings: output, placeholders: placeholders.map(({ path }) => path) };
+  const checked = booleanIn(node, 'checked') ?? true;
+  return { name, settings: output, placeholders: placeholders.map(({ path }) => path), checked };
 }
 
 const parse = (environment: object) => v.safeParse(settings, environment, { abortPipeEarly: true });

@@ -38,6 +38,7 @@ Environment variables:
   STATE_DIR                  the folder for data and keys; default .local; :memory: keeps nothing
   AWS_ENDPOINT_URL_DYNAMODB  the URL of a DynamoDB engine to use instead of the embedded one
   MAIL_LINK_BASE             the page that links in mails lead to; default: a page of the local mailbox
+  TRANSPORT                  minimal or sdk: what functions call AWS with; default: transport in cdk.json
 
 Exits with 0 when it is stopped, with 1 when it cannot start, and with 2 for wrong arguments or
 variables.`,

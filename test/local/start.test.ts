@@ -184,6 +184,9 @@ describe('npm start', { timeout: 60_000 }, () => {
     ];
 
     expect([await help.ended, help.lines[0]]).toEqual([0, usage]);
+    const documented = [...readFileSync('docs/settings.md', 'utf8').matchAll(/^\| `([A-Z_]+)` \| [^|]*`npm start`/gm)];
+    expect(documented.length).toBeGreaterThan(4);
+    expect(documented.filter(([, name]) => !help.lines.some((line) => line.includes(` ${name} `)))).toEqual([]);
     expect(await Promise.all(wrong.map(({ ended }) => ended))).toEqual([2, 2, 2]);
     expect(wrong.map(({ lines }) => lines)).toEqual([
       ["Unknown option '--port'.", usage],

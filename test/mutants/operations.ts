@@ -271,6 +271,7 @@ export const operations: readonly Mutant[] = [
     [', ...(deployment !== undefined && { deployment })', ''],
     ["return String(value) === 'true';", 'return true;'],
     ['if (!/^(true|false)$/.test(String(value)))', 'if (false)'],
+    ["booleanIn(node, 'checked') ?? true", "node.tryGetContext('checked') !== false"],
   ]),
   ...plant('infra/constructs/queries.ts', 'test/stack/alarms.test.ts', [
     ["      'key-states',", "      'keys',"],

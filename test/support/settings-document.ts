@@ -118,9 +118,9 @@ All settings are in the \`context\` of [cdk.json](../cdk.json). \`npm start\` ru
 | key of \`context\` | meaning | allowed values | if missing |
 |---|---|---|---|`;
 
-const SETTINGS = `\`-c KEY=VALUE\` overrides \`env\`, \`transport\`, \`unprotected\` and \`deployment\`. The other keys of \`context\` belong to the CDK. Its feature flags
-have the recommended values, except two that would change the template without a benefit:
-\`@aws-cdk/aws-iam:minimizePolicies\` and \`@aws-cdk/core:enablePartitionLiterals\`.
+const SETTINGS = `\`-c KEY=VALUE\` sets any of these keys except \`environments\` and \`mailTemplates\`. The other keys of \`context\`
+belong to the CDK. Its feature flags have the recommended values, except two that would change the template without a
+benefit: \`@aws-cdk/aws-iam:minimizePolicies\` and \`@aws-cdk/core:enablePartitionLiterals\`.
 
 ## Settings of an environment
 

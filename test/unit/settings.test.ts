@@ -104,7 +104,7 @@ describe('the environments of cdk.json', () => {
   ])('have exactly these settings in %s', (env, settings) => {
     const placeholders = settings.keepData ? ['mail.sender', 'mail.linkBase', 'alarms'] : [];
 
-    expect(readFrom({ ...context, env })).toEqual({ name: env, settings, placeholders });
+    expect(readFrom({ ...context, env })).toEqual({ name: env, settings, placeholders, checked: true });
   });
 
   it('are dev, staging and prod, of which dev is the default', () => {
@@ -171,6 +171,14 @@ describe('an environment', () => {
     expect(readFrom({ ...context, unprotected }).settings.unprotected).toBe(String(unprotected) === 'true');
     expect(readFrom(context).settings.unprotected).toBe(true);
     expect(() => readFrom({ ...context, unprotected: 'yes' })).toThrow('unprotected must be true or false, not yes.');
+  });
+
+  it.each([true, 'true', false, 'false'])('is checked as the context says: %j', (checked) => {
+    const context = { env: 'moon', environments: { moon: VALID } };
+
+    expect(readFrom({ ...context, checked }).checked).toBe(String(checked) === 'true');
+    expect(readFrom(context).checked).toBe(true);
+    expect(() => readFrom({ ...context, checked: 'x' })).toThrow('checked must be true or false, not x.');
   });
 
   it('is rejected when it is not an object', () => {
