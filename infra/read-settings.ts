@@ -25,6 +25,11 @@ export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>
   if (!Object.hasOwn(environments, name)) {
     throw new Error(`There is no environment ${name}: cdk.json has ${Object.keys(environments).join(', ') || 'none'}.`);
   }
+  if (!/^[A-Za-z0-9-]+$/.test(name)) {
+    throw new Error(
+      `The name of the environment "${name}" must consist of letters, digits and hyphens: its stacks are named after it.`,
+    );
+  }
   const own = environments[name];
   if (!isObject(own)) throw new Error(`The environment ${name} in cdk.json must be an object.`);
   // All environments share the mail templates unless an environment overrides them.

@@ -478,7 +478,10 @@ export const context = v.object({
       'What functions call AWS with, in all environments: the transport of this project, or the AWS SDK ([ADR 11](adr/0011-minimal-transport.md)).',
     ),
   ),
-  environments: v.pipe(v.record(v.string(), settings), v.description('The settings of each environment by its name.')),
+  environments: v.pipe(
+    v.record(v.string(), settings),
+    v.description('The settings of each environment by its name, which consists of letters, digits and hyphens.'),
+  ),
   mailTemplates: v.pipe(templates, v.description('The texts of all mails, for environments without `mail.templates`.')),
   allowPlaceholders: v.optional(
     v.pipe(

@@ -649,6 +649,7 @@ export const operations: readonly Mutant[] = [
     ['[...Object.keys(context.entries), ...CDK_KEYS]', 'Object.keys(context.entries)'],
     ['if (!isObject(environments)) throw', 'if (false) throw'],
     ['if (!isObject(own)) throw', 'if (false) throw'],
+    ['/^[A-Za-z0-9-]+$/', '/^[A-Za-z0-9-]/'],
     ['value !== null && !Array.isArray(value)', 'value !== null'],
     ['Object.hasOwn(environments, name)', 'name in environments'],
     ['if (found.size === before) return', 'return'],

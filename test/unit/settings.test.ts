@@ -181,6 +181,13 @@ describe('an environment', () => {
     expect(() => readFrom({ ...context, checked: 'x' })).toThrow('checked must be true or false, not x.');
   });
 
+  it.each(['moon_1', 'moon 1', 'mönd', ''])('is rejected when no stack can have its name: %j', (env) => {
+    expect(() => readFrom({ env, environments: { [env]: VALID } })).toThrow(
+      `The name of the environment "${env}" must consist of letters, digits and hyphens: its stacks are named after it.`,
+    );
+    expect(readFrom({ env: 'Moon-1', environments: { 'Moon-1': VALID } }).name).toBe('Moon-1');
+  });
+
   it('is rejected when it is not an object', () => {
     for (const moon of [[], null, 7, 'moon']) {
       expect(() => readFrom({ env: 'moon', environments: { moon } })).toThrow(
