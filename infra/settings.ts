@@ -108,6 +108,18 @@ const existingTableAndKeys = v.strictObject({
   ),
 });
 
+interface KeySettings {
+  readonly pepperKeys: readonly string[];
+  readonly signingKeys: readonly string[];
+  readonly existing?: { readonly keys?: object | undefined } | undefined;
+}
+
+/** The logical ids in `existing.keys` that no key has. */
+function unknownKeys({ pepperKeys, signingKeys, existing: { keys = {} } = {} }: KeySettings): string[] {
+  const known = ['TableKey', 'ValuesKey', ...pepperKeys, ...signingKeys];
+  return Object.keys(keys).filter((id) => !known.includes(id));
+}
+
 /** The region of everything that belongs to CloudFront. */
 export const EDGE_REGION = 'us-east-1';
 
@@ -451,9 +463,9 @@ export const settings = v.pipe(
   ),
   v.forward(
     v.check(
-      ({ pepperKeys, signingKeys, existing: { keys = {} } = {} }) =>
-        Object.keys(keys).every((id) => ['TableKey', 'ValuesKey', ...pepperKeys, ...signingKeys].includes(id)),
-      'There are only the keys TableKey, ValuesKey and those in pepperKeys and signingKeys',
+      (settings) => unknownKeys(settings).length === 0,
+      ({ input }) =>
+        `There is no key ${unknownKeys(input).join(' or ')}: there are only TableKey, ValuesKey and the keys in pepperKeys and signingKeys`,
     ),
     ['existing', 'keys'],
   ),

@@ -686,6 +686,7 @@ export const operations: readonly Mutant[] = [
     ['!keepData || alarms !== undefined', 'true'],
     ['<= MAX_MAIL_BYTES', '<= 9 * MAX_MAIL_BYTES'],
     ['v.maxLength(3,', 'v.maxLength(4,'],
+    ["unknownKeys(input).join(' or ')", 'unknownKeys(input)[0]'],
     ['deployment: v.optional(\n    v.pipe(DEPLOYMENTS', 'deployments: v.optional(\n    v.pipe(DEPLOYMENTS'],
     ['Buffer.byteLength(JSON.stringify(JSON.stringify(mail)))', 'JSON.stringify(JSON.stringify(mail)).length'],
     ['JSON.stringify(JSON.stringify(mail))', 'JSON.stringify(mail)'],

@@ -71,6 +71,8 @@ function allowedOf(schema: Schema): string {
 
 function ruleOf({ kind, type, message, requirement }: Schema): string | undefined {
   if (typeof message === 'string') return message;
+  // A message that names the wrong value describes no rule in general.
+  if (typeof message === 'function') return undefined;
   if ((kind as string) === 'validation' && !RULES[type]) throw new Error(`RULES does not describe ${type}`);
   return RULES[type]?.(requirement);
 }

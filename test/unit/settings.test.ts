@@ -458,8 +458,8 @@ describe('a setting', () => {
     ],
     [
       'existing.keys',
-      { ValueKey: KEY },
-      'existing.keys: There are only the keys TableKey, ValuesKey and those in pepperKeys and signingKeys',
+      { TableKey: KEY, ValueKey: KEY, SigningKey: KEY },
+      'existing.keys: There is no key ValueKey or SigningKey: there are only TableKey, ValuesKey and the keys in pepperKeys and signingKeys',
     ],
     ['keepData', false, 'existing: requires keepData'],
     [
