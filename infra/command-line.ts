@@ -37,7 +37,7 @@ export function readArguments<const O extends ParseArgsOptionsConfig>(command: C
     process.exit(0);
   }
   const { values, positionals } = parsed();
-  const missing = names[positionals.length];
+  const missing = names.find((_, index) => !positionals[index]);
   if (missing) rejectArguments(`${missing} is missing.`, command);
   if (positionals.length > names.length) rejectArguments(`Unexpected argument: ${positionals[names.length]}.`, command);
   for (const [name, value] of Object.entries(values)) {

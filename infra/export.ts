@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, lstatSync } from 'node:fs';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -46,17 +46,27 @@ print(`${counts.user} users and ${counts.integration} integrations exported. The
 await finish(0);
 
 function requireNewFile(): void {
-  if (existsSync(file)) rejectArguments(`${file} already exists.`, COMMAND);
+  if (isTaken(file)) rejectArguments(`${file} already exists.`, COMMAND);
   try {
     accessSync(`${dirname(file)}/.`, constants.W_OK);
   } catch {
     rejectArguments(`${file} cannot be created: its folder does not exist or cannot be written to.`, COMMAND);
   }
-  if (!existsSync(partial)) return;
+  if (!isTaken(partial)) return;
   fail(
     `${partial} is what an interrupted export has left, unless another one is running. It contains secrets: delete it.`,
     NOT_COMPLETED,
   );
+}
+
+/** Whether there is something at this path, which can be a link to a file that does not exist. */
+function isTaken(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function run() {

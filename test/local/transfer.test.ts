@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -356,6 +356,27 @@ describe('npm run export', () => {
 
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: [], stderr: [`${file} already exists.`, USAGE] });
     expect(readFileSync(file, 'utf8')).toBe('');
+  });
+
+  it.each(['', '.partial'])('does not replace a link to a file that does not exist: FILE%s', async (suffix) => {
+    const file = join(folder, `link${suffix}.jsonl`);
+    symlinkSync(join(folder, 'nowhere'), `${file}${suffix}`);
+
+    const { code, stderr } = await run('export', file);
+
+    expect([code, stderr[0]]).toEqual(
+      suffix ? [3, expect.stringContaining('an interrupted export has left')] : [2, `${file} already exists.`],
+    );
+  });
+
+  it.each(['export', 'import'] as const)('npm run %s rejects an empty FILE', async (command) => {
+    const { code, stdout, stderr } = await run(command, '');
+
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: [],
+      stderr: ['FILE is missing.', expect.stringContaining(`Usage: npm run ${command} -- `)],
+    });
   });
 
   it('rejects a file in a folder that does not exist', async () => {

@@ -122,8 +122,9 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/export.ts', 'test/local/transfer.test.ts', [
     ['const OWNER_ONLY = 0o600', 'const OWNER_ONLY = 0o644'],
-    ['  if (existsSync(file)) rejectArguments(`${file} already exists.`, COMMAND);\n', ''],
-    ['if (!existsSync(partial)) return;', 'return;'],
+    ['  if (isTaken(file)) rejectArguments(`${file} already exists.`, COMMAND);\n', ''],
+    ['if (!isTaken(partial)) return;', 'return;'],
+    ['lstatSync(path);', 'accessSync(path);'],
     ['accessSync(`${dirname(file)}/.`, constants.W_OK);', ''],
     ['await link(partial, file)', 'await link(partial, `${file}.complete`)'],
   ]),
@@ -403,6 +404,9 @@ export const operations: readonly Mutant[] = [
     ["if (value === '') rejectArguments", "if (value === 'x') rejectArguments"],
     ["['SIGINT', 'SIGTERM']", "['SIGINT']"],
     ["['SIGINT', 'SIGTERM']", "['SIGTERM']"],
+  ]),
+  ...plant('infra/command-line.ts', 'test/local/transfer.test.ts', [
+    ['names.find((_, index) => !positionals[index])', 'names[positionals.length]'],
   ]),
   ...plant('infra/command-line.ts', 'test/unit/command-line.test.ts', [
     ['const PROGRESS_ITEMS = 10_000', 'const PROGRESS_ITEMS = 10_001'],
