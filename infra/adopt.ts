@@ -46,11 +46,13 @@ docs/operating.md has the procedure and lists the permissions.`,
 } as const;
 
 const { table: name, skip, like, unprotected, ...tagValues } = readArguments(COMMAND).values;
-const KEY_ARN = /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+( arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+)*$/;
-for (const option of ['pepper-key', 'values-key'] as const) {
-  const arn = tagValues[option];
-  if (arn !== undefined && !KEY_ARN.test(arn)) rejectArguments(`--${option} must be the ARN of a KMS key.`, COMMAND);
-}
+const KEY_ARN = /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/;
+const pepperKeys = tagValues['pepper-key']?.split(' ') ?? [];
+if (!pepperKeys.every((arn) => KEY_ARN.test(arn)))
+  rejectArguments('--pepper-key must be the ARN of a KMS key.', COMMAND);
+const valuesKey = tagValues['values-key'];
+if (valuesKey !== undefined && !KEY_ARN.test(valuesKey))
+  rejectArguments('--values-key must be the ARN of a KMS key.', COMMAND);
 if (tagValues.environment !== undefined) requireEnvironment(tagValues.environment);
 if (name === undefined && (like !== undefined || unprotected || Object.keys(tagValues).length > 0))
   rejectArguments('--like, --environment, --pepper-key, --values-key and --unprotected require --table.', COMMAND);

@@ -144,6 +144,8 @@ describe('npm run adopt', () => {
     expect(await gatehouse.table.get(notBeforeKey)).toBeDefined();
   });
 
+  const KEY = 'arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab';
+
   it.each([
     [['--nonsense'], 'npm run adopt -- [--table NAME [--like TABLE]'],
     [['--like', 'Another'], '--like, --environment, --pepper-key, --values-key and --unprotected require --table.'],
@@ -158,6 +160,9 @@ describe('npm run adopt', () => {
       'There is no environment toString: cdk.json has dev, staging, prod.',
     ],
     [['--table', 'T', '--pepper-key', 'alias/pepper'], '--pepper-key must be the ARN of a KMS key.'],
+    [['--table', 'T', '--pepper-key', `${KEY} alias/pepper`], '--pepper-key must be the ARN of a KMS key.'],
+    [['--table', 'T', '--pepper-key', `${KEY} ${KEY}`, '--skip', '0'], '--skip must be a whole number'],
+    [['--table', 'T', '--values-key', `${KEY} ${KEY}`], '--values-key must be the ARN of a KMS key.'],
   ])('exits with status 2 and a usage message for %j', async (options, message) => {
     const { code, stderr } = await adopt(...options);
 

@@ -70,6 +70,8 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/adopt.ts', 'test/local/restore.test.ts', [
     [' || Object.keys(tagValues).length > 0', ''],
     ['|| unprotected ||', '||'],
+    ['!KEY_ARN.test(valuesKey)', "!valuesKey.split(' ').every((arn) => KEY_ARN.test(arn))"],
+    ['!pepperKeys.every(', '!pepperKeys.some('],
     ['Object.hasOwn(environments, environment)', 'environment in environments'],
     ['requireEnvironment(tagValues.environment);', '{}'],
   ]),
