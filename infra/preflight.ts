@@ -51,6 +51,8 @@ for (const check of checksOf(name, settings, awsReader)) {
     status = NOT_CHECKED;
   }
 }
+// The CDK only warns of an option that it does not know, and would deploy the default environment.
+if (status === 0) print(`Everything is ready. Deploy with -c env=${name}: the CDK ignores --env`);
 await finish(status);
 
 /** The environment as `-c env=NAME` would select it, so that mistakes in its settings are found, too. */

@@ -298,6 +298,7 @@ describe('npm run preflight', () => {
         'ok       sender gatehouse@example.com',
         'ok       SES outside of the sandbox',
         'ok       Lambda concurrency',
+        'Everything is ready. Deploy with -c env=dev: the CDK ignores --env',
       ],
       stderr: [],
     });
