@@ -78,7 +78,7 @@ export async function finish(status: number): Promise<never> {
   process.exit(status);
 }
 
-/** How often progress is reported: after so many items, and after so much time. */
+/** How often progress is reported: after a number of items, and after a time. */
 const PROGRESS_ITEMS = 10_000;
 const PROGRESS_MS = 2000;
 

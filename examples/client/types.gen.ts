@@ -884,7 +884,7 @@ export type ListUsersData = {
          */
         page?: number | string;
         /**
-         * Entities per page. Greater values mean 2000; a value that is no positive integer means 20.
+         * Entities per page. Greater values mean 2000; anything but a positive integer means 20.
          */
         size?: number | string;
         /**
@@ -1438,7 +1438,7 @@ export type ListIntegrationsData = {
          */
         page?: number | string;
         /**
-         * Entities per page. Greater values mean 2000; a value that is no positive integer means 20.
+         * Entities per page. Greater values mean 2000; anything but a positive integer means 20.
          */
         size?: number | string;
         /**
@@ -2077,7 +2077,7 @@ export type ListParametersData = {
          */
         page?: number | string;
         /**
-         * Entities per page. Greater values mean 100; a value that is no positive integer means 20.
+         * Entities per page. Greater values mean 100; anything but a positive integer means 20.
          */
         size?: number | string;
         /**
@@ -2639,11 +2639,11 @@ export type ListAuditsData = {
          */
         page?: number | string;
         /**
-         * Entities per page. Greater values mean 2000; a value that is no positive integer means 20.
+         * Entities per page. Greater values mean 2000; anything but a positive integer means 20.
          */
         size?: number | string;
         /**
-         * One field or several, then `asc` (the default) or `desc`; for example `id,desc`. Can be repeated.
+         * One field or several, then `asc` (the default) or `desc`; for example `time,desc`. Can be repeated.
          */
         sort?: Array<string>;
         'time.equals'?: string;

@@ -64,7 +64,7 @@ function pageParameters(sortable: readonly string[], pageSizeMax: number): Param
     query(
       'size',
       lenient({ type: 'integer', minimum: 1, default: DEFAULT_SIZE }),
-      `Entities per page. Greater values mean ${pageSizeMax}; a value that is no positive integer means ${DEFAULT_SIZE}.`,
+      `Entities per page. Greater values mean ${pageSizeMax}; anything but a positive integer means ${DEFAULT_SIZE}.`,
     ),
     {
       ...query(

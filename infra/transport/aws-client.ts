@@ -119,7 +119,7 @@ export class AwsClient {
     }
   }
 
-  /** Signed anew for each attempt, because a signature has a time. */
+  /** Signed again for each attempt, because a signature has a time. */
   #signed(path: string, headers: Record<string, string>, body: string) {
     const { _X_AMZN_TRACE_ID: trace, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = process.env;
     const credentials = {

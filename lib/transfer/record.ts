@@ -94,7 +94,7 @@ type ImportRecord = v.InferOutput<typeof importRecord>;
 // Without `fatal`, invalid bytes would be replaced silently. It ignores the byte order mark that some programs write.
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Parses a line. Returns its errors, at most one for each field, if it is no valid record. */
+/** Parses a line. Returns its errors, at most one for each field, if it is not a valid record. */
 export function readRecord(line: Buffer): ImportRecord | readonly RecordError[] {
   let value: unknown;
   try {

@@ -2,7 +2,7 @@ import type { JsonWebKey, KeyObject } from 'node:crypto';
 import type { RequestOptions } from 'node:http';
 
 /*
- * What a function does without any library or rule: verify the signature of the token, each time anew, and make the AWS
+ * What a function does without any library or rule: verify the signature of the token on each call, and make the AWS
  * calls of a recorded invocation, signed by hand, in the same rounds. It validates nothing and decides nothing.
  */
 

@@ -248,7 +248,7 @@ describe.concurrent('npm run smoke', () => {
         'POST /api/authenticate does not use dynamodb:UpdateItem on Table for USER',
         // An address outside of ASCII.
         'POST /api/account does not use dynamodb:ConditionCheckItem on Table for EMAIL#*',
-        // The marked user is no administrator.
+        // The marked user is not an administrator.
         'POST /api/users does not use dynamodb:UpdateItem on Table for ADMINS',
         'POST /api/users does not use dynamodb:ConditionCheckItem on Table for EMAIL#*',
         // A password: the user is invited.
@@ -305,14 +305,14 @@ it.concurrent.each<[string, Run, string]>([
     { options: ['--past-edge', 'https://:pw@example.com'] },
     '--url and --past-edge must not contain credentials, because they are printed.',
   ],
-  ['a mail address that is none', { options: ['--mail', 'foo'] }, '--mail must be an e-mail address.'],
+  ['an invalid mail address', { options: ['--mail', 'foo'] }, '--mail must be an e-mail address.'],
   [
-    'an origin that is none',
+    'an invalid origin',
     { options: ['--origin', 'https://a.example.com/'] },
     '--origin must be an origin, such as https://admin.example.com.',
   ],
   [
-    'another URL that is none',
+    'another invalid URL',
     { options: ['--past-edge', 'foo'] },
     '--past-edge must be a URL that starts with https:// or http://.',
   ],

@@ -44,7 +44,7 @@ describe('a start', () => {
   });
 
   it.each<[string, string, () => Partial<StoredKey> | string]>([
-    ['a signing key that is no key', 'SigningKey', () => ({ material: secret() })],
+    ['an invalid signing key', 'SigningKey', () => ({ material: secret() })],
     ['another signing key', 'SigningKey', () => ({ material: createKey('ECC_NIST_P256').material })],
     ['another secret', 'PepperKey', () => ({ material: secret() })],
     ['a secret without a length', 'ValuesKey', () => ({ material: '' })],

@@ -12,7 +12,7 @@ const COMMAND = {
   help: `Plants each mutant in a copy of the source and runs the tests that must detect it.
 
 --only WORD  only the mutants whose file or text contains this word
---sample N   only so many of them, chosen at random; SEED=n repeats a choice
+--sample N   only this number of them, chosen at random; SEED=n repeats a choice
 
 Exit status
   0  every mutant was killed

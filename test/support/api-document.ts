@@ -127,7 +127,7 @@ function parsed(body: unknown): unknown {
   );
 }
 
-/** A parameter that is no array can be repeated: all of its conditions must hold. */
+/** A parameter that is not an array can be repeated: all of its conditions must hold. */
 function violationsInQuery({ schema, explode }: Parameter, values: readonly string[]): string | undefined {
   const { type, items = schema } = schema as { type?: string; items?: Json };
   const texts = type === 'array' && explode === false ? values.flatMap((value) => value.split(',')) : values;

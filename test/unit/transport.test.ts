@@ -468,7 +468,7 @@ describe('the transport', () => {
     const { setTimeout } = globalThis;
     const waited: number[] = [];
     vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, milliseconds: number) => {
-      // The SDK has longer timers, which are no waits.
+      // The SDK has longer timers, which are not waits.
       const isWait = milliseconds >= 10 && milliseconds <= 1000;
       if (isWait) waited.push(milliseconds);
       return setTimeout(done, isWait ? 0 : milliseconds);
