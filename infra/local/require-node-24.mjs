@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+
 // Plain JavaScript, because an older Node cannot parse the TypeScript files that the check protects.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
@@ -5,5 +7,10 @@ if (major < 24) {
     `Gatehouse requires Node 24 or newer; this is Node ${process.versions.node}. ` +
       'On Linux `npm ci` installs Node 24; on other platforms, install it and try again.',
   );
+  process.exit(1);
+}
+// Not `node_modules` alone, in which Node creates its compile cache.
+if (!existsSync(new URL('../../node_modules/.bin', import.meta.url))) {
+  console.error('The packages are not installed: run `npm ci` first.');
   process.exit(1);
 }

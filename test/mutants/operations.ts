@@ -618,6 +618,10 @@ export const operations: readonly Mutant[] = [
     ['new Set([...failed, ...applicable])', 'new Set(failed)'],
     ['      cloud.recycle();\n', ''],
   ]),
+  ...plant('infra/local/require-node-24.mjs', 'test/unit/command-line.test.ts', [
+    ["'../../node_modules/.bin'", "'../../node_modules'"],
+    ["'../../node_modules/.bin'", "'../node_modules/.bin'"],
+  ]),
   ...plant('infra/local/require-matching-keys.ts', 'test/local/external-engine.test.ts', [
     ['!keyIds.includes(usedKeyId)', 'usedKeyId === undefined'],
   ]),

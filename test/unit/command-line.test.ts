@@ -1,4 +1,8 @@
-import { expect, it, vi } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { reportProgress } from '../../infra/command-line.ts';
 import { useFrozenClock } from '../support/frozen-clock.ts';
 
@@ -25,4 +29,20 @@ it('reports progress every 10,000 items and every two seconds', () => {
   write.mockRestore();
 
   expect(printed).toEqual([10_001, 20_000, 30_000, 30_002].map((done) => `${done} items read\n`));
+});
+
+it('names npm ci where no packages are installed', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-not-installed-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const script = join(folder, 'infra/local/require-node-24.mjs');
+  cpSync(join(import.meta.dirname, '../../infra/local/require-node-24.mjs'), script);
+  mkdirSync(join(folder, 'node_modules/.cache'), { recursive: true });
+  const run = () => {
+    const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' });
+    return { status, stderr };
+  };
+
+  expect(run()).toEqual({ status: 1, stderr: 'The packages are not installed: run `npm ci` first.\n' });
+  mkdirSync(join(folder, 'node_modules/.bin'));
+  expect(run()).toEqual({ status: 0, stderr: '' });
 });
