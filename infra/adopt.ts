@@ -1,4 +1,4 @@
-import { SKIPPED_IDS } from '../lib/restore/adopt-table.ts';
+import { SKIPPED_IDS, SKIPPED_PARAMETER_IDS } from '../lib/restore/adopt-table.ts';
 import { exitOnSignal, fail, finish, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { readCdkJson } from './read-cdk-json.ts';
@@ -23,7 +23,8 @@ the table. It can be repeated.
 --pepper-key ARN    the ARN of PepperKey; several ARNs, separated by spaces, while it is being replaced
 --values-key ARN    the ARN of ValuesKey
 --unprotected       omits deletion protection and point-in-time recovery
---skip IDS          how many ids of users and of integrations are skipped (default ${SKIPPED_IDS})
+--skip IDS          how many ids of users and of integrations are skipped (default ${SKIPPED_IDS});
+                    of the ids of parameters, ${SKIPPED_PARAMETER_IDS} are skipped in each integration
 
 --like, or the environment and the two ARNs, are required unless the table has the tags gatehouse:environment,
 gatehouse:pepper-key and gatehouse:values-key.

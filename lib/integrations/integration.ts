@@ -16,7 +16,7 @@ export interface Integration {
   /** Absent until a parameter is updated for the first time. */
   readonly module?: Module | undefined;
   readonly parameterCount: number;
-  /** Includes deleted parameters. Parameter ids are numbered from it, so an id is never reused. */
+  /** Includes deleted and skipped parameters. Parameter ids are numbered from it, so an id is never reused. */
   readonly parametersEver: number;
   /** The sum of bytesOf over its parameters; absent means 0. */
   readonly parameterBytes?: number | undefined;

@@ -1,6 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { integrationChanged, integrationOf } from '../integrations/integration-table.ts';
+import { collectionOf, findDefect } from '../integrity/item-kinds.ts';
 import { change, changeWithoutLoad, commit } from '../table/change.ts';
-import { notBeforeKey, rosterKey, sequenceKey } from '../table/keys.ts';
+import { type Key, notBeforeKey, PARAMETERS_PER_INTEGRATION_EVER, rosterKey, sequenceKey } from '../table/keys.ts';
 import { NotGatehouseTable } from '../table/not-gatehouse-table.ts';
 import type { Table } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
@@ -11,6 +13,12 @@ import { put, remove, set } from '../table/write.ts';
  * maximum of point-in-time recovery, that is one creation every three seconds.
  */
 export const SKIPPED_IDS = 1_000_000;
+
+/**
+ * How many ids of parameters are skipped in each integration. Over 35 days, that is one creation every five minutes. An
+ * integration has 999,999 ids of parameters: more could use them up within a few adoptions.
+ */
+export const SKIPPED_PARAMETER_IDS = 10_000;
 
 /** The outcome of an adoption. */
 interface Adoption {
@@ -42,7 +50,7 @@ export async function adoptTable(
   // `iat` has whole seconds, so the next second is the first in which no token has been issued.
   const seconds = Math.floor(Date.now() / 1000) + 1;
   await changeWithoutLoad(table, () => [put(notBeforeKey, { seconds })]);
-  const resetKeys = await deleteResetKeys(table, scanner, onProgress);
+  const resetKeys = await adoptItems(table, scanner, onProgress);
   // A token that is issued after this function returns is accepted.
   await wait(Math.max(0, seconds * 1000 - Date.now()));
   return { sequences, resetKeys, notBefore: new Date(seconds * 1000) };
@@ -69,23 +77,37 @@ async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skipp
   );
 }
 
-async function deleteResetKeys(
-  table: Table,
-  scanner: TableScanner,
-  onProgress: (items: number) => void,
-): Promise<number> {
+/** Advances each integration, and deletes all reset keys. Returns the number of deleted reset keys. */
+async function adoptItems(table: Table, scanner: TableScanner, onProgress: (items: number) => void): Promise<number> {
   let deleted = 0;
   let read = 0;
   for await (const items of scanner.scan()) {
-    read += items.length;
-    onProgress(read);
-    for (const { pk, sk } of items.filter((item) => item.pk.startsWith('RESET#'))) {
+    for (const item of items) {
+      onProgress(++read);
+      const { pk, sk } = item;
+      if (collectionOf(item) === 'INTEGRATION') await adoptIntegration(table, { pk, sk });
+      if (!pk.startsWith('RESET#')) continue;
       // A missing reset key has expired or was used; the outcome `changed` is a success.
       while ((await commit(table, [remove({ pk, sk }, EXISTS)])) === 'busy') await wait(50);
       deleted++;
     }
   }
   return deleted;
+}
+
+async function adoptIntegration(table: Table, key: Key): Promise<void> {
+  await change(
+    table,
+    () => table.get(key),
+    (item) => {
+      // The verification reports a damaged integration.
+      if (!item || findDefect(item)) return { writes: [], result: undefined };
+      const before = integrationOf(item);
+      const skippedTo = before.parametersEver + SKIPPED_PARAMETER_IDS;
+      const after = { ...before, parametersEver: Math.min(skippedTo, PARAMETERS_PER_INTEGRATION_EVER - 1) };
+      return { writes: [integrationChanged(before, after)], result: undefined };
+    },
+  );
 }
 
 const EXISTS = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;

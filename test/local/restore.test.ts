@@ -133,6 +133,22 @@ describe('npm run adopt', () => {
     expect(keys.body.keys).toHaveLength(1);
   });
 
+  it('assigns no id of a parameter twice, so a stale update of a lost one changes no other', async () => {
+    const { body: tap } = await call('POST', '/api/utm-integrations', admin, integration);
+    const before = await itemsOf(gatehouse.cloud);
+    const fields = { integration: tap, confName: 'key', confValue: 'lost' };
+    const lost = await call('POST', '/api/utm-integration-confs', admin, fields);
+    await restoreItems(gatehouse.cloud, before);
+
+    await adopt('--unprotected', '--table', gatehouse.cloud.tableName);
+    gatehouse.cloud.recycle();
+    admin = await gatehouse.logIn('admin');
+    const created = await call('POST', '/api/utm-integration-confs', admin, { ...fields, confValue: 'new' });
+    const stale = await call('PUT', '/api/utm-integration-confs', admin, lost.body);
+
+    expect([created.body.id, stale.status]).toEqual([lost.body.id + 10_000, 404]);
+  });
+
   it('skips as many ids as --skip gives, and can be repeated', async () => {
     const next = async () => (await gatehouse.table.get(sequenceKey('USER')))?.n as number;
     const before = await next();

@@ -1119,6 +1119,10 @@ export const operations: readonly Mutant[] = [
       "'attribute_exists(pk)', onConditionFailed: 'retry' } as const;",
       "'attribute_exists(pk)', onConditionFailed: 'not-found' } as const;",
     ],
+    ['SKIPPED_PARAMETER_IDS = 10_000', 'SKIPPED_PARAMETER_IDS = 1_000'],
+    ['PARAMETERS_PER_INTEGRATION_EVER - 1', 'PARAMETERS_PER_INTEGRATION_EVER'],
+    ['!item || findDefect(item)', '!item'],
+    ["=== 'INTEGRATION')", "=== 'CONF')"],
   ]),
   ...plant('lib/restore/adopt-table.ts', 'test/unit/adopt-table.test.ts', [
     ['Math.max(0, seconds * 1000 - Date.now())', 'seconds * 1000 - Date.now()'],

@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { precedenceWait, takePrecedence } from '../../lib/authorization/precedence.ts';
+import { integrationChanged, integrationOf } from '../../lib/integrations/integration-table.ts';
 import { adoptTable, SKIPPED_IDS } from '../../lib/restore/adopt-table.ts';
 import { entityKey, precedenceKey, rosterKey, sequenceKey } from '../../lib/table/keys.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
+import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { cancelledBy, recordingTable } from '../support/recording-table.ts';
 
 const NOW = Date.UTC(2030, 0, 1) + 700;
@@ -54,6 +56,7 @@ describe('adoptTable', () => {
   beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: ALMOST }));
 
   const roster = { ...rosterKey, ids: new Set([1]) };
+  const gate = INTACT_ITEMS.find(({ pk }) => pk === 'INTEGRATION') as Item;
   const reset = (hash: string): Item => ({ pk: `RESET#${hash}`, sk: 'RESET' });
   const scannerOf = (...pages: Item[][]) =>
     ({
@@ -141,6 +144,37 @@ describe('adoptTable', () => {
       { act: 'Delete', key: reset(hash), condition: 'attribute_exists(pk)', onConditionFailed: 'retry' },
     ];
     expect(table.transactions.slice(3)).toEqual([removal('a'), removal('a'), removal('b'), removal('c')]);
+  });
+
+  /** Adopts a table with this integration. Returns the writes to the integration. */
+  async function adoptedWith(integration: Item, ...errors: Error[]) {
+    const table = recordingTable(roster, integration);
+    table.transactionErrors.push(undefined, undefined, undefined, ...errors);
+    const { pk, sk } = integration;
+    const adoption = await adoptTable(table, scannerOf([{ pk, sk }]));
+    return { adoption, writes: table.transactions.slice(3).flat() };
+  }
+
+  it('skips 10,000 ids of parameters of each integration, and retries after a conflict', async () => {
+    const { writes } = await adoptedWith(gate, cancelledBy('ConditionalCheckFailed'));
+
+    const advanced = { ...integrationOf(gate), parametersEver: 10_009 };
+    const write = integrationChanged(integrationOf(gate), advanced);
+    expect(writes).toEqual([write, write]);
+  });
+
+  it.each([989_998, 989_999, 990_000, 999_999])('leaves %i ids of parameters within their range', async (ever) => {
+    const { writes } = await adoptedWith({ ...gate, parametersEver: ever });
+
+    expect(Object.values(writes[0]?.values ?? {})).toContain(Math.min(ever + 10_000, 999_999));
+  });
+
+  it('leaves damaged and deleted integrations to the verification', async () => {
+    const damaged = await adoptedWith({ ...gate, parametersEver: undefined });
+    const deleted = recordingTable(roster);
+    await adoptTable(deleted, scannerOf([{ ...entityKey('INTEGRATION', 4) }]));
+
+    expect([damaged.writes, deleted.transactions.length]).toEqual([[], 3]);
   });
 
   it('throws NotGatehouseTable for a table without an administrator, before it changes anything', async () => {
