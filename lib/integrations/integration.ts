@@ -13,7 +13,7 @@ export interface Integration {
   readonly description?: string | undefined;
   readonly integrationType: IntegrationType;
   readonly active: boolean;
-  /** Absent until a parameter is updated for the first time. */
+  /** Absent until a parameter is updated, or the table is adopted after a restore, for the first time. */
   readonly module?: Module | undefined;
   readonly parameterCount: number;
   /** Includes deleted and skipped parameters. Parameter ids are numbered from it, so an id is never reused. */
@@ -34,9 +34,16 @@ interface Module {
    * items that were flagged before times were stored.
    */
   readonly needsRestartSince?: number | undefined;
-  /** The number of parameter updates so far. */
+  /** The number of parameter updates so far; an adoption adds 1,000,000. */
   readonly changes: number;
 }
+
+/** The module after this many changes of its parameters. A flag that is already set keeps its time. */
+export const moduleToRestart = (module: Module | undefined, changes: number, now: number): Module => ({
+  needsRestart: true,
+  needsRestartSince: (module?.needsRestart ? module.needsRestartSince : undefined) ?? now,
+  changes: (module?.changes ?? 0) + changes,
+});
 
 /** Per integration, so that it can be deleted with all its parameters in one transaction. */
 export const MAX_PARAMETERS = 90;

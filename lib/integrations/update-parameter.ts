@@ -7,7 +7,7 @@ import { nextVersion, type Precondition, requireVersion } from '../table/version
 import { set, versionIs } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
-import type { Integration } from './integration.ts';
+import { type Integration, moduleToRestart } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
 import type { ParameterChange } from './parameter-contracts.ts';
@@ -53,15 +53,10 @@ export async function updateParameter(
       bytes: bytesOf(confName, confValue, confDescription),
       version: nextVersion(parameter.version),
     };
-    const { module } = integration;
     const flagged: Integration = {
       ...integration,
       parameterBytes: parameterBytesAfter(integration, parameter, after),
-      module: {
-        needsRestart: true,
-        needsRestartSince: (module?.needsRestart ? module.needsRestartSince : undefined) ?? now,
-        changes: (module?.changes ?? 0) + 1,
-      },
+      module: moduleToRestart(integration.module, 1, now),
       version: nextVersion(integration.version),
     };
     const attributes = {

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { type Integration, moduleToRestart } from '../integrations/integration.ts';
 import { integrationChanged, integrationOf } from '../integrations/integration-table.ts';
 import { collectionOf, findDefect } from '../integrity/item-kinds.ts';
 import { change, changeWithoutLoad, commit } from '../table/change.ts';
@@ -6,6 +7,7 @@ import { type Key, notBeforeKey, PARAMETERS_PER_INTEGRATION_EVER, rosterKey, seq
 import { NotGatehouseTable } from '../table/not-gatehouse-table.ts';
 import type { Table } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
+import { nextVersion } from '../table/version.ts';
 import { put, remove, set } from '../table/write.ts';
 
 /**
@@ -20,11 +22,16 @@ export const SKIPPED_IDS = 1_000_000;
  */
 export const SKIPPED_PARAMETER_IDS = 10_000;
 
+/** As many changes as ids are skipped, so that no report of a restart that was sent since the backup is up to date. */
+const SKIPPED_CHANGES = 1_000_000;
+
 /** The outcome of an adoption. */
 interface Adoption {
   readonly sequences: readonly { readonly kind: string; readonly before: number; readonly after: number }[];
   /** The number of deleted reset keys and invitations. */
   readonly resetKeys: number;
+  /** The number of integrations whose module must restart. */
+  readonly restarts: number;
   /** Tokens issued earlier are rejected. */
   readonly notBefore: Date;
 }
@@ -50,10 +57,10 @@ export async function adoptTable(
   // `iat` has whole seconds, so the next second is the first in which no token has been issued.
   const seconds = Math.floor(Date.now() / 1000) + 1;
   await changeWithoutLoad(table, () => [put(notBeforeKey, { seconds })]);
-  const resetKeys = await adoptItems(table, scanner, onProgress);
+  const counts = await adoptItems(table, scanner, onProgress);
   // A token that is issued after this function returns is accepted.
   await wait(Math.max(0, seconds * 1000 - Date.now()));
-  return { sequences, resetKeys, notBefore: new Date(seconds * 1000) };
+  return { sequences, ...counts, notBefore: new Date(seconds * 1000) };
 }
 
 async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skippedIds: number) {
@@ -77,35 +84,46 @@ async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skipp
   );
 }
 
-/** Advances each integration, and deletes all reset keys. Returns the number of deleted reset keys. */
-async function adoptItems(table: Table, scanner: TableScanner, onProgress: (items: number) => void): Promise<number> {
-  let deleted = 0;
+async function adoptItems(
+  table: Table,
+  scanner: TableScanner,
+  onProgress: (items: number) => void,
+): Promise<Pick<Adoption, 'resetKeys' | 'restarts'>> {
+  const counts = { resetKeys: 0, restarts: 0 };
   let read = 0;
   for await (const items of scanner.scan()) {
     for (const item of items) {
       onProgress(++read);
       const { pk, sk } = item;
-      if (collectionOf(item) === 'INTEGRATION') await adoptIntegration(table, { pk, sk });
+      if (collectionOf(item) === 'INTEGRATION' && (await adoptIntegration(table, { pk, sk }))) counts.restarts++;
       if (!pk.startsWith('RESET#')) continue;
       // A missing reset key has expired or was used; the outcome `changed` is a success.
       while ((await commit(table, [remove({ pk, sk }, EXISTS)])) === 'busy') await wait(50);
-      deleted++;
+      counts.resetKeys++;
     }
   }
-  return deleted;
+  return counts;
 }
 
-async function adoptIntegration(table: Table, key: Key): Promise<void> {
-  await change(
+/**
+ * Skips ids of parameters, and flags the module to restart: it may run parameters that the restore has undone. Returns
+ * whether the integration was changed. The verification reports a damaged one.
+ */
+async function adoptIntegration(table: Table, key: Key): Promise<boolean> {
+  return change(
     table,
     () => table.get(key),
-    (item) => {
-      // The verification reports a damaged integration.
-      if (!item || findDefect(item)) return { writes: [], result: undefined };
+    (item, now) => {
+      if (!item || findDefect(item)) return { writes: [], result: false };
       const before = integrationOf(item);
       const skippedTo = before.parametersEver + SKIPPED_PARAMETER_IDS;
-      const after = { ...before, parametersEver: Math.min(skippedTo, PARAMETERS_PER_INTEGRATION_EVER - 1) };
-      return { writes: [integrationChanged(before, after)], result: undefined };
+      const after: Integration = {
+        ...before,
+        parametersEver: Math.min(skippedTo, PARAMETERS_PER_INTEGRATION_EVER - 1),
+        module: moduleToRestart(before.module, SKIPPED_CHANGES, now),
+        version: nextVersion(before.version),
+      };
+      return { writes: [integrationChanged(before, after)], result: true };
     },
   );
 }

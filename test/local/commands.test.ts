@@ -357,6 +357,7 @@ describe('npm run adopt', () => {
       'The next INTEGRATION id is 1000005; it was 5',
       expect.stringMatching(/^Tokens issued before 20\d\d-\S+:\d\d\.000Z are rejected: all users must log in again$/),
       'Deleted 2 reset keys: users who still need one must request another',
+      'Modules flagged to restart, because the restore may have undone their parameters: 1',
       'Tags: gatehouse:environment, gatehouse:pepper-key, gatehouse:values-key',
       'Expired items are deleted (time to live on expires)',
       'Deletion protection and point-in-time recovery are enabled',

@@ -149,6 +149,31 @@ describe('npm run adopt', () => {
     expect([created.body.id, stale.status]).toEqual([lost.body.id + 10_000, 404]);
   });
 
+  it('flags each module to restart, which no report from the lost time clears', async () => {
+    const { body: tap } = await call('POST', '/api/utm-integrations', admin, integration);
+    const path = `/api/utm-integrations/${tap.id}`;
+    const fields = { integration: tap, confName: 'key', confValue: 'value' };
+    const { body: parameter } = await call('POST', '/api/utm-integration-confs', admin, fields);
+    const update = () => call('PUT', '/api/utm-integration-confs', admin, parameter);
+    const before = await itemsOf(gatehouse.cloud);
+    await update();
+    const { body: lost } = await call('GET', path, admin);
+    await restoreItems(gatehouse.cloud, before);
+
+    await adopt('--unprotected', '--table', gatehouse.cloud.tableName);
+    gatehouse.cloud.recycle();
+    admin = await gatehouse.logIn('admin');
+    const adopted = await call('GET', path, admin);
+    await update();
+    const stale = await call('POST', `${path}/module/restarted`, admin, lost.module);
+    const cleared = await call('POST', `${path}/module/restarted`, admin, stale.body.module);
+
+    expect(lost.module).toEqual({ needsRestart: true, changes: 1 });
+    expect(adopted.body.module).toEqual({ needsRestart: true, changes: 1_000_000 });
+    expect(stale.body.module).toEqual({ needsRestart: true, changes: 1_000_001 });
+    expect(cleared.body.module).toEqual({ needsRestart: false, changes: 1_000_001 });
+  });
+
   it('skips as many ids as --skip gives, and can be repeated', async () => {
     const next = async () => (await gatehouse.table.get(sequenceKey('USER')))?.n as number;
     const before = await next();

@@ -1122,7 +1122,11 @@ export const operations: readonly Mutant[] = [
     ['SKIPPED_PARAMETER_IDS = 10_000', 'SKIPPED_PARAMETER_IDS = 1_000'],
     ['PARAMETERS_PER_INTEGRATION_EVER - 1', 'PARAMETERS_PER_INTEGRATION_EVER'],
     ['!item || findDefect(item)', '!item'],
-    ["=== 'INTEGRATION')", "=== 'CONF')"],
+    ['SKIPPED_CHANGES = 1_000_000', 'SKIPPED_CHANGES = 1'],
+    ['        version: nextVersion(before.version),\n', ''],
+    ['before.module, SKIPPED_CHANGES', 'undefined, SKIPPED_CHANGES'],
+    ['counts.restarts++', 'counts.restarts'],
+    ["=== 'INTEGRATION'", "=== 'CONF'"],
   ]),
   ...plant('lib/restore/adopt-table.ts', 'test/unit/adopt-table.test.ts', [
     ['Math.max(0, seconds * 1000 - Date.now())', 'seconds * 1000 - Date.now()'],

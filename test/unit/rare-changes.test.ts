@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { precedenceWait, takePrecedence } from '../../lib/authorization/precedence.ts';
-import { integrationChanged, integrationOf } from '../../lib/integrations/integration-table.ts';
 import { adoptTable, SKIPPED_IDS } from '../../lib/restore/adopt-table.ts';
 import { entityKey, precedenceKey, rosterKey, sequenceKey } from '../../lib/table/keys.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
@@ -8,6 +7,7 @@ import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
+import { memoryTable } from '../support/memory-table.ts';
 import { cancelledBy, recordingTable } from '../support/recording-table.ts';
 
 const NOW = Date.UTC(2030, 0, 1) + 700;
@@ -56,7 +56,7 @@ describe('adoptTable', () => {
   beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: ALMOST }));
 
   const roster = { ...rosterKey, ids: new Set([1]) };
-  const gate = INTACT_ITEMS.find(({ pk }) => pk === 'INTEGRATION') as Item;
+  const gate = { ...(INTACT_ITEMS.find(({ pk }) => pk === 'INTEGRATION') as Item), version: '6-abc' };
   const reset = (hash: string): Item => ({ pk: `RESET#${hash}`, sk: 'RESET' });
   const scannerOf = (...pages: Item[][]) =>
     ({
@@ -146,35 +146,64 @@ describe('adoptTable', () => {
     expect(table.transactions.slice(3)).toEqual([removal('a'), removal('a'), removal('b'), removal('c')]);
   });
 
-  /** Adopts a table with this integration. Returns the writes to the integration. */
-  async function adoptedWith(integration: Item, ...errors: Error[]) {
-    const table = recordingTable(roster, integration);
-    table.transactionErrors.push(undefined, undefined, undefined, ...errors);
+  /** Adopts a table with this integration. Returns the adoption, and the integration afterwards. */
+  async function adoptIntegration(integration: Item) {
     const { pk, sk } = integration;
+    const table = memoryTable([roster, integration]);
     const adoption = await adoptTable(table, scannerOf([{ pk, sk }]));
-    return { adoption, writes: table.transactions.slice(3).flat() };
+    return { adoption, after: table.find(integration) };
   }
 
-  it('skips 10,000 ids of parameters of each integration, and retries after a conflict', async () => {
-    const { writes } = await adoptedWith(gate, cancelledBy('ConditionalCheckFailed'));
+  it('skips 10,000 ids of parameters of each integration, and flags its module to restart', async () => {
+    const { adoption, after } = await adoptIntegration(gate);
 
-    const advanced = { ...integrationOf(gate), parametersEver: 10_009 };
-    const write = integrationChanged(integrationOf(gate), advanced);
-    expect(writes).toEqual([write, write]);
+    expect(after).toEqual({
+      ...gate,
+      parametersEver: 10_009,
+      module: { needsRestart: true, needsRestartSince: ALMOST, changes: 1_000_000 },
+      version: expect.stringMatching(/^7-.{12}$/),
+      revision: 7,
+    });
+    expect(adoption.restarts).toBe(1);
   });
 
-  it.each([989_998, 989_999, 990_000, 999_999])('leaves %i ids of parameters within their range', async (ever) => {
-    const { writes } = await adoptedWith({ ...gate, parametersEver: ever });
+  it.each([
+    [{ needsRestart: true, needsRestartSince: 5, changes: 3 }, 5],
+    [{ needsRestart: false, changes: 3 }, ALMOST],
+  ])('flags the module %j since %i', async (module, needsRestartSince) => {
+    const { after } = await adoptIntegration({ ...gate, module });
 
-    expect(Object.values(writes[0]?.values ?? {})).toContain(Math.min(ever + 10_000, 999_999));
+    expect(after?.module).toEqual({ needsRestart: true, needsRestartSince, changes: 1_000_003 });
+  });
+
+  it.each([
+    [989_999, 999_999],
+    [990_000, 999_999],
+    [999_999, 999_999],
+  ])('advances %i ids of parameters to %i, which is the last one', async (parametersEver, expected) => {
+    const { after } = await adoptIntegration({ ...gate, parametersEver });
+
+    expect(after?.parametersEver).toBe(expected);
+  });
+
+  it('changes an integration under its revision, and retries after a conflict', async () => {
+    const table = recordingTable(roster, gate);
+    table.transactionErrors.push(undefined, undefined, undefined, cancelledBy('ConditionalCheckFailed'));
+
+    const adoption = await adoptTable(table, scannerOf([{ ...entityKey('INTEGRATION', 4) }]));
+
+    const write = expect.objectContaining({ condition: '#revision = :revision', onConditionFailed: 'retry' });
+    expect(table.transactions.slice(3)).toEqual([[write], [write]]);
+    expect(adoption.restarts).toBe(1);
   });
 
   it('leaves damaged and deleted integrations to the verification', async () => {
-    const damaged = await adoptedWith({ ...gate, parametersEver: undefined });
-    const deleted = recordingTable(roster);
-    await adoptTable(deleted, scannerOf([{ ...entityKey('INTEGRATION', 4) }]));
+    const damaged = { ...gate, parametersEver: 'many' };
+    const table = recordingTable(roster, damaged);
 
-    expect([damaged.writes, deleted.transactions.length]).toEqual([[], 3]);
+    const adoption = await adoptTable(table, scannerOf([damaged, { ...entityKey('INTEGRATION', 5) }]));
+
+    expect([adoption.restarts, table.transactions.length]).toEqual([0, 3]);
   });
 
   it('throws NotGatehouseTable for a table without an administrator, before it changes anything', async () => {
