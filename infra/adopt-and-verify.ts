@@ -35,7 +35,7 @@ export async function adoptAndVerify(
     print(`Adopting ${tableName}`);
     const plan = name === undefined ? undefined : await planSettings(client, name, wishes);
     isChanged = true;
-    const { sequences, resetKeys, restarts, notBefore } = await adoptTable(
+    const { sequences, resetKeys, publicKeys, restarts, notBefore } = await adoptTable(
       openTable(tableName, client),
       openTableScanner([], tableName, client),
       skippedIds,
@@ -46,6 +46,7 @@ export async function adoptAndVerify(
     print(
       `Deleted ${resetKeys} reset ${resetKeys === 1 ? 'key' : 'keys'}: users who still need one must request another`,
     );
+    print(`Public signing keys deleted, of which the first login publishes the current ones: ${publicKeys}`);
     print(`Modules flagged to restart, because the restore may have undone their parameters: ${restarts}`);
     if (plan) for (const sentence of await applySettings(client, plan)) print(sentence);
   }

@@ -30,6 +30,8 @@ interface Adoption {
   readonly sequences: readonly { readonly kind: string; readonly before: number; readonly after: number }[];
   /** The number of deleted reset keys and invitations. */
   readonly resetKeys: number;
+  /** The number of deleted public keys. */
+  readonly publicKeys: number;
   /** The number of integrations whose module must restart. */
   readonly restarts: number;
   /** Tokens issued earlier are rejected. */
@@ -38,8 +40,8 @@ interface Adoption {
 
 /**
  * Prepares a table that was restored from a backup for service: no id is assigned twice, and no earlier token, reset
- * key or invitation is accepted. It can be repeated; every run skips more ids and invalidates all tokens. Running
- * functions reject the tokens within five minutes, the maximum age of their key set.
+ * key or invitation is accepted, nor any token of a retired signing key. It can be repeated; every run skips more ids
+ * and invalidates all tokens. Functions must be stopped: a running one does not publish its signing keys again.
  * `onProgress` receives the number of items read so far. Fails with NotGatehouseTable before any change, with
  * unavailable, or with SDK errors.
  */
@@ -88,22 +90,26 @@ async function adoptItems(
   table: Table,
   scanner: TableScanner,
   onProgress: (items: number) => void,
-): Promise<Pick<Adoption, 'resetKeys' | 'restarts'>> {
-  const counts = { resetKeys: 0, restarts: 0 };
+): Promise<Pick<Adoption, 'resetKeys' | 'publicKeys' | 'restarts'>> {
+  const counts = { resetKeys: 0, publicKeys: 0, restarts: 0 };
   let read = 0;
   for await (const items of scanner.scan()) {
     for (const item of items) {
       onProgress(++read);
       const { pk, sk } = item;
       if (collectionOf(item) === 'INTEGRATION' && (await adoptIntegration(table, { pk, sk }))) counts.restarts++;
-      if (!pk.startsWith('RESET#')) continue;
-      // A missing reset key has expired or was used; the outcome `changed` is a success.
+      const deletedKind = isResetKey(item) ? 'resetKeys' : isPublicKey(item) ? 'publicKeys' : undefined;
+      if (!deletedKind) continue;
+      // A missing item has expired or was used; the outcome `changed` is a success.
       while ((await commit(table, [remove({ pk, sk }, EXISTS)])) === 'busy') await wait(50);
-      counts.resetKeys++;
+      counts[deletedKind]++;
     }
   }
   return counts;
 }
+
+const isResetKey = ({ pk }: Key): boolean => pk.startsWith('RESET#');
+const isPublicKey = ({ pk, sk }: Key): boolean => pk === notBeforeKey.pk && sk !== notBeforeKey.sk;
 
 /**
  * Skips ids of parameters, and flags the module to restart: it may run parameters that the restore has undone. Returns

@@ -83,7 +83,9 @@ export function openVerifier(table: Table): Verifier {
       if (now - readAt > KEY_SET_MAX_AGE_MS) await readKeys();
       const hit = verified.get(token);
       if (hit && now / 1000 < hit.expiresAt) return hit.caller;
-      if (!known.has(kidOf(token)) && now - unknownKeyReadAt > UNKNOWN_KEY_INTERVAL_MS) {
+      // Without any key, as after a restore, the first login publishes one: its token must be accepted at once.
+      const mayReadAgain = known.size === 0 || now - unknownKeyReadAt > UNKNOWN_KEY_INTERVAL_MS;
+      if (!known.has(kidOf(token)) && mayReadAgain) {
         // Only a successful read starts the interval: during an outage of the table every request reads again.
         await readKeys();
         unknownKeyReadAt = now;

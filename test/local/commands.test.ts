@@ -310,6 +310,7 @@ describe('npm run adopt', () => {
   ];
   const REQUIRED = ['gatehouse:environment', 'gatehouse:pepper-key', 'gatehouse:values-key'];
   const TAGS = [...REQUIRED, 'aws:cloudformation:stack-name'].map((Key) => ({ Key, Value: `of ${Key}` }));
+  const publicKey = { pk: 'JWKS', sk: 'kid', jwk: {} };
   const reset = (name: string) => ({ pk: `RESET#${name}`, sk: 'RESET', userId: 1, expires: 1 });
 
   const tableWith = (settings: object) => ({ Table: { TableName: 'Gate', TableArn: 'arn:gate', ...settings } });
@@ -348,7 +349,10 @@ describe('npm run adopt', () => {
   }
 
   it.concurrent('sets what a restore does not copy, but no tags of AWS, and prints every change', async () => {
-    const { code, stdout, stderr, table, inputs } = await runAdopt([], [...INTACT_ITEMS, reset('a'), reset('b')]);
+    const { code, stdout, stderr, table, inputs } = await runAdopt(
+      [],
+      [...INTACT_ITEMS, reset('a'), reset('b'), publicKey],
+    );
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
     expect(stdout).toEqual([
@@ -357,6 +361,7 @@ describe('npm run adopt', () => {
       'The next INTEGRATION id is 1000005; it was 5',
       expect.stringMatching(/^Tokens issued before 20\d\d-\S+:\d\d\.000Z are rejected: all users must log in again$/),
       'Deleted 2 reset keys: users who still need one must request another',
+      'Public signing keys deleted, of which the first login publishes the current ones: 1',
       'Modules flagged to restart, because the restore may have undone their parameters: 1',
       'Tags: gatehouse:environment, gatehouse:pepper-key, gatehouse:values-key',
       'Expired items are deleted (time to live on expires)',

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey, notBeforeKey, sequenceKey } from '../../lib/table/keys.ts';
-import { set } from '../../lib/table/write.ts';
+import { put, set } from '../../lib/table/write.ts';
 import { type Gatehouse, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
 import { type Items, itemsOf, restoreItems } from '../support/items.ts';
+import { makeTokens } from '../support/mint.ts';
 import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
 
 /*
@@ -172,6 +173,25 @@ describe('npm run adopt', () => {
     expect(adopted.body.module).toEqual({ needsRestart: true, changes: 1_000_000 });
     expect(stale.body.module).toEqual({ needsRestart: true, changes: 1_000_001 });
     expect(cleared.body.module).toEqual({ needsRestart: false, changes: 1_000_001 });
+  });
+
+  it('rejects tokens of a retired key, and the next login publishes that of the stack', async () => {
+    const retired = makeTokens(admin);
+    await commit(gatehouse.table, [put(retired.publicKey, { jwk: retired.publicKey.jwk })]);
+    const publishedKeys = async () => (await gatehouse.call('GET', '/.well-known/jwks.json')).body.keys.length;
+    const before = await publishedKeys();
+
+    const { stdout } = await adopt('--unprotected', '--table', gatehouse.cloud.tableName);
+    gatehouse.cloud.recycle();
+    const afterwards = await publishedKeys();
+    const forged = retired.of({ id: 1, accountStamp: undefined, authorities: ['ROLE_ADMIN'] });
+    const { status } = await call('GET', '/api/users', forged);
+    admin = await gatehouse.logIn('admin');
+
+    expect(status).toBe(401);
+    expect([before, afterwards, await publishedKeys()]).toEqual([2, 0, 1]);
+    expect(stdout).toMatch(/^Public signing keys deleted, .*: 2$/m);
+    expect((await call('GET', '/api/users', admin)).status).toBe(200);
   });
 
   it('skips as many ids as --skip gives, and can be repeated', async () => {

@@ -661,6 +661,7 @@ export const domain: readonly Mutant[] = [
     ["    typeof jti === 'string' &&\n", ''],
   ]),
   ...plant('lib/tokens/verify-token.ts', 'test/unit/tokens.test.ts', [
+    ['known.size === 0 || ', ''],
     ['>= notBefore', '> notBefore'],
     ["    (accountStamp === undefined || typeof accountStamp === 'string') &&\n", ''],
     ['Number.isSafeInteger(passwordChanges)', 'Number.isFinite(passwordChanges)'],

@@ -1126,6 +1126,8 @@ export const operations: readonly Mutant[] = [
     ['        version: nextVersion(before.version),\n', ''],
     ['before.module, SKIPPED_CHANGES', 'undefined, SKIPPED_CHANGES'],
     ['counts.restarts++', 'counts.restarts'],
+    [' && sk !== notBeforeKey.sk', ''],
+    ["isPublicKey(item) ? 'publicKeys'", "isPublicKey(item) ? 'resetKeys'"],
     ["=== 'INTEGRATION'", "=== 'CONF'"],
   ]),
   ...plant('lib/restore/adopt-table.ts', 'test/unit/adopt-table.test.ts', [

@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { precedenceWait, takePrecedence } from '../../lib/authorization/precedence.ts';
 import { adoptTable, SKIPPED_IDS } from '../../lib/restore/adopt-table.ts';
-import { entityKey, precedenceKey, rosterKey, sequenceKey } from '../../lib/table/keys.ts';
+import {
+  entityKey,
+  notBeforeKey,
+  precedenceKey,
+  publicKeyItemKey,
+  rosterKey,
+  sequenceKey,
+} from '../../lib/table/keys.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
@@ -204,6 +211,17 @@ describe('adoptTable', () => {
     const adoption = await adoptTable(table, scannerOf([damaged, { ...entityKey('INTEGRATION', 5) }]));
 
     expect([adoption.restarts, table.transactions.length]).toEqual([0, 3]);
+  });
+
+  it('deletes all public keys, but not the time beside them', async () => {
+    const [one, other] = [publicKeyItemKey('one'), publicKeyItemKey('other')];
+    const table = memoryTable([roster, ...[one, other].map((key) => ({ ...key, jwk: {} }))]);
+
+    const adoption = await adoptTable(table, scannerOf([{ ...one }, { ...notBeforeKey }, { ...other }]));
+
+    expect(adoption.publicKeys).toBe(2);
+    expect([table.find(one), table.find(other)]).toEqual([undefined, undefined]);
+    expect(table.find(notBeforeKey)).toEqual({ ...notBeforeKey, seconds: SECOND + 1 });
   });
 
   it('throws NotGatehouseTable for a table without an administrator, before it changes anything', async () => {

@@ -115,6 +115,15 @@ describe('verify', () => {
     await expect(verifier.verify(signedBy(key, { iat: NOW - 1 }))).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
 
+  it('accepts the first token after a restore, also right after a token of an unknown key', async () => {
+    const table = tableOf();
+    const verifier = verifierOn(table);
+    await expect(verifier.verify(signedBy(makeSigningKeyPair('lost')))).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    table.keys.push(key);
+
+    expect((await verifier.verify(signedBy(key))).id).toBe(7);
+  });
+
   it('returns every known role', async () => {
     const roles = ['ROLE_ANALYST', 'ROLE_NOBODY', 'ROLE_USER', 'ROLE_ADMIN'];
 
