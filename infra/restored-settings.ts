@@ -10,6 +10,7 @@ import {
   UpdateTableCommand,
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb';
+import { MAX_CLOCK_DIFFERENCE_SECONDS } from '../lib/restore/adopt-table.ts';
 
 /* The settings of a table that a restore from a backup does not copy. infra/constructs/administration-table.ts sets the
  * same on a new table. */
@@ -92,12 +93,29 @@ export async function applySettings(client: DynamoDBClient, plan: Plan): Promise
 
 async function describe(client: DynamoDBClient, TableName: string): Promise<TableDescription> {
   try {
-    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+    const command = new DescribeTableCommand({ TableName });
+    command.middlewareStack.add(
+      (next) => async (args) => {
+        const result = await next(args);
+        requireRightClock((result.response as { headers: Record<string, string> }).headers.date);
+        return result;
+      },
+      { step: 'deserialize' },
+    );
+    const { Table } = await client.send(command);
     return Table as TableDescription;
   } catch (error) {
     if (!(error instanceof ResourceNotFoundException)) throw error;
     throw new Error(`There is no table ${TableName} in this account and region: check the credentials and AWS_REGION.`);
   }
+}
+
+/** Takes the `Date` header of a response. Without it, as from an engine, there is nothing to compare. */
+function requireRightClock(date = ''): void {
+  const aheadSeconds = Math.round((Date.now() - Date.parse(date)) / 1000);
+  if (Number.isNaN(aheadSeconds) || Math.abs(aheadSeconds) <= MAX_CLOCK_DIFFERENCE_SECONDS) return;
+  const difference = `${Math.abs(aheadSeconds)} seconds ${aheadSeconds > 0 ? 'ahead of' : 'behind'}`;
+  throw new Error(`The clock of this machine is ${difference} that of DynamoDB: correct it.`);
 }
 
 /** Tags of AWS itself, such as those of CloudFormation, cannot be set. */

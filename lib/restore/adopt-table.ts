@@ -2,13 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Integration, moduleToRestart } from '../integrations/integration.ts';
 import { integrationChanged, integrationOf } from '../integrations/integration-table.ts';
 import { collectionOf, findDefect } from '../integrity/item-kinds.ts';
-import { change, changeWithoutLoad, commit } from '../table/change.ts';
+import { change, commit } from '../table/change.ts';
 import { type Key, notBeforeKey, PARAMETERS_PER_INTEGRATION_EVER, rosterKey, sequenceKey } from '../table/keys.ts';
 import { NotGatehouseTable } from '../table/not-gatehouse-table.ts';
-import type { Table } from '../table/table.ts';
+import type { Item, Table } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
 import { nextVersion } from '../table/version.ts';
-import { put, remove, set } from '../table/write.ts';
+import { type Condition, remove, set } from '../table/write.ts';
 
 /**
  * How many ids are skipped: more than were assigned between the backup and the loss of the table. Over 35 days, the
@@ -24,6 +24,12 @@ export const SKIPPED_PARAMETER_IDS = 10_000;
 
 /** As many changes as ids are skipped, so that no report of a restart that was sent since the backup is up to date. */
 const SKIPPED_CHANGES = 1_000_000;
+
+/**
+ * How much the clock of an adoption may differ from that of the functions, which issue tokens. The caller of adoptTable
+ * checks it.
+ */
+export const MAX_CLOCK_DIFFERENCE_SECONDS = 30;
 
 /** The outcome of an adoption. */
 interface Adoption {
@@ -56,9 +62,7 @@ export async function adoptTable(
     await advanceSequence(table, 'USER', skippedIds),
     await advanceSequence(table, 'INTEGRATION', skippedIds),
   ];
-  // `iat` has whole seconds, so the next second is the first in which no token has been issued.
-  const seconds = Math.floor(Date.now() / 1000) + 1;
-  await changeWithoutLoad(table, () => [put(notBeforeKey, { seconds })]);
+  const seconds = await rejectIssuedTokens(table);
   const counts = await adoptItems(table, scanner, onProgress);
   // A token that is issued after this function returns is accepted.
   await wait(Math.max(0, seconds * 1000 - Date.now()));
@@ -73,17 +77,37 @@ async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skipp
     (item) => {
       const before = (item?.n as number | undefined) ?? 0;
       const after = before + skippedIds;
-      const isUnchanged = item
-        ? ({
-            condition: '#n = :before',
-            names: { '#n': 'n' },
-            values: { ':before': before },
-            onConditionFailed: 'retry',
-          } as const)
-        : ({ condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' } as const);
-      return { writes: [set(key, { n: after }, isUnchanged)], result: { kind, before, after } };
+      return { writes: [set(key, { n: after }, isUnchanged(item, 'n'))], result: { kind, before, after } };
     },
   );
+}
+
+/** Returns the second from which on issued tokens are accepted. */
+async function rejectIssuedTokens(table: Table): Promise<number> {
+  return change(
+    table,
+    () => table.get(notBeforeKey),
+    (item, now) => {
+      // `iat` has whole seconds, so the next second is the first in which no token has been issued.
+      const next = Math.floor(now / 1000) + 1;
+      const before = (item?.seconds as number | undefined) ?? 0;
+      // A later time comes from an adoption with a faster clock, unless only a wrong clock can have stored it.
+      const isWrong = before > next + 2 * MAX_CLOCK_DIFFERENCE_SECONDS;
+      const seconds = isWrong ? next : Math.max(before, next);
+      return { writes: [set(notBeforeKey, { seconds }, isUnchanged(item, 'seconds'))], result: seconds };
+    },
+  );
+}
+
+/** Requires that the number has not changed since the item was read. */
+function isUnchanged(item: Item | undefined, attribute: string): Condition {
+  const before = item?.[attribute];
+  return {
+    condition: before === undefined ? 'attribute_not_exists(#n)' : '#n = :before',
+    names: { '#n': attribute },
+    ...(before !== undefined && { values: { ':before': before } }),
+    onConditionFailed: 'retry',
+  };
 }
 
 async function adoptItems(

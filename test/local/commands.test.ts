@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { adoptAndVerify } from '../../infra/adopt-and-verify.ts';
 import { createFirstAdmin } from '../../infra/create-first-admin.ts';
 import { explainError } from '../../infra/explain-error.ts';
@@ -304,6 +304,8 @@ it.each([
 });
 
 describe('npm run adopt', () => {
+  afterEach(() => vi.useRealTimers());
+
   const USAGE = [
     'Usage: npm run adopt -- [--table NAME [--like TABLE] [--environment NAME] [--pepper-key ARN] [--values-key ARN]',
     '                      [--unprotected]] [--skip IDS]',
@@ -377,6 +379,29 @@ describe('npm run adopt', () => {
       PointInTimeRecoveryEnabled: true,
     });
     expect(inputs.UpdateTable).toEqual({ TableName: 'Gate', DeletionProtectionEnabled: true });
+  });
+
+  it.each([
+    ['ahead of', 31_900],
+    ['behind', -31_900],
+  ])('changes nothing with a clock that is %s that of DynamoDB', async (direction, aheadMs) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadMs });
+
+    const { outcome, stderr, calls } = await adopt(INTACT_ITEMS);
+
+    expect(outcome).toBe(false);
+    expect(stderr).toEqual([
+      expect.stringMatching(
+        `^The clock of this machine is 3[123] seconds ${direction} that of DynamoDB: correct it. Nothing was changed.$`,
+      ),
+    ]);
+    expect(calls).toEqual(['DescribeTable']);
+  });
+
+  it.each([28_900, -28_900])('adopts a table with a clock that is %i ms ahead of that of DynamoDB', async (aheadMs) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadMs });
+
+    expect((await adopt(INTACT_ITEMS)).outcome).toBe(true);
   });
 
   it('does not enable what is enabled already, which DynamoDB would reject', async () => {

@@ -98,8 +98,8 @@ describe('adoptTable', () => {
           act: 'Update',
           key: sequenceKey('INTEGRATION'),
           update: 'SET #set0 = :set0',
-          condition: 'attribute_not_exists(pk)',
-          names: { '#set0': 'n' },
+          condition: 'attribute_not_exists(#n)',
+          names: { '#n': 'n', '#set0': 'n' },
           values: { ':set0': 50 },
           onConditionFailed: 'retry',
         },
@@ -121,10 +121,34 @@ describe('adoptTable', () => {
     const adoption = await adoptTable(table, scannerOf());
     const took = performance.now() - started;
 
-    const notBefore = { act: 'Put', key: { pk: 'JWKS', sk: 'NOT-BEFORE' }, attributes: { seconds: SECOND + 1 } };
-    expect(table.transactions[2]).toEqual([notBefore]);
+    expect(table.transactions[2]).toEqual([
+      {
+        act: 'Update',
+        key: { pk: 'JWKS', sk: 'NOT-BEFORE' },
+        update: 'SET #set0 = :set0',
+        condition: 'attribute_not_exists(#n)',
+        names: { '#n': 'seconds', '#set0': 'seconds' },
+        values: { ':set0': SECOND + 1 },
+        onConditionFailed: 'retry',
+      },
+    ]);
     expect(adoption.notBefore).toEqual(new Date((SECOND + 1) * 1000));
     expect(took).toBeGreaterThan(58);
+  });
+
+  it.each([
+    ['raises an earlier time', SECOND - 5, SECOND + 1],
+    ['keeps a later time of a clock that is fast', SECOND + 61, SECOND + 61],
+    ['lowers a time that only a wrong clock can have stored', SECOND + 62, SECOND + 1],
+  ])('%s from which tokens are accepted', async (_, stored, expected) => {
+    const table = memoryTable([roster, { ...notBeforeKey, seconds: stored }]);
+    // Otherwise the adoption would wait until the expected time.
+    const passTime = () => void vi.setSystemTime((SECOND + 100) * 1000);
+
+    const adoption = await adoptTable(table, scannerOf([roster]), SKIPPED_IDS, passTime);
+
+    expect(table.find(notBeforeKey)?.seconds).toBe(expected);
+    expect(adoption.notBefore).toEqual(new Date(expected * 1000));
   });
 
   it('deletes only the reset keys, on every page, and retries after a conflict', async () => {
