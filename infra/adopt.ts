@@ -14,8 +14,8 @@ const COMMAND = {
                       [--unprotected]] [--skip IDS]`,
   help: `Prepares a table that was restored from a backup for service: skips the ids that were assigned since the backup,
 invalidates all tokens, reset keys and invitations, deletes all public signing keys, flags all modules to restart,
-restores the settings that a restore does not copy, and verifies the table. It can be repeated. Run it only while no
-function uses the table: a running one does not publish its signing keys again.
+restores the settings that a restore does not copy, and verifies the table. It can be repeated. Tokens that a running
+function issues are rejected for up to a minute afterwards.
 
 --table NAME        adopts a deployed table, with the AWS credentials and the region of the environment;
                     without it, the local table in STATE_DIR (default .local), whose settings are not changed

@@ -46,15 +46,19 @@ export interface Signer {
   sign(input: string): Promise<Buffer>;
 }
 
+/** An adoption of the table deletes all public keys; for this long, tokens of a running function are then rejected. */
+const PUBLISHING_INTERVAL_MS = 60_000;
+
 /**
  * Opens the signing keys of the stack. The first key signs, and is published in the table before the first token is
  * issued, so that every verifier knows it. The others, which are the next or a previous key, are published too, but a
- * failure there is only logged: it must not prevent a login. KMS is called at the first login; after a failure the next
- * login tries again.
+ * failure there is only logged: it must not prevent a login. KMS is called at the first login, and at the first one
+ * after each interval; after a failure the next login tries again.
  */
 export function openSigner(table: Table, keyIds = requireEnv('SIGNING_KEYS').split(',')): () => Promise<Signer> {
   const kms = sharedKms();
   let signer: Promise<Signer> | undefined;
+  let publishedAt = 0;
 
   async function publish(): Promise<Signer> {
     const [first = '', ...others] = keyIds;
@@ -92,10 +96,14 @@ export function openSigner(table: Table, keyIds = requireEnv('SIGNING_KEYS').spl
   }
 
   return () => {
-    signer ??= publish().catch((error) => {
-      signer = undefined;
-      throw error;
-    });
+    const now = Date.now();
+    if (!signer || now - publishedAt > PUBLISHING_INTERVAL_MS) {
+      publishedAt = now;
+      signer = publish().catch((error) => {
+        signer = undefined;
+        throw error;
+      });
+    }
     return signer;
   };
 }

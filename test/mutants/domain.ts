@@ -645,6 +645,8 @@ export const domain: readonly Mutant[] = [
     ['?.seconds as number | undefined) ?? 0', '?.seconds as number | undefined) ?? 1'],
     ["MessageType: 'RAW'", "MessageType: 'DIGEST'"],
     ['published ? [] :', 'false ? [] :'],
+    [' || now - publishedAt > PUBLISHING_INTERVAL_MS', ''],
+    ['      publishedAt = now;\n', ''],
     ['await change(table', 'change(table'],
     ['items.filter((item) => !isNotBefore(item)).map(', 'items.map('],
     ['await change(table, () => table.get(key), decide);', 'void change(table, () => table.get(key), decide);'],

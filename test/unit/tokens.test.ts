@@ -345,6 +345,24 @@ describe('openSigner', () => {
     expect(table.transactions).toEqual([]);
   });
 
+  it('publishes its key again after a minute, because it may have been deleted', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: NOW });
+    stubKms(one.response, one.response);
+    const table = recordingTable();
+    const signer = openSigner(table, ['first']);
+
+    await signer();
+    vi.setSystemTime(NOW + 60_000);
+    await signer();
+    expect(table.transactions).toHaveLength(1);
+    vi.setSystemTime(NOW + 60_001);
+    await signer();
+    await signer();
+    vi.useRealTimers();
+
+    expect(table.transactions).toEqual([[claimOf(one)], [claimOf(one)]]);
+  });
+
   it('publishes all keys and signs with the first', async () => {
     const { calls } = stubKms(one.response, other.response, { Signature: asn1('x', one.privateKey) });
     const table = recordingTable();
