@@ -47,7 +47,7 @@ interface Adoption {
 /**
  * Prepares a table that was restored from a backup for service: no id is assigned twice, and no earlier token, reset
  * key or invitation is accepted, nor any token of a retired signing key. It can be repeated; every run skips more ids
- * and invalidates all tokens. Running functions reject the tokens within five minutes, the maximum age of their key set.
+ * and invalidates all tokens. Running functions reject them within five minutes, the maximum age of their key set.
  * `onProgress` receives the number of items read so far. Fails with NotGatehouseTable before any change, with
  * unavailable, or with SDK errors.
  */
