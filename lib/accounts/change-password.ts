@@ -31,7 +31,7 @@ export async function changePassword(
   await attempt.record();
   // Concurrently, and once for all retries: neither depends on the other, and a wrong password is rare.
   const compute = () => settleAll([passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)]);
-  const hashing = compute().catch(attempt.withdraw);
+  const hashing = compute().catch(attempt.takeBack);
   const failureTakenBack = async () => {
     const [matches] = await hashing;
     if (matches) await attempt.takeBackFailure();

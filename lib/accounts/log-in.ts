@@ -39,7 +39,7 @@ export async function logIn(
     const [, user] = await settleAll([attempt.record(), readUser(table, login, guard, guardKey)]);
     return { user, matches: await passwords.matches(password, user?.passwordHash) };
   };
-  const { user, matches } = await verify().catch(attempt.withdraw);
+  const { user, matches } = await verify().catch(attempt.takeBack);
   if (!user?.passwordHash || !matches || !user.activated) throw new Failure('bad-credentials');
 
   const [token] = await settleAll([

@@ -99,7 +99,7 @@ export function recordFailure(keys: FailureKeys, counts: Failures, now: number):
 }
 
 /** Takes back the failure of a login, unless another attempt has been counted since. */
-export function withdrawFailure({ key, failures }: RecordedFailure): Write {
+export function takeBackLoginFailure({ key, failures }: RecordedFailure): Write {
   return withCondition(put(key, { ...failures, n: failures.n - 1 }), unchangedSinceRead(failures));
 }
 

@@ -22,7 +22,7 @@ import {
   type SourceFailures,
   type SourceLimits,
   takeBackFailure,
-  withdrawFailure,
+  takeBackLoginFailure,
 } from './login-throttle-rules.ts';
 
 /** Must differ in length from an argon2 hash: the same KMS key computes MACs of those hashes. */
@@ -76,7 +76,7 @@ interface Attempt {
    * Takes back a recorded attempt whose password could not be verified, and fails with the error that prevented it:
    * during an outage, users would otherwise lock themselves out with correct passwords.
    */
-  withdraw(error: unknown): Promise<never>;
+  takeBack(error: unknown): Promise<never>;
 }
 
 /**
@@ -180,10 +180,10 @@ export function openLoginThrottle(
         async takeBackFailure() {
           await ignoreUnavailable(table.update(takeBackFailure(keys.source, Date.now())));
         },
-        async withdraw(error) {
+        async takeBack(error) {
           if (failure) {
-            const withdrawn = ignoreUnavailable(commit(table, [withdrawFailure(failure)]));
-            await settleAll([withdrawn, attempt.takeBackFailure()]);
+            const loginTakenBack = ignoreUnavailable(commit(table, [takeBackLoginFailure(failure)]));
+            await settleAll([loginTakenBack, attempt.takeBackFailure()]);
           }
           throw error;
         },

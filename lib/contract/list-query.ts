@@ -100,7 +100,7 @@ export function listQuery(
   );
 }
 
-/** No list has as many pages. Multiplied with a page size, a greater number would be written with an exponent. */
+/** No list has as many pages. The numbers of greater pages would be inexact in links. */
 const INTEGER_MAX = 999_999_999_999_999;
 
 function integerOr([text = '']: readonly string[] = [], minimum: number, fallback: number): number {

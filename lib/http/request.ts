@@ -30,8 +30,8 @@ export function readQueryAndBody(contract: Contract, event: APIGatewayProxyEvent
 const ENTITY_TAG = /(W\/)?"([\x21\x23-\x7e]*)"/g;
 
 /**
- * If-Match (RFC 9110, 13.1.1). Undefined if absent or `*`, which any version matches; weak tags and a header that is no
- * list of tags match none.
+ * If-Match (RFC 9110, 13.1.1). Undefined if absent or `*`, which any version matches; weak tags match none, and neither
+ * does a header that is not a list of tags.
  */
 export function parseIfMatch(ifMatch: string | undefined): Precondition {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;

@@ -44,12 +44,11 @@ export async function readParameters(
   query: ListQuery,
 ): Promise<Page<DecryptedParameter>> {
   const spend = readBudget(table, caller);
-  // Each value on the page also costs a KMS decryption, which the budget allows only to an authorized caller.
-  const spendWithDecryptions = (units: number) => spend(units + query.size);
   const owner = ownerOf(query.filters);
   const early = readIntegrations(table, owner === undefined ? [] : [owner]);
-  // The parameters are read after they have been paid for.
-  const spendAfterOwner = async (units: number) => (await settleAll([spendWithDecryptions(units), early]))[0];
+  // Called before the parameters are read. Each value on the page also costs a KMS decryption, which the budget allows
+  // only to an authorized caller.
+  const spendAfterOwner = async (units: number) => (await settleAll([spend(units + query.size), early]))[0];
   const [page, known] = await settleAll([listPage(table, 'CONF', query, parameterOf, spendAfterOwner), early]);
   const owners = [...new Set(page.entities.map(({ integrationId }) => integrationId))];
   const integrations = owner === undefined ? await readIntegrations(table, owners) : known;

@@ -133,7 +133,7 @@ export function findDefect(item: Item): Finding | undefined {
       return defect(
         'wrong-signing-key',
         `holds a key whose id is ${kid}`,
-        'the origin of the key is unknown; delete the item: the first login after a cold start publishes the keys of the stack',
+        'the origin of the key is unknown; delete the item: logins publish the keys of the stack again within a minute',
       );
     }
   }

@@ -19,7 +19,7 @@ export const domain: readonly Mutant[] = [
     ],
     ['settleAll([changed, failureTakenBack()])', 'settleAll([changed, Promise.resolve(void failureTakenBack())])'],
     ['  await attempt.record();', '  void attempt.record();'],
-    ['.catch(attempt.withdraw);', ';'],
+    ['.catch(attempt.takeBack);', ';'],
     ['  await attempt.record();\n', ''],
     [
       'settleAll([passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)])',
@@ -54,7 +54,7 @@ export const domain: readonly Mutant[] = [
     ],
     ['? renewHash(table, passwords, user, password) :', '? void renewHash(table, passwords, user, password) :'],
     ['settleAll([attempt.record(), readUser', 'settleAll([void attempt.record(), readUser'],
-    ['await verify().catch(attempt.withdraw)', 'await verify()'],
+    ['await verify().catch(attempt.takeBack)', 'await verify()'],
     ['settleAll([attempt.record(), readUser', 'settleAll([await attempt.record(), readUser'],
     [
       'return { user, matches: await passwords.matches(password, user?.passwordHash) };',
@@ -140,9 +140,12 @@ export const domain: readonly Mutant[] = [
     ['clearFailures(keys, failure?.isKnown ?? false, now)', 'clearFailures(keys, true, now)'],
     ['clearFailures(keys, failure?.isKnown ?? false, now)', 'clearFailures(keys, false, now)'],
     ['          if (failure) {\n', '          if (true) {\n'],
-    ['ignoreUnavailable(commit(table, [withdrawFailure(failure)]))', 'commit(table, [withdrawFailure(failure)])'],
-    ['settleAll([withdrawn, attempt.takeBackFailure()])', 'withdrawn'],
-    ['await settleAll([withdrawn,', 'void settleAll([withdrawn,'],
+    [
+      'ignoreUnavailable(commit(table, [takeBackLoginFailure(failure)]))',
+      'commit(table, [takeBackLoginFailure(failure)])',
+    ],
+    ['settleAll([loginTakenBack, attempt.takeBackFailure()])', 'loginTakenBack'],
+    ['await settleAll([loginTakenBack,', 'void settleAll([loginTakenBack,'],
     [
       '[keys.network, keys.elsewhere, keys.source, ...others]',
       '[keys.elsewhere, keys.network, keys.source, ...others]',
@@ -450,7 +453,7 @@ export const domain: readonly Mutant[] = [
   ...plant('lib/integrations/read-parameters.ts', 'test/unit/integration-changes.test.ts', [
     ['spend(units + query.size)', 'spend(units)'],
     ['current?.version === parameter.version ? decrypted : readParameter(table, caller, id)', 'decrypted'],
-    ['(await settleAll([spendWithDecryptions(units), early]))[0]', 'spendWithDecryptions(units)'],
+    ['(await settleAll([spend(units + query.size), early]))[0]', 'spend(units + query.size)'],
     ['owner === undefined ? await readIntegrations(table, owners) : known', 'await readIntegrations(table, owners)'],
     ['if (!parameter || !integration)', 'if (!parameter)'],
     ['    caller.requireAuthorized(),\n', '    Promise.resolve(),\n'],

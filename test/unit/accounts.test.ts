@@ -98,9 +98,9 @@ const throttleOn = (table: RecordingTable): LoginThrottle => ({
         await waitMicrotasks();
         events.push('take back failure');
       },
-      async withdraw(error: unknown) {
+      async takeBack(error: unknown) {
         await waitMicrotasks();
-        if (isRecorded) events.push('withdraw');
+        if (isRecorded) events.push('take back attempt');
         throw error;
       },
     };
@@ -333,14 +333,14 @@ describe('logIn', () => {
         return {};
       },
     ],
-  ])('withdraws the attempt when %s', async (_, fail) => {
+  ])('takes back the attempt when %s', async (_, fail) => {
     const table = tableOf(ada);
     const replaced = fail(table);
 
     const login = logIn({ ...services(table), passwords: { ...passwords, ...replaced } }, SOURCE, 'ada', 'old');
 
     await expect(login).rejects.toThrow('an outage');
-    expect(events.at(-1)).toBe('withdraw');
+    expect(events.at(-1)).toBe('take back attempt');
   });
 
   it('replaces an outdated hash without invalidating tokens or reset keys', async () => {
@@ -886,13 +886,13 @@ describe('changePassword', () => {
     },
   );
 
-  it.each(['matches', 'hash'] as const)('withdraws the attempt when KMS fails during %s', async (operation) => {
+  it.each(['matches', 'hash'] as const)('takes back the attempt when KMS fails during %s', async (operation) => {
     const failing = { ...passwords, [operation]: () => Promise.reject(new Error('an outage')) };
 
     const changing = change(tableOf(ada), 'old', caller, { passwords: failing });
 
     await expect(changing).rejects.toThrow('an outage');
-    expect(events.filter((event) => /withdraw|take back/.test(event))).toEqual(['withdraw']);
+    expect(events.filter((event) => /take back/.test(event))).toEqual(['take back attempt']);
   });
 
   it('yields to a pending change by an administrator', async () => {

@@ -367,7 +367,7 @@ describe('a public key', () => {
       message: `JWKS / ${item.sk} holds a key whose id is ${kid}.`,
       remedy: {
         advice:
-          'the origin of the key is unknown; delete the item: the first login after a cold start publishes the keys of the stack',
+          'the origin of the key is unknown; delete the item: logins publish the keys of the stack again within a minute',
       },
     });
   });

@@ -8,8 +8,8 @@ import {
   requireNoWait,
   type SourceFailures,
   takeBackFailure,
+  takeBackLoginFailure,
   waitAfter,
-  withdrawFailure,
 } from '../../lib/accounts/login-throttle-rules.ts';
 
 /** Deliberately not a whole second. */
@@ -97,7 +97,7 @@ describe('a login attempt', () => {
   it('takes back its failure, unless another one has been counted since', () => {
     const { writes, result } = attempt({ elsewhere: { n: 3, last: NOW - 5000, expires: SECOND + 10 } });
 
-    expect(withdrawFailure(result)).toEqual({
+    expect(takeBackLoginFailure(result)).toEqual({
       act: 'Put',
       key: writes[0]?.key,
       attributes: { ...writes[0]?.attributes, n: 3 },

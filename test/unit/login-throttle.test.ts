@@ -307,29 +307,29 @@ describe('a login attempt', () => {
     await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
   });
 
-  it('takes back its failures when it is withdrawn, and fails with the reason', async () => {
+  it('takes back both of its failures when it is taken back, and fails with the reason', async () => {
     const table = recordingTable({ ...elsewhere, n: 3, last: NOW - 5000, expires: NOW / 1000 + 60 });
     const { throttle } = await throttleOn(table, MAC);
     const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
     await attempt.record();
 
-    await expect(attempt.withdraw(new Error('no verdict'))).rejects.toThrow('no verdict');
+    await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
 
     expect(table.transactions.slice(1)).toMatchObject([[{ key: elsewhere, attributes: { n: 3, last: NOW } }]]);
     expect(table.updates[1]).toMatchObject({ key: source, update: expect.stringContaining(':one) - :one') });
   });
 
-  it('is withdrawn without a write if it has not been recorded', async () => {
+  it('is taken back without a write if it has not been recorded', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
     const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
 
-    await expect(attempt.withdraw(new Error('no verdict'))).rejects.toThrow('no verdict');
+    await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
 
     expect([table.transactions, table.updates]).toEqual([[], []]);
   });
 
-  it('stays counted when it is withdrawn during an outage or after another one', async () => {
+  it('stays counted when it is taken back during an outage or after another one', async () => {
     const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
     for (const errors of [[lost(), lost()], [cancelledBy('ConditionalCheckFailed')]]) {
       const table = recordingTable();
@@ -338,7 +338,7 @@ describe('a login attempt', () => {
       await attempt.record();
       table.transactionErrors.push(...errors);
 
-      await expect(attempt.withdraw(new Error('no verdict'))).rejects.toThrow('no verdict');
+      await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
 
       expect([table.transactions.length, table.updates.length]).toEqual([1 + errors.length, 2]);
     }
