@@ -18,14 +18,14 @@ const gatehouse = await useGatehouse({ intercept: observer.intercept });
 it('every route makes exactly its calls', { timeout: 60_000 }, async () => {
   const setup = await openSetup(gatehouse);
   const requests = await everyRequest(setup);
-  const measureOnce = async (name: string): Promise<string> => {
-    const { roundTrips, reads, writes, calls } = await observer.callsOf(setup, requests.get(name) as Change);
+  const measureOnce = async (name: string, factor = 1): Promise<string> => {
+    const { roundTrips, reads, writes, calls } = await observer.callsOf(setup, requests.get(name) as Change, factor);
     return `${roundTrips} | ${reads} + ${writes} | ${calls}`;
   };
   const measure = async (name: string): Promise<[string, string]> => {
     let measured = await measureOnce(name);
     // On a busy machine, concurrent calls may still not overlap.
-    for (let tries = 1; tries < 3 && measured !== BUDGETS[name]; tries++) measured = await measureOnce(name);
+    for (const factor of [2, 4]) if (measured !== BUDGETS[name]) measured = await measureOnce(name, factor);
     return [name, measured];
   };
   // The observer tells the calls of concurrent requests apart by their routes.

@@ -25,8 +25,11 @@ interface RequestCalls {
 /** Observes the calls to AWS of the functions of an instance, whose interceptor it is. */
 interface CallObserver {
   readonly intercept: Interceptor;
-  /** Sends a request to a function that is warm for it. Fails if the request does not succeed. */
-  callsOf(setup: Setup, change: Change): Promise<RequestCalls>;
+  /**
+   * Sends a request to a function that is warm for it. Fails if the request does not succeed. Responses are held back
+   * `factor` times as long as usual, for the case that concurrent calls did not overlap.
+   */
+  callsOf(setup: Setup, change: Change, factor?: number): Promise<RequestCalls>;
 }
 
 /**
@@ -44,26 +47,27 @@ const HASHING: readonly string[] = [
 /** Opens an observer for one instance. */
 export function openCallObserver(): CallObserver {
   /** The calls of the routes that are being observed. */
-  const observed = new Map<string, Call[]>();
+  const observed = new Map<string, { readonly calls: Call[]; readonly overlapMs: number }>();
   return {
     async intercept({ functionName, operation, input }, forward) {
       if (!functionName) return forward();
       const times = { startedAt: performance.now(), endedAt: Number.POSITIVE_INFINITY };
       const call = { operation, ...unitsOf(operation, input), ...times };
-      const calls = observed.get(functionName);
-      calls?.push(call);
+      const observation = observed.get(functionName);
+      observation?.calls.push(call);
       const response = await forward();
-      if (calls) await sleep(HASHING.includes(functionName) ? OVERLAP_MS.hashing : OVERLAP_MS.usual);
+      if (observation) await sleep(observation.overlapMs);
       call.endedAt = performance.now();
       return response;
     },
-    async callsOf(setup, change) {
+    async callsOf(setup, change, factor = 1) {
       const first = await change.prepare(setup);
       await send(change, first);
       // A request that can be repeated finds the data key of its integration; the others need a new prerequisite.
       const second = change.changesAgain && !change.hidesOutcome ? first : await change.prepare(setup);
       const calls: Call[] = [];
-      observed.set(change.route, calls);
+      const usual = HASHING.includes(change.route) ? OVERLAP_MS.hashing : OVERLAP_MS.usual;
+      observed.set(change.route, { calls, overlapMs: usual * factor });
       await send(change, second);
       observed.delete(change.route);
       const counts = Map.groupBy(calls, ({ operation }) => operation);
