@@ -28,7 +28,7 @@ export async function changePassword(
 ): Promise<void> {
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
   const { user, attempt } = await beginAttempt(throttle, caller, source);
-  await attempt.record();
+  await attempt.record().catch(attempt.takeBack);
   // Concurrently, and once for all retries: neither depends on the other, and a wrong password is rare.
   const compute = () => settleAll([passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)]);
   const hashing = compute().catch(attempt.takeBack);

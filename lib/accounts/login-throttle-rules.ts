@@ -78,11 +78,12 @@ export function requireNoWait(counts: Failures, { now, arrivedAt, ...limits }: T
   if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
 }
 
-/** A failure that was counted in advance, and whether the network was known. */
+/** A failure that was counted in advance, the count before it, and whether the network was known. */
 export interface RecordedFailure {
   readonly isKnown: boolean;
   readonly key: Key;
   readonly failures: LoginFailures;
+  readonly before: Pick<LoginFailures, 'n' | 'last'>;
 }
 
 /** Counts an attempt as a failure before the password is verified. */
@@ -91,16 +92,17 @@ export function recordFailure(keys: FailureKeys, counts: Failures, now: number):
   const isKnown = isKnownNetwork(network, now);
   const key = isKnown ? keys.network : keys.elsewhere;
   const expires = isKnown ? network.expires : seconds(now) + FAILURE_MEMORY_SECONDS;
-  const failures = { n: applicableFailures(counts, now).n + 1, last: now, expires };
+  const { n, last } = applicableFailures(counts, now);
+  const failures = { n: n + 1, last: now, expires };
   return {
     writes: [withCondition(put(key, { ...failures }), unchangedSinceRead(isKnown ? network : elsewhere))],
-    result: { isKnown, key, failures },
+    result: { isKnown, key, failures, before: { n, last } },
   };
 }
 
-/** Takes back the failure of a login, unless another attempt has been counted since. */
-export function takeBackLoginFailure({ key, failures }: RecordedFailure): Write {
-  return withCondition(put(key, { ...failures, n: failures.n - 1 }), unchangedSinceRead(failures));
+/** Takes back the failure of a login and the wait that it began, unless another attempt has been counted since. */
+export function takeBackLoginFailure({ key, failures, before }: RecordedFailure): Write {
+  return withCondition(put(key, { ...failures, ...before }), unchangedSinceRead(failures));
 }
 
 const isKnownNetwork = (network: LoginFailures | undefined, now: number): network is LoginFailures =>

@@ -65,7 +65,7 @@ interface Attempt {
   /**
    * Counts the attempt as a failure. Await it before the password is hashed, so that no hash is computed for an
    * uncounted attempt. Fails with too-many-attempts if concurrent attempts have caused a waiting period, and with
-   * unavailable when the attempt could not be counted.
+   * unavailable when the attempt could not be counted; it may then be counted in part, so take it back.
    */
   record(): Promise<void>;
   /** The writes after a correct password, which clear the failures of the login. Call it after `record`. */
@@ -73,8 +73,8 @@ interface Attempt {
   /** Takes back the failure of the source, after a correct password. During an outage it remains counted. */
   takeBackFailure(): Promise<void>;
   /**
-   * Takes back a recorded attempt whose password could not be verified, and fails with the error that prevented it:
-   * during an outage, users would otherwise lock themselves out with correct passwords.
+   * Takes back whatever has been counted of an attempt that failed before its password was verified, and fails with the
+   * error that prevented it: during an outage, users would otherwise lock themselves out with correct passwords.
    */
   takeBack(error: unknown): Promise<never>;
 }
@@ -161,30 +161,31 @@ export function openLoginThrottle(
         return current;
       };
       let failure: RecordedFailure | undefined;
+      let isSourceCounted = false;
       const attempt: Attempt = {
         async record() {
           const recorded = change(table, load, (current, now) => {
+            failure = undefined;
             requireNoWait(current, { now, arrivedAt, ...limits });
-            return recordFailure(keys, current, now);
+            const decision = recordFailure(keys, current, now);
+            // Kept before the commit, whose outcome can be unknown: to take it back is conditional on this very count.
+            failure = decision.result;
+            return decision;
           });
-          const counted = count(keys.source, counts.source, 1, arrivedAt);
-          try {
-            [failure] = await settleAll([recorded, counted]);
-          } catch (error) {
-            // No password is verified, so the source has not failed.
-            await counted.then(attempt.takeBackFailure, () => undefined);
-            throw error;
-          }
+          const counted = count(keys.source, counts.source, 1, arrivedAt).then(() => {
+            isSourceCounted = true;
+          });
+          await settleAll([recorded, counted]);
         },
         clearFailures: (now) => clearFailures(keys, failure?.isKnown ?? false, now),
         async takeBackFailure() {
           await ignoreUnavailable(table.update(takeBackFailure(keys.source, Date.now())));
         },
         async takeBack(error) {
-          if (failure) {
-            const loginTakenBack = ignoreUnavailable(commit(table, [takeBackLoginFailure(failure)]));
-            await settleAll([loginTakenBack, attempt.takeBackFailure()]);
-          }
+          await settleAll([
+            failure ? ignoreUnavailable(commit(table, [takeBackLoginFailure(failure)])) : Promise.resolve(),
+            isSourceCounted ? attempt.takeBackFailure() : Promise.resolve(),
+          ]);
           throw error;
         },
       };

@@ -895,6 +895,18 @@ describe('changePassword', () => {
     expect(events.filter((event) => /take back/.test(event))).toEqual(['take back attempt']);
   });
 
+  it('takes back an attempt that could be counted only in part', async () => {
+    const table = tableOf(ada);
+    const throttle = throttleWith(table, ({ record }) => ({
+      record: () => record().then(() => Promise.reject(new Failure('unavailable'))),
+    }));
+
+    await expect(change(table, 'old', caller, { throttle })).rejects.toMatchObject({ code: 'unavailable' });
+
+    expect(events.at(-1)).toBe('take back attempt');
+    expect(table.transactions).toEqual([]);
+  });
+
   it('yields to a pending change by an administrator', async () => {
     const table = tableOf(ada);
     table.items.push({ ...precedenceKey(7), until: NOW + 400 });

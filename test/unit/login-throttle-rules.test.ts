@@ -61,7 +61,12 @@ describe('a login attempt', () => {
           onConditionFailed: 'retry',
         },
       ],
-      result: { isKnown: false, key: keys.elsewhere, failures: { n: 1, last: NOW, expires: SECOND + DAY } },
+      result: {
+        isKnown: false,
+        key: keys.elsewhere,
+        failures: { n: 1, last: NOW, expires: SECOND + DAY },
+        before: { n: 0, last: 0 },
+      },
     });
   });
 
@@ -90,17 +95,22 @@ describe('a login attempt', () => {
           ...asRead(network),
         },
       ],
-      result: { isKnown: true, key: keys.network, failures: { n: 4, last: NOW, expires: SECOND + 10 } },
+      result: {
+        isKnown: true,
+        key: keys.network,
+        failures: { n: 4, last: NOW, expires: SECOND + 10 },
+        before: { n: 3, last: NOW - 5000 },
+      },
     });
   });
 
-  it('takes back its failure, unless another one has been counted since', () => {
+  it('takes back its failure and its time, unless another one has been counted since', () => {
     const { writes, result } = attempt({ elsewhere: { n: 3, last: NOW - 5000, expires: SECOND + 10 } });
 
     expect(takeBackLoginFailure(result)).toEqual({
       act: 'Put',
       key: writes[0]?.key,
-      attributes: { ...writes[0]?.attributes, n: 3 },
+      attributes: { ...writes[0]?.attributes, n: 3, last: NOW - 5000 },
       ...asRead({ n: 4, last: NOW }),
     });
   });

@@ -247,7 +247,9 @@ describe('a login attempt', () => {
       for (const table of tables) {
         const { throttle } = await throttleOn(table, MAC);
         const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
-        await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts' });
+        const recorded = attempt.record().catch(attempt.takeBack);
+        await expect(recorded).rejects.toMatchObject({ code: 'too-many-attempts' });
+        expect(table.transactions).toHaveLength(1);
       }
 
       const takenBack = { key: source, update: expect.stringContaining('if_not_exists(#n, :one) - :one') };
@@ -276,12 +278,14 @@ describe('a login attempt', () => {
   });
 
   it('fails when it cannot be counted against its source', async () => {
-    const table = recordingTable();
+    const table = recordingTable({ ...elsewhere, n: 3, last: NOW - 5000, expires: NOW / 1000 + 60 });
     table.updateOutcomes.push(new Failure('unavailable'));
     const { throttle } = await throttleOn(table, MAC);
     const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
 
-    await expect(attempt.record()).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(attempt.record().catch(attempt.takeBack)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(table.updates).toHaveLength(1);
+    expect(table.transactions.slice(1)).toMatchObject([[{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }]]);
   });
 
   it('fails when its failure cannot be counted', async () => {
@@ -291,8 +295,9 @@ describe('a login attempt', () => {
     const { throttle } = await throttleOn(table, MAC);
     const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
 
-    await expect(attempt.record()).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(attempt.record().catch(attempt.takeBack)).rejects.toMatchObject({ code: 'unavailable' });
     expect(table.updates.map(({ key }) => key)).toEqual([source, source]);
+    expect(table.transactions.slice(2)).toMatchObject([[{ key: elsewhere, attributes: { n: 0 } }]]);
   });
 
   it('is rejected when its source reaches the limit concurrently', async () => {
@@ -315,7 +320,7 @@ describe('a login attempt', () => {
 
     await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
 
-    expect(table.transactions.slice(1)).toMatchObject([[{ key: elsewhere, attributes: { n: 3, last: NOW } }]]);
+    expect(table.transactions.slice(1)).toMatchObject([[{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }]]);
     expect(table.updates[1]).toMatchObject({ key: source, update: expect.stringContaining(':one) - :one') });
   });
 
