@@ -46,7 +46,7 @@ export async function logIn(
     issueToken(user),
     ignoreUnavailable(changeWithoutLoad(table, attempt.clearFailures)),
     attempt.takeBackFailure(),
-    passwords.isOutdated(user.passwordHash) ? renewHash(table, passwords, user, password) : Promise.resolve(),
+    passwords.isOutdated(user.passwordHash, password) ? renewHash(table, passwords, user, password) : Promise.resolve(),
   ]);
   return token;
 }

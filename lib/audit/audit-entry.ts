@@ -80,7 +80,8 @@ export function auditEntry(
   return claim(key, { ...entry }, 'retry');
 }
 
-/** The names of the fields in which two states of an entity differ. */
+/** The names of the fields in which two states of an entity differ. Lists are sets: their order does not matter. */
 export function changedFields<E extends object>(before: E, after: E, names: readonly (keyof E & string)[]): string[] {
-  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  const comparable = (value: unknown) => JSON.stringify(Array.isArray(value) ? value.toSorted() : value);
+  return names.filter((name) => comparable(before[name]) !== comparable(after[name]));
 }

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { isBcrypt, matchesBcrypt } from './bcrypt.ts';
+import { isBcrypt, isReadWhole, matchesBcrypt } from './bcrypt.ts';
 import {
   base64,
   HASH_BYTES,
@@ -27,8 +27,11 @@ export interface Passwords extends PasswordHasher {
    * if the stored hash is malformed.
    */
   matches(password: string, stored: string | undefined): Promise<boolean>;
-  /** Whether the parameters or the key of a hash differ from those of a new hash. */
-  isOutdated(stored: string): boolean;
+  /**
+   * Whether a new hash of the password, which matches this hash, is to replace it: the parameters or the key differ
+   * from those of a new hash. A bcrypt hash stays if it does not prove every character of the password.
+   */
+  isOutdated(stored: string, password: string): boolean;
 }
 
 /**
@@ -60,7 +63,7 @@ export function openPasswords(pepperKeys = stackPepperKeys(), kms = sharedKms())
       return (phcMatches || bcryptMatches) && isPossible;
     },
 
-    isOutdated: (stored) => !stored.startsWith(parameters),
+    isOutdated: (stored, password) => (isBcrypt(stored) ? isReadWhole(password) : !stored.startsWith(parameters)),
   };
 }
 

@@ -49,13 +49,12 @@ const owns = (user: User): Condition => ({
 });
 
 const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');
-/**
- * Claims the address and checks that no guard by the former rule holds it, except one that the same change releases.
- */
-const claimEmail = (user: User, released?: string): Write[] => [
-  claim(emailGuardKey(heldEmailKey(user)), { id: user.id }, 'email-taken'),
+/** Claims the address and checks that no guard by the former rule holds it, except the one that the user held. */
+const claimEmail = (user: User, held?: string): Write[] => [
+  // A new spelling of the same address keeps its guard: DynamoDB rejects two actions on one item in a transaction.
+  ...(heldEmailKey(user) === held ? [] : [claim(emailGuardKey(heldEmailKey(user)), { id: user.id }, 'email-taken')]),
   ...formerEmailKeys(user.email)
-    .filter((key) => key !== released)
+    .filter((key) => key !== held)
     .map((key) =>
       check(emailGuardKey(key), { condition: 'attribute_not_exists(pk)', onConditionFailed: 'email-taken' }),
     ),
@@ -93,14 +92,13 @@ export function modification(before: User, changed: User): Write[] {
   const addressChanged = before.email !== changed.email;
   const after: User = { ...changed, ...(addressChanged && { emailKeyRule: 'UTS46' }) };
   const renamed = before.login !== after.login;
-  // A new spelling of the same address keeps its guard: DynamoDB rejects two actions on one item in a transaction.
-  const guardChanged = heldEmailKey(before) !== heldEmailKey(after);
   return [
     ...(renamed ? [claimLogin(after)] : []),
-    ...(guardChanged ? claimEmail(after, heldEmailKey(before)) : []),
+    // Another account may hold the same spelling by the former rule.
+    ...(addressChanged ? claimEmail(after, heldEmailKey(before)) : []),
     ...membership(before, after),
     ...(renamed ? [releaseLogin(before)] : []),
-    ...(guardChanged ? [releaseEmail(before)] : []),
+    ...(heldEmailKey(before) === heldEmailKey(after) ? [] : [releaseEmail(before)]),
     set(
       entityKey('USER', before.id),
       // When the address stays, leave the stamp alone: a concurrent password change may have replaced it.

@@ -119,6 +119,15 @@ describe('a user whose e-mail guard has a key of the former rule', () => {
     expect([status, body.message]).toEqual([400, 'error.emailexists']);
   });
 
+  it('cannot take the spelling that another account holds by the former rule', async () => {
+    const user = await storeLegacyUser('early-f', 'early-f@b\u00FCcher.example');
+    await storeLegacyUser('early-g', 'early-f@xn--bcher-kva.example');
+
+    const { status, body } = await update({ ...user, email: 'early-f@xn--bcher-kva.example' });
+
+    expect([status, body.message]).toEqual([400, 'error.emailexists']);
+  });
+
   it('can change the spelling of its own address, and then has a guard keyed by the current rule', async () => {
     const user = await storeLegacyUser('early-own', 'early-own@xn--bcher-kva.example');
 

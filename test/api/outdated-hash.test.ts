@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
 import { openSetup } from '../support/changes.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { bcryptHash } from '../support/transfer.ts';
 
 const gatehouse = await useGatehouse();
 
@@ -20,4 +21,14 @@ it('a login rehashes a password stored at a lower cost and changes nothing else,
   expect(await stored()).toEqual(renewed);
   const change = await gatehouse.call('POST', '/api/account', { token, body: { firstName: 'Still' } });
   expect(change.status).toBe(200);
+});
+
+it('a login with a password whose end bcrypt does not read never replaces the password', async () => {
+  const setup = await openSetup(gatehouse);
+  const long = 'p\u00E4ss'.repeat(20);
+  const { user } = await setup.account({ passwordHash: bcryptHash(long) });
+
+  await gatehouse.logIn(user.login, `${long.slice(0, -1)}x`);
+
+  expect(await gatehouse.logIn(user.login, long)).toBeTruthy();
 });

@@ -72,7 +72,7 @@ export const domain: readonly Mutant[] = [
       'ignoreUnavailable(changeWithoutLoad(table, attempt.clearFailures))',
       'changeWithoutLoad(table, attempt.clearFailures)',
     ],
-    ['passwords.isOutdated(user.passwordHash) ? renewHash', 'true ? renewHash'],
+    ['passwords.isOutdated(user.passwordHash, password) ? renewHash', 'true ? renewHash'],
     [
       'items: [guard],\n  } = await throttle.begin(login, source, [guardKey]);',
       '} = await throttle.begin(login, source);\n  const guard = await table.get(guardKey);',
@@ -197,16 +197,17 @@ export const domain: readonly Mutant[] = [
     ["{ sortable: ['time'] }", "{ sortable: ['time', 'actor'] }"],
   ]),
   ...plant('lib/audit/audit-entry.ts', 'test/unit/audit.test.ts', [
+    ['Array.isArray(value) ? value.toSorted() : value', 'value'],
     ["  'integration.restarted',\n", ''],
     ['auditDays * MILLISECONDS_PER_DAY', '30 * MILLISECONDS_PER_DAY'],
     ['MILLISECONDS_PER_DAY = 86_400_000', 'MILLISECONDS_PER_DAY = 86_400'],
     ['actor: actor.login', 'actor: String(actor.id)'],
     ['const key = auditDays ? auditKey(', 'const key = true ? auditKey('],
     ["{ ...entry }, 'retry')", "{ ...entry }, 'unexpected')"],
-    ['JSON.stringify(before[name]) !== JSON.stringify(after[name])', 'before[name] !== after[name]'],
+    ['comparable(before[name]) !== comparable(after[name])', 'before[name] !== after[name]'],
     [
-      'JSON.stringify(before[name]) !== JSON.stringify(after[name])',
-      'Boolean(after[name]) && JSON.stringify(before[name]) !== JSON.stringify(after[name])',
+      'comparable(before[name]) !== comparable(after[name])',
+      'Boolean(after[name]) && comparable(before[name]) !== comparable(after[name])',
     ],
     ['OPERATOR: Actor = { id: 0', 'OPERATOR: Actor = { id: 1'],
   ]),
@@ -572,6 +573,9 @@ export const domain: readonly Mutant[] = [
     ['/^[a-z0-9_-]+(', '/^[a-z0-9-]+('],
   ]),
   ...plant('lib/passwords/bcrypt.ts', 'test/unit/password-hash.test.ts', [
+    ['byteLength(password) < 72', 'byteLength(password) < 71'],
+    ['byteLength(password) < 72', 'byteLength(password) <= 72'],
+    ['Buffer.byteLength(password)', 'password.length'],
     ['[aby]', '[abxy]'],
     ['[aby]', '[ab]'],
     ['0[4-9]|1[0-2]', '0[4-9]|1[0-3]'],
@@ -611,6 +615,8 @@ export const domain: readonly Mutant[] = [
     ["idOfKey(pepperKeys[0] ?? '')", "pepperKeys[0] ?? ''"],
   ]),
   ...plant('lib/passwords/passwords.ts', 'test/unit/password-hash.test.ts', [
+    ['isBcrypt(stored) ? isReadWhole(password) : ', ''],
+    ['isBcrypt(stored) ? isReadWhole(password)', 'isBcrypt(stored) ? true'],
     ["keyIds[0] ?? ''", "keyIds.at(-1) ?? ''"],
     ['&& isUsable', ''],
     ['phc !== undefined && keyIds.includes(parse(phc).key)', 'phc !== undefined'],
@@ -736,6 +742,9 @@ export const domain: readonly Mutant[] = [
     ["auditEventFor('user.deleted', targetUser)", "auditEventFor('user.updated', targetUser)"],
     ["throw new Failure('not-found')", "throw new Failure('unknown-id')"],
   ]),
+  ...plant('lib/users/user-table.ts', 'test/api/addresses.test.ts', [
+    ['...(addressChanged ? claimEmail', '...(heldEmailKey(before) !== heldEmailKey(after) ? claimEmail'],
+  ]),
   ...plant('lib/users/email-key.ts', 'test/api/email-key.test.ts', [
     [".replaceAll('i\\u0307', 'i')", ''],
     [".replace(ALL_INVISIBLE, '')", ''],
@@ -833,7 +842,8 @@ export const domain: readonly Mutant[] = [
   ]),
   ...plant('lib/users/user-table.ts', 'test/unit/user-changes.test.ts', [
     ["{ id: user.id }, 'login-taken'", "{ id: user.id }, 'retry'"],
-    ['.filter((key) => key !== released)', ''],
+    ['.filter((key) => key !== held)', ''],
+    ['heldEmailKey(user) === held ? [] : [claim(', 'false ? [] : [claim('],
     [
       'remove(loginGuardKey(user.login), owns(user))',
       "remove(loginGuardKey(user.login), { ...owns(user), condition: 'attribute_exists(pk)' })",
@@ -846,10 +856,14 @@ export const domain: readonly Mutant[] = [
     ["...(addressChanged && { emailKeyRule: 'UTS46' })", ''],
     ['...(addressChanged && { resetStamp: newStamp() })', ''],
     ['...(addressChanged && { resetStamp: newStamp() })', 'resetStamp: newStamp()'],
-    ['...(addressChanged && { resetStamp: newStamp() })', '...(guardChanged && { resetStamp: newStamp() })'],
-    ['...(renamed ? [claimLogin(after)] : []),', '...(renamed && !guardChanged ? [claimLogin(after)] : []),'],
+    [
+      '...(addressChanged && { resetStamp: newStamp() })',
+      '...(heldEmailKey(before) !== heldEmailKey(after) && { resetStamp: newStamp() })',
+    ],
+    ['...(renamed ? [claimLogin(after)] : []),', '...(renamed && !addressChanged ? [claimLogin(after)] : []),'],
     ['...(renamed ? [releaseLogin(before)] : []),', ''],
-    ['...(guardChanged ? [releaseEmail(before)] : []),', ''],
+    ['...(heldEmailKey(before) === heldEmailKey(after) ? [] : [releaseEmail(before)]),', ''],
+    ['heldEmailKey(before) === heldEmailKey(after) ? [] : [', 'false ? [] : ['],
     ['user.passwordChanges + 1', 'user.passwordChanges'],
     [
       '{ passwordHash, passwordChanges, tokenExcepted, resetStamp: newStamp() }',

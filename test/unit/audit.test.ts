@@ -82,6 +82,7 @@ describe('an audit entry', () => {
     expect(changedFields(before, after, ['e', 'd', 'c', 'b', 'a'])).toEqual(['e', 'd', 'b']);
     expect(changedFields(after, before, ['d'])).toEqual(['d']);
     expect(changedFields(before, { ...before, b: [1, 2] }, ['a', 'b', 'd'])).toEqual([]);
+    expect(changedFields(before, { ...before, b: [2, 1] }, ['b'])).toEqual([]);
   });
 });
 

@@ -236,7 +236,16 @@ describe('a password with an imported bcrypt hash', () => {
   });
 
   it('is outdated, and so replaced by the next login', () => {
-    expect(passwordsWithKms().passwords.isOutdated(bcryptHash('password'))).toBe(true);
+    expect(passwordsWithKms().passwords.isOutdated(bcryptHash('password'), 'password')).toBe(true);
+  });
+
+  it.each([
+    ['71 ASCII characters', 'a'.repeat(71), true],
+    ['72 ASCII characters', 'a'.repeat(72), false],
+    ['35 Cyrillic letters', '\u043F'.repeat(35), true],
+    ['36 Cyrillic letters', '\u043F'.repeat(36), false],
+  ])('stays if bcrypt cannot see the end of the password: %s', (_, password, outdated) => {
+    expect(passwordsWithKms().passwords.isOutdated(bcryptHash(password), password)).toBe(outdated);
   });
 });
 
@@ -255,16 +264,15 @@ describe('a stored hash', () => {
   ])('is outdated after a change of parameters or key, but not of salt: %s', (_, parameters, outdated) => {
     const { passwords } = passwordsWithKms();
 
-    expect(passwords.isOutdated(phc(parameters))).toBe(outdated);
+    expect(passwords.isOutdated(phc(parameters), 'a'.repeat(73))).toBe(outdated);
   });
 
   it('names its key by id, whether the stack names an id or an ARN', async () => {
     vi.stubEnv('PEPPER_KEYS', 'plain-id');
     const { settings } = scriptedClient();
 
-    expect(openPasswords(undefined, new KMSClient(settings)).isOutdated(phc({ ...current, key: 'plain-id' }))).toBe(
-      false,
-    );
+    const stored = phc({ ...current, key: 'plain-id' });
+    expect(openPasswords(undefined, new KMSClient(settings)).isOutdated(stored, 'password')).toBe(false);
     vi.stubEnv('PEPPER_KEYS', '');
     expect(() => openPasswords()).toThrow('The environment variable PEPPER_KEYS is not set');
   });
