@@ -141,7 +141,9 @@ export class EdgeStack extends Stack {
         },
       },
       rules: [
-        blockAbove('logins', loginsPerSource, { orStatement: { statements: strictlyThrottledPaths().map(isPath) } }),
+        blockAbove('logins', loginsPerSource, {
+          orStatement: { statements: [...strictlyThrottledPaths().map(isPath), HAS_QUESTION_MARK] },
+        }),
         blockAbove('requests', requestsPerSource),
       ],
     });
@@ -151,12 +153,24 @@ export class EdgeStack extends Stack {
 const strictlyThrottledPaths = (): string[] =>
   routes.filter(({ strictThrottle }) => strictThrottle).map(({ route }) => route.slice(route.indexOf(' ') + 1));
 
-/** Matches all spellings of a path that may reach its route, whose match is case-sensitive. */
-const isPath = (path: string): CfnWebACL.StatementProperty => ({
+const pathMatches = (
+  positionalConstraint: 'EXACTLY' | 'CONTAINS',
+  searchString: string,
+  transformations: readonly string[],
+): CfnWebACL.StatementProperty => ({
   byteMatchStatement: {
     fieldToMatch: { uriPath: {} },
-    positionalConstraint: 'EXACTLY',
-    searchString: path,
-    textTransformations: ['URL_DECODE', 'NORMALIZE_PATH'].map((type, priority) => ({ type, priority })),
+    positionalConstraint,
+    searchString,
+    textTransformations: transformations.map((type, priority) => ({ type, priority })),
   },
 });
+
+/** Matches the spellings of a path that may reach its route, whose match is case-sensitive. */
+const isPath = (path: string) => pathMatches('EXACTLY', path, ['URL_DECODE', 'NORMALIZE_PATH']);
+
+/**
+ * API Gateway drops what follows an encoded question mark in a path, so a path with one may reach any route. It is not
+ * normalized, which would remove the question mark of `/api/authenticate%3F/..`.
+ */
+const HAS_QUESTION_MARK = pathMatches('CONTAINS', '?', ['URL_DECODE']);

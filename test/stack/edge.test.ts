@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
@@ -194,17 +194,15 @@ describe('the web ACL', () => {
     },
     VisibilityConfig: metrics(Name),
   });
-  const path = (SearchString: string) => ({
+  const pathMatches = (PositionalConstraint: string, SearchString: string, ...types: string[]) => ({
     ByteMatchStatement: {
       FieldToMatch: { UriPath: {} },
-      PositionalConstraint: 'EXACTLY',
+      PositionalConstraint,
       SearchString,
-      TextTransformations: [
-        { Priority: 0, Type: 'URL_DECODE' },
-        { Priority: 1, Type: 'NORMALIZE_PATH' },
-      ],
+      TextTransformations: types.map((Type, Priority) => ({ Priority, Type })),
     },
   });
+  const isPath = (path: string) => pathMatches('EXACTLY', path, 'URL_DECODE', 'NORMALIZE_PATH');
 
   it('limits each address: its logins and resets, and all its requests', () => {
     expect(Properties).toEqual({
@@ -218,9 +216,10 @@ describe('the web ACL', () => {
           ScopeDownStatement: {
             OrStatement: {
               Statements: [
-                path('/api/authenticate'),
-                path('/api/account/reset-password/init'),
-                path('/api/account/reset-password/finish'),
+                isPath('/api/authenticate'),
+                isPath('/api/account/reset-password/init'),
+                isPath('/api/account/reset-password/finish'),
+                pathMatches('CONTAINS', '?', 'URL_DECODE'),
               ],
             },
           },
@@ -230,6 +229,31 @@ describe('the web ACL', () => {
       CustomResponseBodies: { 'too-many-requests': { ContentType: 'APPLICATION_JSON', Content: expect.any(String) } },
       Tags: TAGS,
     });
+  });
+
+  it.each([
+    ['/api/authenticate', true],
+    ['/api/%61uthenticate', true],
+    ['//api/./authenticate', true],
+    ['/api/authenticate%3Fx', true],
+    ['/api/authenticate%3F%2F..%2F..', true],
+    ['/api/authenticate%253Fx', false],
+    ['/api/users/%61dmin', false],
+    ['/api/Authenticate', false],
+  ])('counts a request for %s as a login: %s', (path, isLogin) => {
+    const transform: Record<string, (text: string) => string> = {
+      URL_DECODE: decodeURIComponent,
+      NORMALIZE_PATH: posix.normalize,
+    };
+    const { Statements } = Properties.Rules[0].Statement.RateBasedStatement.ScopeDownStatement.OrStatement;
+
+    const matching = (Statements as ReturnType<typeof pathMatches>[]).filter(({ ByteMatchStatement: statement }) => {
+      const text = statement.TextTransformations.reduce((result, { Type }) => transform[Type]?.(result) ?? '', path);
+      const { SearchString, PositionalConstraint } = statement;
+      return PositionalConstraint === 'CONTAINS' ? text.includes(SearchString) : text === SearchString;
+    });
+
+    expect(matching.length > 0).toBe(isLogin);
   });
 
   it('responds with a problem like that of the login throttle', () => {
