@@ -122,12 +122,22 @@ it('unknown fields are ignored and not stored', async () => {
 });
 
 describe('the path of a request', () => {
-  it('is percent-decoded once', async () => {
-    const once = await gatehouse.call('GET', '/api/users/%61dmin', { token });
-    const twice = await gatehouse.call('GET', '/api/users/%2561dmin', { token });
+  it('is percent-decoded', async () => {
+    const { status, body } = await gatehouse.call('GET', '/api/users/%61dmin', { token });
 
-    expect(once).toMatchObject({ status: 200, body: { login: 'admin' } });
-    expect(twice).toMatchObject({ status: 404, body: { path: '/api/users/%61dmin' } });
+    expect([status, body.login]).toEqual([200, 'admin']);
+  });
+
+  it('ends at an encoded question mark', async () => {
+    const { status, body } = await gatehouse.call('GET', '/api/users/admin%3Fx', { token });
+
+    expect([status, body.login]).toEqual([200, 'admin']);
+  });
+
+  it('must not contain an encoded percent sign', async () => {
+    const { status, text } = await gatehouse.call('GET', '/api/users/100%25', { token });
+
+    expect([status, text]).toEqual([400, '{"message":"Bad Request"}']);
   });
 
   it('can contain every valid login as the Location header spells it', async () => {

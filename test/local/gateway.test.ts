@@ -80,17 +80,17 @@ async function eventOf(...request: Parameters<typeof send>): Promise<APIGatewayP
 
 describe('the event for a function', () => {
   it('has payload format version 2.0', async () => {
-    const path = '/things/a%2Fb%20c/parts/%2541?q=%20x&empty&plus=a+b';
+    const path = '/things/a%252Fb%20c/parts/%2541+%2B?q=%20x&empty&plus=a+b';
     const event = await eventOf('GET', path, ['User-Agent', 'tester/1']);
 
     expect(event).toEqual({
       version: '2.0',
       routeKey: 'GET /things/{id}/parts/{part}',
-      rawPath: '/things/a/b c/parts/%41',
+      rawPath: '/things/a/b c/parts/A++',
       rawQueryString: 'q=%20x&empty&plus=a+b',
       headers: expect.objectContaining({ host: 'localhost:4200', 'user-agent': 'tester/1' }),
       queryStringParameters: { q: ' x', empty: '', plus: 'a b' },
-      pathParameters: { id: 'a/b c', part: '%41' },
+      pathParameters: { id: 'a/b c', part: 'A++' },
       requestContext: expect.objectContaining({
         http: expect.objectContaining({ method: 'GET', sourceIp: '127.0.0.1', userAgent: 'tester/1' }),
         requestId: expect.stringMatching(/^[\w=-]{8,}$/),
@@ -155,7 +155,10 @@ describe('a request', () => {
   it.each([
     ['GET', '/things/special', 'get-special'],
     ['GET', '/things/specials', 'get-thing'],
-    ['GET', '/things/%73pecial', 'get-thing'],
+    ['GET', '/things/%73pecial', 'get-special'],
+    ['GET', '/things/%2573pecial', 'get-thing'],
+    ['GET', '/things/1%2Fparts/2', 'get-part'],
+    ['GET', '/things/1%3F/parts/2', 'get-thing'],
     ['DELETE', '/things/special', 'delete-thing'],
     ['GET', '/things/1/parts/2?x=/things/special', 'get-part'],
   ])('%s %s invokes %s', async (method, path, name) => {
@@ -169,6 +172,8 @@ describe('a request', () => {
     ['GET', '/things'],
     ['GET', '/things/'],
     ['GET', '/things/1/parts'],
+    ['GET', '/things/1%2Fparts'],
+    ['GET', '/things%3F/1'],
     ['GET', '//things/1'],
     ['PATCH', '/things/1'],
     ['HEAD', '/things/1'],
@@ -184,6 +189,7 @@ describe('a request', () => {
 
   it.each([
     ['an invalid percent-encoding', 400, 'Bad Request', () => send('GET', '/things/%E0%A4%A')],
+    ['an encoded percent sign', 400, 'Bad Request', () => send('GET', '/things/100%25')],
     [
       'a header section over the limit',
       431,
@@ -203,6 +209,27 @@ describe('a request', () => {
     expect(JSON.parse(text)).toEqual({ message });
     expect(invoked).toEqual([]);
   });
+});
+
+// The captures in github.com/hotsock/voker, vokerhttp/testdata/ingress-paths.json, of requests to AWS.
+it.each([
+  ['/capture/plain', '/capture/plain'],
+  ['/capture/space%20value', '/capture/space value'],
+  ['/capture/question%3Fvalue', '/capture/question'],
+  ['/capture/percent%25done', 400],
+  ['/capture/hash%23value', '/capture/hash#value'],
+  ['/capture/slash%2Fvalue', '/capture/slash/value'],
+  ['/capture/unicode-%CE%BB-%E4%B8%96%E7%95%8C', '/capture/unicode-λ-世界'],
+  ['/capture/literal%252Fvalue', '/capture/literal/value'],
+  ['/capture/literal%253Fvalue', '/capture/literal?value'],
+  ['/capture/literal%2525value', '/capture/literal%value'],
+])('turns the path %s into %s', async (path, expected) => {
+  const capture = ['GET /capture/{value}', 'GET /capture/{part}/{value}'].map((key) => [key, 'capture'] as const);
+  api = { routes: new Map(capture), cors: undefined };
+
+  const { status, text } = await send('GET', `${path}?value=a%3Fb`);
+
+  expect(status === 200 ? JSON.parse(text).rawPath : status).toBe(expected);
 });
 
 it('passes on a body that arrives in many parts', async () => {

@@ -476,6 +476,11 @@ export const operations: readonly Mutant[] = [
     ['if (rejection) return respond(403, rejection);', ''],
     ["if (error.code !== 'ECONNRESET') ", ''],
     ['expired.abort() as undefined', 'undefined'],
+    ["decodeURIComponent(target).split('?')", '[decodeURIComponent(target)]'],
+    ["decodeURIComponent(target).split('?')", "target.split('?')"],
+    ['path = decodeURIComponent(routePath)', 'path = routePath'],
+    ["req.method ?? 'GET', routePath)", "req.method ?? 'GET', path)"],
+    ['= decodeURIComponent(segment)', '= segment'],
   ]),
   ...plant('infra/local/lambda/functions.ts', 'test/local/functions.test.ts', [
     ["if (instance.state === 'idle') onLine", 'if (false) onLine'],
