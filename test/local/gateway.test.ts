@@ -197,10 +197,10 @@ describe('a request', () => {
       () => send('GET', '/things/1', ['X-A', 'a'.repeat(10_240)]),
     ],
     [
-      'a body over the limit',
+      'a body of 7 MB',
       413,
       'Request Entity Too Large',
-      () => send('POST', '/things', [], Buffer.alloc(10 * 1024 * 1024 + 1)),
+      () => send('POST', '/things', [], Buffer.alloc(7_000_000, ' ')),
     ],
   ])('with %s is rejected with %i and invokes no function', async (_, expected, message, call) => {
     const { status, text } = await call();
@@ -230,6 +230,24 @@ it.each([
   const { status, text } = await send('GET', `${path}?value=a%3Fb`);
 
   expect(status === 200 ? JSON.parse(text).rawPath : status).toBe(expected);
+});
+
+it('rejects an event of more than 6 MiB, which Lambda would reject, with 413', async () => {
+  const post = (bytes: number, letter = ' ') => send('POST', '/things', [], Buffer.alloc(bytes, letter));
+  // The rest of the event, with a Content-Length of seven digits, has the same size in all of these requests.
+  const { text } = await post(1_000_000);
+  const limit = 6 * 1024 * 1024 - (Buffer.byteLength(text) - 1_000_000);
+
+  const responses = [
+    await post(limit),
+    await post(limit + 1),
+    await post(7_000_000, 'é'),
+    // JSON escapes a control character with six bytes.
+    await post(1_200_000, '\0'),
+  ];
+
+  expect(responses.map(({ status }) => status)).toEqual([200, 413, 413, 413]);
+  expect(invoked).toHaveLength(2);
 });
 
 it('passes on a body that arrives in many parts', async () => {

@@ -481,6 +481,10 @@ export const operations: readonly Mutant[] = [
     ['path = decodeURIComponent(routePath)', 'path = routePath'],
     ["req.method ?? 'GET', routePath)", "req.method ?? 'GET', path)"],
     ['= decodeURIComponent(segment)', '= segment'],
+    [' && isTooLarge()', ''],
+    ['isTooLarge()) return', 'body.length > MAX_EVENT_BYTES) return'],
+    ['Buffer.byteLength(JSON.stringify(event))', 'JSON.stringify(event).length'],
+    [')) > MAX_EVENT_BYTES', ')) >= MAX_EVENT_BYTES'],
   ]),
   ...plant('infra/local/lambda/functions.ts', 'test/local/functions.test.ts', [
     ["if (instance.state === 'idle') onLine", 'if (false) onLine'],
@@ -640,8 +644,7 @@ export const operations: readonly Mutant[] = [
     ['Object.values(keys).map(({ id }) => id)', "[keys.PepperKey2?.id ?? keys.PepperKey?.id ?? '']"],
   ]),
   ...plant('infra/local/calls/read-body.ts', 'test/local/gateway.test.ts', [
-    ['size > maxBytes ? undefined : ', ''],
-    ['      if (size <= maxBytes) chunks.push(chunk);\n', '      chunks.unshift(chunk);\n'],
+    ['chunks.push(chunk)', 'chunks.unshift(chunk)'],
   ]),
   ...plant('infra/local/watch-files.ts', 'test/local/reload.test.ts', [
     ['if (differences.length > 0 || changed.size === 0) return;', 'return;'],
