@@ -76,7 +76,7 @@ export const routes: readonly Route[] = [
   { route: 'PUT /api/utm-integration-confs',          handler: 'update-parameter',    contract: Parameters.UpdateParameter,
     permissions: { get: [USER, INTEGRATION, CONF], put: [AUDIT], update: [INTEGRATION, CONF], conditionCheck: [USER], keys: ['seal'] } },
   { route: 'GET /api/utm-integration-confs',          handler: 'list-parameters',     contract: Parameters.ListParameters,
-    permissions: { get: [USER, TOTAL, READS], batchGet: [INTEGRATION], query: [CONF], updateOutsideTransaction: [READS], keys: ['unseal'] } },
+    permissions: { get: [USER, TOTAL, READS, INTEGRATION, CONF], batchGet: [INTEGRATION], query: [CONF], updateOutsideTransaction: [READS], keys: ['unseal'] } },
   { route: 'GET /api/utm-integration-confs/count',    handler: 'count-parameters',    contract: Parameters.CountParameters,
     permissions: { get: [USER, TOTAL, READS], query: [CONF], updateOutsideTransaction: [READS] } },
   { route: 'GET /api/utm-integration-confs/{id}',     handler: 'get-parameter',       contract: Parameters.GetParameter,

@@ -3,9 +3,9 @@ import { pageResponse } from '../lib/http/response.ts';
 import { parameterView } from '../lib/integrations/parameter.ts';
 import { ListParameters } from '../lib/integrations/parameter-contracts.ts';
 import { readParameters } from '../lib/integrations/read-parameters.ts';
-import { openTable } from '../lib/table/table.ts';
+import { openSnapshotTable } from '../lib/table/snapshot.ts';
 
-const table = openTable();
+const table = openSnapshotTable();
 
 /** GET /api/utm-integration-confs: a page of all parameters, with their values. */
 export const handler = endpoint(ListParameters, async ({ caller, query, pathname }) => {

@@ -4,12 +4,13 @@ import { mapConcurrently, settleAll } from '../runtime/settle-all.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { countEntities, listPage, ownerOf, type Page } from '../table/list.ts';
 import { readBudget } from '../table/read-budget.ts';
+import type { SnapshotTable } from '../table/snapshot.ts';
 import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { Integration } from './integration.ts';
-import { findIntegration, integrationOf } from './integration-table.ts';
+import { integrationOf } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
-import { findParameter, type Parameter, parameterOf } from './parameter-table.ts';
+import { type Parameter, parameterOf } from './parameter-table.ts';
 import { unseal } from './sealed-value.ts';
 
 /** Below the number of connections, so that no call to KMS times out while it waits for one. */
@@ -20,53 +21,72 @@ const MAX_CONCURRENT_DECRYPTIONS = 32;
  * have a later change of that value: the module would report a change that it has never seen.
  */
 
-/** Reads and decrypts a parameter. Fails with forbidden, not-found. */
-export async function readParameter(table: Table, caller: AuthorizedCaller, id: number): Promise<DecryptedParameter> {
-  const [, parameter, integration] = await settleAll([
+/** Reads and decrypts a parameter. Fails with forbidden, not-found, unavailable. */
+export async function readParameter(
+  table: SnapshotTable,
+  caller: AuthorizedCaller,
+  id: number,
+): Promise<DecryptedParameter> {
+  const [, [parameter, integration]] = await settleAll([
     caller.requireAuthorized(),
-    findParameter(table, id),
-    findIntegration(table, integrationIdOf(id)),
+    table.snapshot([entityKey('CONF', id), entityKey('INTEGRATION', integrationIdOf(id))]),
   ]);
   if (!parameter || !integration) throw new Failure('not-found');
-  // The integration may have been read after a change of the parameter. To read it first would take a round trip more.
-  const [decrypted, current] = await settleAll([decrypt(parameter, integration), findParameter(table, id)]);
-  return current?.version === parameter.version ? decrypted : readParameter(table, caller, id);
+  const stored = parameterOf(parameter);
+  return decrypted(stored, await unseal(stored.confValue, id), integrationOf(integration));
 }
 
 /**
- * Reads and decrypts a page of parameters. With a filter on one integration, that is read first; integrations of any
- * other page can be newer than the values. Fails with forbidden, read-budget-spent, parameter-list-too-long,
- * page-too-deep.
+ * Reads and decrypts a page of parameters. With a filter on one integration, that is as of the same moment as the
+ * values; integrations of any other page can be newer. Fails with forbidden, read-budget-spent, unavailable,
+ * parameter-list-too-long, page-too-deep.
  */
 export async function readParameters(
-  table: Table,
+  table: SnapshotTable,
   caller: AuthorizedCaller,
   query: ListQuery,
 ): Promise<Page<DecryptedParameter>> {
   const spend = readBudget(table, caller);
-  const owner = ownerOf(query.filters);
-  const early = readIntegrations(table, owner === undefined ? [] : [owner]);
   // Called before the parameters are read. Each value on the page also costs a KMS decryption, which the budget allows
   // only to an authorized caller.
-  const spendAfterOwner = async (units: number) => (await settleAll([spend(units + query.size), early]))[0];
-  const [page, known] = await settleAll([listPage(table, 'CONF', query, parameterOf, spendAfterOwner), early]);
-  const owners = [...new Set(page.entities.map(({ integrationId }) => integrationId))];
-  const integrations = owner === undefined ? await readIntegrations(table, owners) : known;
+  const page = await listPage(table, 'CONF', query, parameterOf, (units) => spend(units + query.size));
+  const owner = ownerOf(query.filters);
+  const [values, integrations] = await settleAll([
+    mapConcurrently(page.entities, MAX_CONCURRENT_DECRYPTIONS, ({ id, confValue }) => unseal(confValue, id)),
+    owner === undefined ? readIntegrations(table, page.entities) : readOwner(table, owner, page.entities),
+  ]);
+  if (!integrations) return readParameters(table, caller, query);
   // If the integration was deleted after the list was read, its parameters were deleted with it.
-  const present = page.entities.flatMap((parameter) => {
+  const entities = page.entities.flatMap((parameter, index) => {
     const integration = integrations.get(parameter.integrationId);
-    return integration ? [{ parameter, integration }] : [];
+    return integration ? [decrypted(parameter, values[index] as string, integration)] : [];
   });
-  const decrypted = await mapConcurrently(present, MAX_CONCURRENT_DECRYPTIONS, ({ parameter, integration }) =>
-    decrypt(parameter, integration),
-  );
-  return { ...page, entities: decrypted };
+  return { ...page, entities };
 }
 
-/** The integrations with these ids, by id. */
-async function readIntegrations(table: Table, ids: readonly number[]): Promise<Map<number, Integration | undefined>> {
+type Integrations = ReadonlyMap<number, Integration | undefined>;
+
+/** The integrations of these parameters, by id. */
+async function readIntegrations(table: Table, parameters: readonly Parameter[]): Promise<Integrations> {
+  const ids = [...new Set(parameters.map(({ integrationId }) => integrationId))];
   const items = await table.getAll(ids.map((id) => entityKey('INTEGRATION', id)));
   return new Map(ids.map((id, index) => [id, items[index] && integrationOf(items[index])]));
+}
+
+/**
+ * The integration of these parameters as of a moment at which they were as given; undefined if they have changed. A read
+ * before or after the list would not do: both may see only some of the writes of a transaction.
+ */
+async function readOwner(
+  table: SnapshotTable,
+  owner: number,
+  parameters: readonly Parameter[],
+): Promise<Integrations | undefined> {
+  if (parameters.length === 0) return new Map();
+  const keys = [entityKey('INTEGRATION', owner), ...parameters.map(({ id }) => entityKey('CONF', id))];
+  const [integration, ...current] = await table.snapshot(keys);
+  const isCurrent = parameters.every(({ version }, index) => current[index]?.version === version);
+  return isCurrent || !integration ? new Map([[owner, integration && integrationOf(integration)]]) : undefined;
 }
 
 /** Counts the parameters that match the filters. Fails with forbidden, read-budget-spent, parameter-list-too-long. */
@@ -74,7 +94,10 @@ export function countParameters(table: Table, caller: AuthorizedCaller, query: L
   return countEntities(table, 'CONF', query, parameterOf, readBudget(table, caller));
 }
 
-async function decrypt(parameter: Parameter, integration: Integration): Promise<DecryptedParameter> {
-  const { id, confName, confDescription, version } = parameter;
-  return { id, integration, confName, confValue: await unseal(parameter.confValue, id), confDescription, version };
+function decrypted(
+  { id, confName, confDescription, version }: Parameter,
+  confValue: string,
+  integration: Integration,
+): DecryptedParameter {
+  return { id, integration, confName, confValue, confDescription, version };
 }

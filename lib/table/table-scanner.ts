@@ -1,14 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import {
-  DynamoDBDocumentClient,
-  GetCommand,
-  QueryCommand,
-  ScanCommand,
-  TransactGetCommand,
-} from '@aws-sdk/lib-dynamodb';
+import { DynamoDBDocumentClient, GetCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { requireEnv } from '../runtime/env.ts';
-import { sleepJittered } from '../runtime/sleep.ts';
 import type { Key } from './keys.ts';
+import { transactGet } from './snapshot.ts';
 import type { Item } from './table.ts';
 
 /*
@@ -25,10 +19,6 @@ export interface TableScanner {
   /** The items of a collection, or of a range of it, in key order: only the keys and the `bytes` of parameters. */
   range(pk: string, range?: { readonly from: string; readonly to: string }): Promise<Item[]>;
 }
-
-/** How many times a snapshot that conflicts with a transaction is tried, and the bound of the wait between tries. */
-const MAX_TRIES = 10;
-const MAX_WAIT_MS = 200;
 
 /** No client of the API waits for a command or the verification, so a slow response gets more time; milliseconds. */
 export const PATIENT_SETTINGS = {
@@ -56,20 +46,6 @@ export function openTableScanner(
     ExpressionAttributeNames: Object.fromEntries(projected.map((attribute, index) => [`#n${index}`, attribute])),
   };
 
-  async function transactGet(keys: readonly Key[]): Promise<(Item | undefined)[]> {
-    const TransactItems = keys.map((Key) => ({ Get: { TableName: name, Key, ...projection } }));
-    for (let tries = 1; ; tries++) {
-      try {
-        const { Responses = [] } = await documents.send(new TransactGetCommand({ TransactItems }));
-        return keys.map((_, index) => Responses[index]?.Item as Item | undefined);
-      } catch (error) {
-        if (tries === MAX_TRIES || !(error instanceof Error) || error.name !== 'TransactionCanceledException')
-          throw error;
-        await sleepJittered(MAX_WAIT_MS);
-      }
-    }
-  }
-
   return {
     async *scan() {
       let next: Record<string, unknown> | undefined;
@@ -89,7 +65,12 @@ export function openTableScanner(
 
     async snapshot(keys) {
       const [only, ...others] = keys;
-      if (!only || others.length > 0) return transactGet(keys);
+      if (!only || others.length > 0) {
+        return transactGet(
+          documents,
+          keys.map((Key) => ({ TableName: name, Key, ...projection })),
+        );
+      }
       // A single item needs no transaction: GetItem is atomic and never conflicts.
       const { Item } = await documents.send(
         new GetCommand({ TableName: name, Key: only, ConsistentRead: true, ...projection }),

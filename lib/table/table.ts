@@ -34,7 +34,10 @@ export interface Range {
 export const MAX_LIST_ITEMS = 10_000;
 export const MAX_LIST_UNITS = (16 * 1024) / 4;
 
-/** The single table. Every read is strongly consistent. Unless stated otherwise, SDK errors are thrown. */
+/**
+ * The single table. Every read is strongly consistent, but two reads, and the parts of `getAll` and `query`, may see
+ * only some of the writes of a transaction. Unless stated otherwise, SDK errors are thrown.
+ */
 export interface Table {
   get(key: Key): Promise<Item | undefined>;
   /** Up to 100 items in one call, in the order of their keys; undefined for those that do not exist. */
@@ -61,7 +64,7 @@ export interface Table {
 let shared: DynamoDBClient | undefined;
 
 /** One client per function, so that the first request reuses the connection that the cold start opened. */
-function sharedClient(): DynamoDBClient {
+export function sharedClient(): DynamoDBClient {
   shared ??= new DynamoDBClient(clientSettings);
   return shared;
 }

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { openBarrier } from '../support/barrier.ts';
 import { type Received, useGatehouse } from '../support/gatehouse.ts';
@@ -6,7 +7,18 @@ import { type Received, useGatehouse } from '../support/gatehouse.ts';
 /* A module reports its restart with the number of the last parameter change that it has loaded. */
 
 const barrier = openBarrier();
-const gatehouse = await useGatehouse({ intercept: barrier.intercept });
+/** Queries of parameters. `seen` is the response to the last one; `outdated` replaces that to the next one. */
+const queries: { seen?: AwsResponse; outdated?: AwsResponse | undefined } = {};
+const gatehouse = await useGatehouse({
+  async intercept(call, forward) {
+    const { KeyConditionExpression, ExpressionAttributeValues } = call.input;
+    const isOfParameters = KeyConditionExpression && JSON.stringify(ExpressionAttributeValues).includes('"CONF"');
+    if (!isOfParameters) return barrier.intercept(call, forward);
+    queries.seen = queries.outdated ?? (await forward());
+    queries.outdated = undefined;
+    return queries.seen;
+  },
+});
 let token: string;
 beforeAll(async () => {
   token = await gatehouse.tokenOf('user');
@@ -22,7 +34,9 @@ async function makeParameter(): Promise<{ id: number; change: () => Promise<Rece
     await call('POST', '/api/utm-integrations', { name: 'n', shortName: 's', integrationType: 'API' })
   ).body;
   const created = await call('POST', '/api/utm-integration-confs', { integration, confName: 'a', confValue: 'b' });
-  return { id: integration.id, change: () => call('PUT', '/api/utm-integration-confs', created.body) };
+  let changes = 0;
+  const change = () => call('PUT', '/api/utm-integration-confs', { ...created.body, confValue: `value ${++changes}` });
+  return { id: integration.id, change };
 }
 
 describe('a report of a restart', () => {
@@ -62,6 +76,20 @@ describe('a report of a restart', () => {
       expect(responses.map(({ status }) => status)).toEqual([200, 200]);
       expect(await moduleOf(id)).toEqual({ needsRestart: true, changes: 2 });
     }
+  });
+
+  // A query and a transaction are not serializable (DynamoDB Developer Guide, "Isolation levels for transactions").
+  it('does not hide a change of which the module has loaded the number but not the value', async () => {
+    const { id, change } = await makeParameter();
+    await change();
+    const load = () => call('GET', `/api/utm-integration-confs?integrationId.equals=${id}&size=100`);
+    await load();
+    await change();
+    queries.outdated = queries.seen;
+
+    const [{ confValue, integration }] = (await load()).body;
+
+    expect([confValue, integration.module]).toEqual(['value 2', { needsRestart: true, changes: 2 }]);
   });
 
   it('changes nothing when no restart is needed', async () => {

@@ -558,16 +558,24 @@ export const edges: readonly Mutant[] = [
     ],
     ['      } while (next);\n    },\n\n    async snapshot', '      } while (false);\n    },\n\n    async snapshot'],
     ['      } while (next);\n      return found;', '      } while (false);\n      return found;'],
+  ]),
+  ...plant('lib/table/snapshot.ts', 'test/unit/table-scanner.test.ts', [
     ['tries === MAX_TRIES', 'tries > MAX_TRIES'],
-    ["error.name !== 'TransactionCanceledException'", "error.name === 'TransactionCanceledException'"],
+    ['const MAX_WAIT_MS = 200', 'const MAX_WAIT_MS = 2000'],
+    ["error.name === 'TransactionCanceledException'", "error.name !== 'TransactionCanceledException'"],
     [
-      'keys.map((_, index) => Responses[index]?.Item as Item | undefined)',
+      'reads.map((_, index) => Responses[index]?.Item as Item | undefined)',
       'Responses.flatMap(({ Item }) => (Item ? [Item as Item] : []))',
     ],
   ]),
   ...plant('lib/table/table-scanner.ts', 'test/unit/aws.test.ts', [
     ['maxAttempts: 6', 'maxAttempts: 3'],
     ['requestTimeout: 20_000', 'requestTimeout: 2000'],
+  ]),
+  ...plant('lib/table/snapshot.ts', 'test/unit/snapshot.test.ts', [
+    ["throw isCancelled(error) ? new Failure('unavailable') : error", 'throw error'],
+    ["throw isCancelled(error) ? new Failure('unavailable') : error", "throw new Failure('unavailable')"],
+    ['transactGet(documents, reads, abortBeforeDeadline)', 'transactGet(documents, reads)'],
   ]),
   ...plant('lib/table/table.ts', 'test/unit/table.test.ts', [
     ['Key: key, ConsistentRead: true', 'Key: key'],

@@ -1,10 +1,11 @@
 import type { Key, Kind } from '../../lib/table/keys.ts';
-import type { Item, Range, Table } from '../../lib/table/table.ts';
+import type { SnapshotTable } from '../../lib/table/snapshot.ts';
+import type { Item, Range } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { waitMicrotasks } from './microtasks.ts';
 
 /** A table in memory that records reads when they begin and writes when they have ended. */
-export interface MemoryTable extends Table {
+export interface MemoryTable extends SnapshotTable {
   /** The reads and id requests in order: the operation, and its partition key, kind or number of keys. */
   readonly calls: string[];
   readonly queries: { readonly pk: string; readonly range: Range }[];
@@ -36,6 +37,10 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
       calls.push(`getAll ${keys.length}`);
       // DynamoDB rejects duplicate keys too.
       if (new Set(keys.map(nameOf)).size < keys.length) throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
+      return keys.map((key) => items.get(nameOf(key)));
+    },
+    async snapshot(keys) {
+      calls.push(`snapshot ${keys.length}`);
       return keys.map((key) => items.get(nameOf(key)));
     },
     async query(pk, range = {}) {

@@ -91,6 +91,7 @@ function unitsOf(operation: string, input: any): { reads: number; writes: number
     const [{ Keys }] = Object.values(input.RequestItems) as [{ Keys: unknown[] }];
     return { reads: Keys.length, writes: 0 };
   }
+  if (operation === 'TransactGetItems') return { reads: 2 * input.TransactItems.length, writes: 0 };
   if (operation === 'UpdateItem') return { reads: 0, writes: 1 };
   if (operation === 'TransactWriteItems') return { reads: 0, writes: 2 * input.TransactItems.length };
   return { reads: 0, writes: 0 };

@@ -323,13 +323,13 @@ describe('deleteIntegration', () => {
     expect(table.queries).toHaveLength(1);
   });
 
-  /** A table where the first list of parameters was read before this change of the parameters. */
+  /** A table where the first lists of parameters were read before this change of the parameters. */
   function tableWithStaleList(staleList: Item[], ...items: Item[]) {
-    const table = memoryTable(items);
+    const table = Object.assign(memoryTable(items), { staleLists: 1 });
     const { query } = table;
     table.query = async (...range) => {
       const list = await query(...range);
-      return table.queries.length === 1 ? staleList : list;
+      return table.queries.length <= table.staleLists ? staleList : list;
     };
     return table;
   }
@@ -356,6 +356,28 @@ describe('deleteIntegration', () => {
       entityKey('CONF', 5_000_003),
     ]);
     expect(writes.at(-1)).toEqual(totalOf('CONF', -2));
+  });
+
+  it('reads the parameters five more times while the list lacks one, less than 100 ms apart', async () => {
+    const added = parameterItem({ id: 5_000_003 });
+    const tables = [5, 6].map((staleLists) =>
+      Object.assign(tableWithStaleList([parameterItem()], caller, integrationItem(), parameterItem(), added), {
+        staleLists,
+      }),
+    );
+    const timer = vi.spyOn(globalThis, 'setTimeout').mockImplementation((done: () => void) => {
+      queueMicrotask(done);
+      return undefined as unknown as NodeJS.Timeout;
+    });
+
+    for (const table of tables) await deleteIntegration(table, integrator(table), 5, undefined);
+
+    expect(tables.map(({ queries }) => queries.length)).toEqual([6, 6]);
+    expect(tables.map((table) => changesOf(table).writes.at(-1))).toEqual([totalOf('CONF', -2), totalOf('CONF', -1)]);
+    const waits = timer.mock.calls.map(([, milliseconds]) => milliseconds ?? 0);
+    expect(waits).toHaveLength(10);
+    expect(Math.max(...waits)).toBeLessThan(100);
+    expect(Math.max(...waits)).toBeGreaterThan(20);
   });
 
   it('reads the parameters again if the list contains one too many', async () => {
@@ -770,46 +792,79 @@ describe('reading parameters', () => {
     expect(keyCalls).toEqual([]);
   });
 
-  it.each([
-    ['changed', 'v5000002'],
-    ['deleted', 'not-found'],
-  ])('reads a parameter again that is %s while it is read', async (what, expected) => {
-    const outdated = { ...(await sealed(5_000_002)), version: '1-old' };
-    const key = entityKey('CONF', 5_000_002);
-    const writes = what === 'changed' ? [put(key, await sealed(5_000_002))] : [{ act: 'Delete', key } as const];
-    const table = memoryTable([caller, integrationItem(), outdated]);
-    const { get } = table;
-    vi.spyOn(table, 'get').mockImplementation(async (wanted) => {
-      const item = await get(wanted);
-      if (item?.version === outdated.version) await table.transact(writes, 'token');
-      return item;
-    });
+  it('reads a parameter and its integration as of one moment', async () => {
+    const table = memoryTable([caller, integrationItem(), await sealed(5_000_002)]);
 
-    const outcome = await readParameter(table, integrator(table), 5_000_002).then(
-      ({ confValue, version }) => [confValue, version],
-      ({ code }) => [code, '2-xyz'],
-    );
+    await readParameter(table, integrator(table), 5_000_002);
 
-    expect(outcome).toEqual([expected, '2-xyz']);
-    expect(table.calls.filter((call) => call === 'get INTEGRATION')).toHaveLength(2);
+    expect(table.calls.toSorted()).toEqual(['get USER', 'snapshot 2']);
   });
 
-  it('reads the integration of a filter before its parameters, and once', async () => {
-    const filters = [{ field: 'integrationId', operator: 'equals', operands: [5] } as const];
+  const ofGate = { filters: [{ field: 'integrationId', operator: 'equals', operands: [5] }] } as const;
+
+  /** A table in which these writes are made after the first list of parameters. */
+  function tableChangedAfterList(writes: readonly Write[], ...items: Item[]) {
+    const table = memoryTable(items);
+    const { query } = table;
+    table.query = async (...range) => {
+      const list = await query(...range);
+      if (table.queries.length === 1) await table.transact(writes, 'token');
+      return list;
+    };
+    return table;
+  }
+
+  it('reads the integration of a filter as of one moment with the values, while it unseals them', async () => {
     const table = memoryTable([caller, integrationItem(), await sealed(5_000_001)]);
-    const { getAll } = table;
-    vi.spyOn(table, 'getAll').mockImplementation(async (keys) => {
-      await new Promise(setImmediate);
-      table.calls.push('integration read');
-      return getAll(keys);
-    });
+    const overlap = overlapCounter();
+    const { snapshot } = table;
+    table.snapshot = (keys) => overlap.run(() => snapshot(keys));
+    vi.mocked(sharedKms().send).mockImplementation(() => overlap.run(async () => ({ Plaintext: DATA_KEY })));
 
-    const { entities } = await readParameters(table, integrator(table), queryOf({ filters }));
+    const { entities } = await readParameters(table, integrator(table), queryOf(ofGate));
 
-    expect(entities.map(({ integration }) => integration.name)).toEqual(['Gate']);
-    expect(table.calls.filter((call) => /^(integration read|getAll|query)/.test(call))).toEqual([
-      ...['integration read', 'getAll 1', 'query CONF'],
+    expect(entities.map(({ integration, confValue }) => [integration.name, confValue])).toEqual([['Gate', 'v5000001']]);
+    expect(table.calls.filter((call) => /^(get \w+|getAll|query|snapshot)/.test(call))).toEqual([
+      ...['get USER', 'query CONF', 'snapshot 2'],
     ]);
+    expect(overlap.most).toBe(2);
+  });
+
+  it('reads the parameters of a filter again if one has changed since the list', async () => {
+    const key = entityKey('CONF', 5_000_001);
+    const changed: Item = { ...(await sealed(5_000_001)), version: '3-new' };
+    const deletion: Write[] = [{ act: 'Delete', key }];
+    for (const [writes, versions] of [
+      [[put(key, changed)], ['3-new', '2-xyz']],
+      [deletion, ['2-xyz']],
+    ] as const) {
+      const items = [await sealed(5_000_001), await sealed(5_000_002)];
+      const table = tableChangedAfterList(writes, caller, integrationItem(), ...items);
+
+      const { entities } = await readParameters(table, integrator(table), queryOf(ofGate));
+
+      expect(entities.map(({ version }) => version)).toEqual(versions);
+      expect(table.queries).toHaveLength(2);
+    }
+  });
+
+  it('reads the integration of a filter only beside a parameter, and returns none of a deleted integration', async () => {
+    const empty = memoryTable([caller, integrationItem()]);
+    const [parameter, key] = [await sealed(5_000_001), entityKey('CONF', 5_000_001)];
+    const deleted: Write[] = [
+      { act: 'Delete', key: entityKey('INTEGRATION', 5) },
+      { act: 'Delete', key },
+    ];
+    const table = tableChangedAfterList(deleted, caller, integrationItem(), parameter);
+
+    const pages = [
+      await readParameters(empty, integrator(empty), queryOf(ofGate)),
+      await readParameters(table, integrator(table), queryOf(ofGate)),
+    ];
+
+    expect(pages.map(({ entities }) => entities)).toEqual([[], []]);
+    expect(empty.calls.filter((call) => call.startsWith('snapshot'))).toEqual([]);
+    expect(table.queries).toHaveLength(1);
   });
 
   it('unseals only the page, reads each integration once and omits orphaned parameters', async () => {
@@ -824,9 +879,8 @@ describe('reading parameters', () => {
       ['v5000001', 'Gate'],
       ['v5000002', 'Gate'],
     ]);
-    // Without keys, no call is made.
-    expect(table.calls.filter((call) => call.startsWith('getAll'))).toEqual(['getAll 0', 'getAll 2']);
-    expect(keyCalls.map(({ name }) => name)).toEqual(['DecryptCommand', 'DecryptCommand']);
+    expect(table.calls.filter((call) => call.startsWith('getAll'))).toEqual(['getAll 2']);
+    expect(keyCalls.map(({ name }) => name)).toEqual(Array(3).fill('DecryptCommand'));
   });
 
   it('unseals at most 32 values at the same time', async () => {

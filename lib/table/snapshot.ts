@@ -1,0 +1,66 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, type GetCommandInput, TransactGetCommand } from '@aws-sdk/lib-dynamodb';
+import { Failure } from '../contract/failure.ts';
+import { abortBeforeDeadline } from '../runtime/aws.ts';
+import { requireEnv } from '../runtime/env.ts';
+import { sleepJittered } from '../runtime/sleep.ts';
+import type { Key } from './keys.ts';
+import { type Item, openTable, sharedClient, type Table } from './table.ts';
+
+/*
+ * Reads of several items as of one moment. Separate from table.ts, so that only the functions that need them bundle
+ * them.
+ */
+
+/** A table from which several items can be read as of one moment. */
+export interface SnapshotTable extends Table {
+  /**
+   * Up to 100 items as of one moment, in the order of their keys; undefined for those that do not exist. Costs twice the
+   * read units of `getAll`. Fails with unavailable if the items keep changing.
+   */
+  snapshot(keys: readonly Key[]): Promise<(Item | undefined)[]>;
+}
+
+/** Opens the table of the stack, or another one of the same design. */
+export function openSnapshotTable(
+  name = requireEnv('TABLE_NAME'),
+  client: DynamoDBClient = sharedClient(),
+): SnapshotTable {
+  const documents = DynamoDBDocumentClient.from(client);
+  return {
+    ...openTable(name, client),
+    async snapshot(keys) {
+      const reads = keys.map((Key) => ({ TableName: name, Key }));
+      try {
+        return await transactGet(documents, reads, abortBeforeDeadline);
+      } catch (error) {
+        throw isCancelled(error) ? new Failure('unavailable') : error;
+      }
+    },
+  };
+}
+
+/** How many times a read that conflicts with a transaction is tried, and the bound of the wait between tries. */
+const MAX_TRIES = 10;
+const MAX_WAIT_MS = 200;
+
+/** Reads items as of one moment; undefined for those that do not exist. Throws SDK errors, also if they keep changing. */
+export async function transactGet(
+  documents: DynamoDBDocumentClient,
+  reads: readonly GetCommandInput[],
+  options: () => { abortSignal?: AbortSignal } = () => ({}),
+): Promise<(Item | undefined)[]> {
+  const TransactItems = reads.map((Get) => ({ Get }));
+  for (let tries = 1; ; tries++) {
+    try {
+      const { Responses = [] } = await documents.send(new TransactGetCommand({ TransactItems }), options());
+      return reads.map((_, index) => Responses[index]?.Item as Item | undefined);
+    } catch (error) {
+      if (tries === MAX_TRIES || !isCancelled(error)) throw error;
+      await sleepJittered(MAX_WAIT_MS);
+    }
+  }
+}
+
+const isCancelled = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'TransactionCanceledException';

@@ -1,0 +1,53 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { openSnapshotTable } from '../../lib/table/snapshot.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
+
+/* The conflicts that the embedded engine never has. */
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+function tableReceiving(...responses: ScriptedResponse[]) {
+  const { settings, requests, inputs } = scriptedClient(...responses);
+  return { table: openSnapshotTable('Gates', new DynamoDBClient(settings)), requests, inputs };
+}
+
+const key = (sk: string) => ({ pk: 'a', sk });
+const wire = (sk: string) => ({ pk: { S: 'a' }, sk: { S: sk } });
+
+describe('snapshot', () => {
+  const cancelled = { error: 'TransactionCanceledException' };
+
+  it('returns items as of one moment in the order of their keys, and again after a conflict', async () => {
+    const { table, requests, inputs } = tableReceiving(cancelled, { Responses: [{ Item: wire('1') }, {}] });
+
+    expect(await table.snapshot([key('1'), key('2')])).toEqual([key('1'), undefined]);
+
+    expect(requests.map(({ operation }) => operation)).toEqual(['TransactGetItems', 'TransactGetItems']);
+    expect(inputs()[1]).toEqual({
+      TransactItems: ['1', '2'].map((sk) => ({ Get: { TableName: 'Gates', Key: wire(sk) } })),
+    });
+  });
+
+  it('fails with unavailable when the items keep changing', async () => {
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation((done: () => void) => {
+      queueMicrotask(done);
+      return undefined as unknown as NodeJS.Timeout;
+    });
+    const { table, requests } = tableReceiving(...Array(11).fill(cancelled));
+
+    await expect(table.snapshot([key('1')])).rejects.toMatchObject({ code: 'unavailable' });
+    expect(requests).toHaveLength(10);
+  });
+
+  it('rethrows any other error, and ends with the deadline', async () => {
+    const { table } = tableReceiving({ error: 'AccessDeniedException' }, { Responses: [] });
+
+    await expect(table.snapshot([key('1')])).rejects.toMatchObject({ name: 'AccessDeniedException' });
+    setDeadline(0);
+    await expect(table.snapshot([key('1')])).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});
