@@ -4,7 +4,7 @@ import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Contract } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
-import { isTooDeepOrAmbiguous } from './json-limits.ts';
+import { isTooDeepOrAmbiguous } from '../contract/json-limits.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 const TEXT_IN_UTF8 = /^text\/plain\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;

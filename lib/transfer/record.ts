@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { OPERATOR } from '../audit/audit-entry.ts';
 import { line } from '../contract/fields.ts';
+import { isTooDeepOrAmbiguous } from '../contract/json-limits.ts';
 import { MAX_PARAMETER_BYTES, MAX_PARAMETERS } from '../integrations/integration.ts';
 import { CreateIntegration } from '../integrations/integration-contracts.ts';
 import { CreateParameter } from '../integrations/parameter-contracts.ts';
@@ -94,15 +95,19 @@ type ImportRecord = v.InferOutput<typeof importRecord>;
 // Without `fatal`, invalid bytes would be replaced silently. It ignores the byte order mark that some programs write.
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
+const MALFORMED: readonly RecordError[] = [{ code: 'malformed' }];
+
 /** Parses a line. Returns its errors, at most one for each field, if it is not a valid record. */
 export function readRecord(line: Buffer): ImportRecord | readonly RecordError[] {
   let value: unknown;
   try {
-    value = JSON.parse(UTF8.decode(line));
+    const text = UTF8.decode(line);
+    value = JSON.parse(text);
+    if (isTooDeepOrAmbiguous(text)) return MALFORMED;
   } catch {
-    return [{ code: 'malformed' }];
+    return MALFORMED;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [{ code: 'malformed' }];
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return MALFORMED;
   const { success, output, issues } = v.safeParse(importRecord, value, { abortPipeEarly: true });
   if (success) return output;
   const errors = new Map<string, RecordError>();

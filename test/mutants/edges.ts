@@ -155,6 +155,12 @@ export const edges: readonly Mutant[] = [
     ['v.transform((value) => value || null)', 'v.transform((value) => value ?? null)'],
   ]),
   ...plant('lib/contract/fields.ts', 'test/api/integrations.test.ts', [['{ min: ID.minimum, max: ID.maximum }', '{}']]),
+  ...plant('lib/contract/json-limits.ts', 'test/unit/json-limits.test.ts', [
+    ['enclosing.length > DEPTH_MAX', 'enclosing.length >= DEPTH_MAX'],
+    ['JSON.parse(token)', 'token'],
+    ['inner.keys.size > 0', 'true'],
+    ['const key: string = JSON.parse(token);', 'const key = token;'],
+  ]),
   ...plant('lib/contract/list-query.ts', 'test/unit/list-query.test.ts', [
     ['const DEFAULT_SIZE = 20;', 'const DEFAULT_SIZE = 25;'],
     ['const PAGE_SIZE_MAX = 2000;', 'const PAGE_SIZE_MAX = 2001;'],
@@ -263,12 +269,6 @@ export const edges: readonly Mutant[] = [
     ],
     ['  limitColdStart();\n', ''],
     ['settleAll([caller.requireAuthorized(), handled()])', 'settleAll([await caller.requireAuthorized(), handled()])'],
-  ]),
-  ...plant('lib/http/json-limits.ts', 'test/unit/json-limits.test.ts', [
-    ['enclosing.length > DEPTH_MAX', 'enclosing.length >= DEPTH_MAX'],
-    ['JSON.parse(token)', 'token'],
-    ['inner.keys.size > 0', 'true'],
-    ['const key: string = JSON.parse(token);', 'const key = token;'],
   ]),
   ...plant('lib/http/lambda-handler.ts', 'test/unit/endpoint.test.ts', [
     ["if (isOutage(error)) return new Failure('unavailable');", ''],

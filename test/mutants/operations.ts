@@ -1201,6 +1201,7 @@ export const operations: readonly Mutant[] = [
   ...plant('lib/transfer/record.ts', 'test/unit/import-records.test.ts', [
     ['v.strictObject(entries,', 'v.object(entries,'],
     ["('utf-8', { fatal: true })", "('utf-8')"],
+    ['if (isTooDeepOrAmbiguous(text)) return MALFORMED;', ''],
     ["v.check(isReadable, 'Pattern'),", ''],
     ["v.isoTimestamp('Pattern'),", ''],
     ['new Date(day).toISOString().startsWith(day) && ', ''],

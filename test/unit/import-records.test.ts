@@ -42,6 +42,7 @@ describe('a record is rejected', () => {
     ],
     ['that is an array', '[]', 'malformed'],
     ['that is null', 'null', 'malformed'],
+    ['with a key twice', JSON.stringify(userRecord('ann')).replace('{', '{"login":"bob",'), 'malformed'],
     ['without a type', {}, 'type NotNull'],
     ['of an unknown type', { type: 'group' }, 'type Pattern'],
     ['without login and address', { type: 'user' }, 'login NotNull, email NotNull'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isTooDeepOrAmbiguous } from '../../lib/http/json-limits.ts';
+import { isTooDeepOrAmbiguous } from '../../lib/contract/json-limits.ts';
 
 const nested = (depth: number, inner = '') => '['.repeat(depth) + inner + ']'.repeat(depth);
 
