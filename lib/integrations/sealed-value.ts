@@ -77,23 +77,17 @@ async function sealUnderNewKey(integrationId: number, valuesKey: string, kms: KM
   };
 }
 
-/** Decrypts a sealed value. Throws when it was sealed for another parameter or has been modified. */
+/** A sealed value has been modified, or was sealed for another parameter of the integration. */
+export class UnreadableValue extends Error {}
+
+/** Decrypts a sealed value. Fails with UnreadableValue, and with errors of KMS, also for another integration's value. */
 export async function unseal(
   sealed: Uint8Array,
   parameterId: number,
   valuesKey = requireEnv('VALUES_KEY'),
   kms = sharedKms(),
 ): Promise<string> {
-  const bytes = Buffer.from(sealed);
-  if (bytes[0] !== FORMAT) throw new Error('A stored parameter value is not readable');
-  let offset = 3;
-  const take = (length: number) => {
-    offset += length;
-    return bytes.subarray(offset - length, offset);
-  };
-  const wrapped = take(bytes.readUInt16BE(1));
-  const nonce = take(NONCE_BYTES);
-  const tag = take(TAG_BYTES);
+  const { wrapped, nonce, tag, encrypted } = readable(() => partsOf(sealed));
   const { Plaintext } = await kms.send(
     new DecryptCommand({
       KeyId: valuesKey,
@@ -102,8 +96,30 @@ export async function unseal(
     }),
     abortBeforeDeadline(),
   );
-  const decipher = createDecipheriv(CIPHER, Plaintext as Uint8Array, nonce, { authTagLength: TAG_BYTES });
-  decipher.setAAD(additionalData(parameterId));
-  decipher.setAuthTag(tag);
-  return decipher.update(bytes.subarray(offset), undefined, 'utf8') + decipher.final('utf8');
+  return readable(() => {
+    const decipher = createDecipheriv(CIPHER, Plaintext as Uint8Array, nonce, { authTagLength: TAG_BYTES });
+    decipher.setAAD(additionalData(parameterId));
+    decipher.setAuthTag(tag);
+    return decipher.update(encrypted, undefined, 'utf8') + decipher.final('utf8');
+  });
+}
+
+function readable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new UnreadableValue('A stored parameter value is not readable', { cause });
+  }
+}
+
+function partsOf(sealed: Uint8Array) {
+  const bytes = Buffer.from(sealed);
+  if (bytes[0] !== FORMAT) throw new Error('Unknown format');
+  let offset = 3;
+  const take = (length: number) => {
+    offset += length;
+    return bytes.subarray(offset - length, offset);
+  };
+  const wrapped = take(bytes.readUInt16BE(1));
+  return { wrapped, nonce: take(NONCE_BYTES), tag: take(TAG_BYTES), encrypted: bytes.subarray(offset) };
 }

@@ -8,18 +8,22 @@ import { userOf } from '../users/user-table.ts';
 /** Below the bound of a list, which a collection of any size exceeds. */
 const PAGE_ITEMS = 1000;
 
-/** All users in the order of their ids, read page by page while the table may change. */
-export const usersOf = (table: Table): AsyncGenerator<User> => entitiesOf(table, 'USER', userOf);
+/** All users in the order of their ids. */
+export async function* usersOf(table: Table): AsyncGenerator<User> {
+  for await (const item of itemsOf(table, 'USER')) yield userOf(item);
+}
 
-/** All integrations in the order of their ids, read page by page while the table may change. */
-export const integrationsOf = (table: Table): AsyncGenerator<Integration> =>
-  entitiesOf(table, 'INTEGRATION', integrationOf);
+/** All integrations in the order of their ids. */
+export async function* integrationsOf(table: Table): AsyncGenerator<Integration> {
+  for await (const item of itemsOf(table, 'INTEGRATION')) yield integrationOf(item);
+}
 
-async function* entitiesOf<E>(table: Table, kind: 'USER' | 'INTEGRATION', entityOf: (item: Item) => E) {
+/** The items of all users or integrations in their order, read page by page while the table may change. */
+export async function* itemsOf(table: Table, kind: 'USER' | 'INTEGRATION'): AsyncGenerator<Item> {
   const to = idText(Number.MAX_SAFE_INTEGER);
   for (let last = 0; ; ) {
     const items = await table.query(kind, { from: idText(last + 1), to, limit: PAGE_ITEMS });
-    for (const item of items) yield entityOf(item);
+    yield* items;
     if (items.length < PAGE_ITEMS) return;
     last = Number(items.at(-1)?.sk);
   }

@@ -1,14 +1,17 @@
 import type { KMSClient } from '@aws-sdk/client-kms';
 import { pick } from '../contract/entity-fields.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from '../integrations/integration.ts';
-import { parametersOf } from '../integrations/parameter-table.ts';
-import { unseal } from '../integrations/sealed-value.ts';
+import { integrationOf } from '../integrations/integration-table.ts';
+import { parameterOf } from '../integrations/parameter-table.ts';
+import { UnreadableValue, unseal } from '../integrations/sealed-value.ts';
+import { nameOf } from '../integrity/finding.ts';
 import { findDefect } from '../integrity/item-kinds.ts';
 import { mapConcurrently } from '../runtime/settle-all.ts';
-import { entityKey, type Kind } from '../table/keys.ts';
-import type { Table } from '../table/table.ts';
+import { canOwnParameters, parametersRange } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import { EDITABLE_USER_FIELDS } from '../users/user.ts';
-import { integrationsOf, usersOf } from './entities.ts';
+import { userOf } from '../users/user-table.ts';
+import { itemsOf } from './entities.ts';
 
 /** Below the number of connections of a client, so that no call to KMS times out while it waits for one. */
 const MAX_CONCURRENT_DECRYPTIONS = 32;
@@ -31,28 +34,37 @@ export async function* exportRecords(
   valuesKey: string,
   kms: KMSClient,
 ): AsyncGenerator<{ readonly type: 'user' | 'integration' }> {
-  for await (const user of usersOf(table)) {
-    requireIntact('USER', user);
-    yield { type: 'user', ...pick(user, USER_FIELDS) };
+  for await (const item of itemsOf(table, 'USER')) {
+    requireIntact(item);
+    yield { type: 'user', ...pick(userOf(item), USER_FIELDS) };
   }
-  for await (const integration of integrationsOf(table)) {
-    requireIntact('INTEGRATION', integration);
+  for await (const item of itemsOf(table, 'INTEGRATION')) {
+    requireIntact(item);
+    const integration = integrationOf(item);
     const parameters = await decryptedParameters(table, integration, valuesKey, kms);
     yield { type: 'integration', ...pick(integration, EDITABLE_INTEGRATION_FIELDS), ...{ parameters } };
   }
 }
 
 async function decryptedParameters(table: Table, { id }: Integration, valuesKey: string, kms: KMSClient) {
-  return mapConcurrently(await parametersOf(table, id), MAX_CONCURRENT_DECRYPTIONS, async (parameter) => {
-    requireIntact('CONF', parameter);
-    return {
-      ...pick(parameter, ['confName', 'confDescription']),
-      confValue: await unseal(parameter.confValue, parameter.id, valuesKey, kms),
-    };
+  const items = canOwnParameters(id) ? await table.query('CONF', parametersRange(id)) : [];
+  return mapConcurrently(items, MAX_CONCURRENT_DECRYPTIONS, async (item) => {
+    requireIntact(item);
+    const parameter = parameterOf(item);
+    const confValue = await unseal(parameter.confValue, parameter.id, valuesKey, kms).catch((error) => {
+      if (!isAboutValue(error)) throw error;
+      const remedy = 'set it again with PUT /api/utm-integration-confs, or delete the parameter.';
+      throw new Error(`The value of ${nameOf(item)} cannot be decrypted: ${remedy}`);
+    });
+    return { ...pick(parameter, ['confName', 'confDescription']), confValue };
   });
 }
 
-function requireIntact(kind: Kind, entity: { readonly id: number }): void {
-  const defect = findDefect({ ...entityKey(kind, entity.id), ...entity });
+/** Whether the value is damaged or KMS rejects its data key, rather than that KMS fails or rejects the operator. */
+const isAboutValue = (error: Error): boolean =>
+  error instanceof UnreadableValue || ['InvalidCiphertextException', 'IncorrectKeyException'].includes(error.name);
+
+function requireIntact(item: Item): void {
+  const defect = findDefect(item);
   if (defect) throw new Error(`${defect.message} \`npm run verify\` lists everything that is damaged.`);
 }

@@ -502,10 +502,13 @@ export const domain: readonly Mutant[] = [
     ['integration: String(integrationId) }', '} as Record<string, string>'],
     ['randomBytes(NONCE_BYTES)', 'Buffer.alloc(NONCE_BYTES)'],
     ['wrapped.length >> 8', '0'],
-    ["if (bytes[0] !== FORMAT) throw new Error('A stored parameter value is not readable');", ''],
+    ["if (bytes[0] !== FORMAT) throw new Error('Unknown format');", ''],
     ['encryptionContext(integrationIdOf(parameterId))', 'encryptionContext(parameterId)'],
     [" + decipher.final('utf8')", ''],
     ['CONF/${parameterId}/confValue', 'CONF/${integrationIdOf(parameterId)}/confValue'],
+  ]),
+  ...plant('lib/integrations/sealed-value.ts', 'test/unit/export-records.test.ts', [
+    ['readable(() => partsOf(sealed))', 'partsOf(sealed)'],
   ]),
   ...plant('lib/integrations/sealed-value.ts', 'test/unit/sealed-value.test.ts', [
     ['if (known && Date.now() < known.usableUntil) return known.seal;', ''],

@@ -1160,6 +1160,14 @@ export const operations: readonly Mutant[] = [
     [', ...{ parameters } }', ' }'],
     ["['confName', 'confDescription']", "['confName']"],
   ]),
+  ...plant('lib/transfer/export-records.ts', 'test/unit/export-records.test.ts', [
+    ["    requireIntact(item);\n    yield { type: 'user'", "    yield { type: 'user'"],
+    ['    requireIntact(item);\n    const integration', '    const integration'],
+    ['    requireIntact(item);\n    const parameter ', '    const parameter '],
+    ['error instanceof UnreadableValue ||', ''],
+    ["['InvalidCiphertextException', 'IncorrectKeyException']", "['InvalidCiphertextException']"],
+    ['if (!isAboutValue(error)) throw error;', ''],
+  ]),
   ...plant('lib/transfer/import-integration.ts', 'test/local/transfer.test.ts', [
     ["        changeTotal('INTEGRATION', 1),\n", ''],
     ["changeTotal('CONF', added.length)", "changeTotal('CONF', 1)"],

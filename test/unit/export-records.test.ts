@@ -1,24 +1,69 @@
 import { KMSClient } from '@aws-sdk/client-kms';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { openSeal } from '../../lib/integrations/sealed-value.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { exportRecords } from '../../lib/transfer/export-records.ts';
+import { useNoDataKeys } from '../support/data-keys.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
 import { memoryTable } from '../support/memory-table.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
 
-const ADVICE = '`npm run verify` lists everything that is damaged.';
+/* How an export ends at an item that it cannot export. */
+
+useNoDataKeys();
+
+const DATA_KEY = { Plaintext: Buffer.alloc(32).toString('base64'), CiphertextBlob: Buffer.alloc(9).toString('base64') };
+
+const kmsReceiving = (...responses: ScriptedResponse[]) => new KMSClient(scriptedClient(...responses).settings);
+
+/** Exports the intact items, of which the first one of a kind has these attributes. */
+async function exportWith(kind: string, attributes: object, kms = kmsReceiving()): Promise<void> {
+  const first = INTACT_ITEMS.find(({ pk }) => pk === kind);
+  const items = INTACT_ITEMS.map((item) => (item === first ? ({ ...item, ...attributes } as Item) : item));
+  for await (const _ of exportRecords(memoryTable(items), 'values-key', kms));
+}
 
 it.each([
   ['USER', { email: undefined }, 'USER / 0000000000000001 has missing or invalid attributes: email.'],
+  ['USER', { id: undefined }, 'USER / 0000000000000001 has missing or invalid attributes: id.'],
+  ['USER', { id: 999 }, 'USER / 0000000000000001 has the id 999.'],
   ['INTEGRATION', { active: 1 }, 'INTEGRATION / 0000000000000004 has missing or invalid attributes: active.'],
+  ['INTEGRATION', { id: 5 }, 'INTEGRATION / 0000000000000004 has the id 5.'],
   ['CONF', { confName: 7 }, 'CONF / 0000000004000007 has missing or invalid attributes: confName.'],
-])('an export ends at a damaged item: %s', async (kind, damage, message) => {
-  const first = INTACT_ITEMS.find(({ pk }) => pk === kind);
-  const items = INTACT_ITEMS.map((item) => (item === first ? ({ ...item, ...damage } as Item) : item));
-  const kms = new KMSClient({ region: 'eu-central-1' });
+  ['CONF', { id: 4_000_009 }, 'CONF / 0000000004000007 has the id 4000009.'],
+])('names a damaged item by its key: %s %o', async (kind, damage, message) => {
+  await expect(exportWith(kind, damage)).rejects.toThrow(
+    new Error(`${message} \`npm run verify\` lists everything that is damaged.`),
+  );
+});
 
-  const all = async () => {
-    for await (const _ of exportRecords(memoryTable(items), 'values-key', kms));
-  };
+describe('a value', () => {
+  const sealedFor = async (id: number) => (await openSeal(4, 'values-key', kmsReceiving(DATA_KEY)))('secret', id);
 
-  await expect(all()).rejects.toThrow(new Error(`${message} ${ADVICE}`));
+  it.each<[string, () => Promise<Uint8Array | undefined>, ScriptedResponse[]]>([
+    ['that is missing', async () => undefined, []],
+    ['that is cut off', async () => Buffer.of(1), []],
+    ['that is copied from another parameter', () => sealedFor(4_000_009), [DATA_KEY]],
+    ['that is copied from another integration', () => sealedFor(4_000_007), [{ error: 'InvalidCiphertextException' }]],
+    ['under another key', () => sealedFor(4_000_007), [{ error: 'IncorrectKeyException' }]],
+  ])('%s is named by the key of its item', async (_, confValue, responses) => {
+    const exported = exportWith('CONF', { confValue: await confValue() }, kmsReceiving(...responses));
+
+    await expect(exported).rejects.toThrow(
+      new Error(
+        'The value of CONF / 0000000004000007 cannot be decrypted: ' +
+          'set it again with PUT /api/utm-integration-confs, or delete the parameter.',
+      ),
+    );
+  });
+
+  it.each<[string, ScriptedResponse]>([
+    ['KMSInternalException', { error: 'KMSInternalException', status: 500 }],
+    ['AccessDeniedException', { error: 'AccessDeniedException' }],
+    ['CredentialsProviderError', Object.assign(new Error('No credentials'), { name: 'CredentialsProviderError' })],
+  ])('is not blamed for the error %s of KMS', async (name, response) => {
+    const exported = exportWith('CONF', { confValue: await sealedFor(4_000_007) }, kmsReceiving(response));
+
+    await expect(exported).rejects.toMatchObject({ name });
+  });
 });

@@ -734,15 +734,15 @@ describe('a sealed value', () => {
   });
 
   it.each([
-    ['format', 0, 'A stored parameter value is not readable'],
-    ['nonce', 10, /authenticate/],
-    ['tag', 22, /authenticate/],
-    ['text', 38, /authenticate/],
-  ])('is rejected when one bit of its %s has changed', async (_, at, message) => {
+    ['format', 0],
+    ['nonce', 10],
+    ['tag', 22],
+    ['text', 38],
+  ])('is rejected when one bit of its %s has changed', async (_, at) => {
     const sealed = Buffer.from((await openSeal(5))('secret', 5_000_002));
     sealed[at] = (sealed[at] ?? 0) ^ 1;
 
-    await expect(unseal(sealed, 5_000_002)).rejects.toThrow(message);
+    await expect(unseal(sealed, 5_000_002)).rejects.toThrow('A stored parameter value is not readable');
   });
 
   it('is rejected with a truncated tag', async () => {
