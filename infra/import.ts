@@ -39,6 +39,7 @@ requireReadable(file);
 // After the arguments: the AWS SDK takes most of the start of a command.
 const { openStackTable } = await import('./stack-table.ts');
 const { importRecords } = await import('../lib/transfer/import-records.ts');
+const { linesOf } = await import('../lib/transfer/lines.ts');
 
 const tally = await run().catch((error) => fail(explainError(error, values.table), NOT_COMPLETED));
 const { imported, present, rejected } = tally;
@@ -51,7 +52,11 @@ await finish(rejected > 0 ? REJECTIONS : 0);
 async function run(): Promise<Tally> {
   const target = await openStackTable(values.table);
   print(`${apply ? 'Importing into' : 'Checking an import into'} ${target.name}`);
-  return importRecords(target, linesOf(file), { apply, onRejected, onProgress: reportProgress('records') });
+  return importRecords(target, linesOf(createReadStream(file)), {
+    apply,
+    onRejected,
+    onProgress: reportProgress('records'),
+  });
 }
 
 function onRejected(line: number, errors: readonly RecordError[]): void {
@@ -66,19 +71,4 @@ function requireReadable(path: string): void {
     rejectArguments(`${path} cannot be read.`, COMMAND);
   }
   if (statSync(path).isDirectory()) rejectArguments(`${path} is a folder.`, COMMAND);
-}
-
-/** The lines of a file. The readline module would also split at U+2028, which JSON strings can contain. */
-async function* linesOf(path: string): AsyncGenerator<Buffer> {
-  let rest = Buffer.alloc(0);
-  for await (const chunk of createReadStream(path)) {
-    const bytes = Buffer.concat([rest, chunk]);
-    let start = 0;
-    for (let end = bytes.indexOf('\n'); end !== -1; end = bytes.indexOf('\n', start)) {
-      yield bytes.subarray(start, end);
-      start = end + 1;
-    }
-    rest = bytes.subarray(start);
-  }
-  yield rest;
 }

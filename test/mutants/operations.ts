@@ -135,15 +135,13 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/import.ts', 'test/local/transfer.test.ts', [
     [
-      'createReadStream(path)',
-      "createReadStream(path, 'utf8').map((text) => Buffer.from(text.replaceAll('\\u2028', '\\n')))",
+      'createReadStream(file)',
+      "createReadStream(file, 'utf8').map((text) => Buffer.from(text.replaceAll('\\u2028', '\\n')))",
     ],
     ['rejected > 0 ? REJECTIONS : 0', '0'],
-    ['rest = bytes.subarray(start)', 'rest = Buffer.from(bytes.subarray(start).toString())'],
     ['if (statSync(path).isDirectory())', 'if (false)'],
     ["onProgress: reportProgress('records')", 'onProgress: () => undefined'],
     ['const NOT_COMPLETED = 3', 'const NOT_COMPLETED = 1'],
-    ['  yield rest;\n', '  yield Buffer.concat([rest, Buffer.from("{")]);\n'],
   ]),
   ...plant('infra/openapi/links.ts', 'test/unit/openapi.test.ts', [
     ["method === 'PUT' && path === collection", "method === 'PUT'"],
@@ -1205,6 +1203,14 @@ export const operations: readonly Mutant[] = [
     ['lastModifiedBy ?? createdBy', 'lastModifiedBy ?? user.login'],
     ['lastModifiedDate ?? createdDate ??', 'lastModifiedDate ??'],
     ["'user.created'", "'user.updated'"],
+  ]),
+  ...plant('lib/transfer/lines.ts', 'test/unit/lines.test.ts', [
+    ['4 * 1024 * 1024', '1024 * 1024'],
+    ['if (bytes < MAX_LINE_BYTES) parts.push(part);', 'parts.push(part);'],
+    ['bytes += part.length;', 'bytes += part.length;\n    parts = [Buffer.concat(parts)];'],
+    ['[parts, bytes] = [[], 0];', 'parts = [];'],
+    ['keep(chunk.subarray(start));', 'keep(Buffer.from(chunk.subarray(start).toString()));'],
+    ['  yield Buffer.concat(parts);\n}', '}'],
   ]),
   ...plant('lib/transfer/record.ts', 'test/unit/import-records.test.ts', [
     ['v.strictObject(entries,', 'v.object(entries,'],
