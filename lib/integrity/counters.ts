@@ -14,7 +14,7 @@ import type { Item } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
 import { type Condition, changeTotal, set, withCondition } from '../table/write.ts';
 import { type Finding, nameOf } from './finding.ts';
-import { findDefect } from './item-kinds.ts';
+import { collectionOf, findDefect } from './item-kinds.ts';
 import { countedBytes, NO_PARAMETERS, type Survey } from './survey.ts';
 
 /** The findings of a check; `undecided` says what kept changing and could not be verified. */
@@ -29,6 +29,12 @@ const CONFIRMATIONS = 2;
 const MAX_WAIT_MS = 100;
 
 const pause = () => sleepJittered(MAX_WAIT_MS);
+
+/** Reads a range without the items of unknown kinds in it, such as copies made by hand: each is reported by itself. */
+async function entitiesIn(table: TableScanner, ...range: Parameters<TableScanner['range']>): Promise<Item[]> {
+  return (await table.range(...range)).filter(collectionOf);
+}
+
 const NONE: Verdict = { findings: [] };
 
 /** The item of a total. Items written before changes were counted have no `changes` until the next one. */
@@ -51,7 +57,7 @@ export async function verifyTotal(table: TableScanner, seen: Survey, kind: Kind)
   let wrong: { total: Total; count: number; times: number } | undefined;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const [before] = await table.snapshot([key]);
-    const count = (await table.range(kind)).length;
+    const count = (await entitiesIn(table, kind)).length;
     const [after] = await table.snapshot([key]);
     if (after && findDefect(after)) return NONE;
     const total = totalIn(after);
@@ -137,7 +143,7 @@ async function verifyParametersOf(table: TableScanner, id: number): Promise<Verd
   const canHaveParameters = Number.isSafeInteger(parameterId(id, 0));
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const [before] = await table.snapshot([key]);
-    const parameters = canHaveParameters ? await table.range('CONF', parametersRange(id)) : [];
+    const parameters = canHaveParameters ? await entitiesIn(table, 'CONF', parametersRange(id)) : [];
     const [after] = await table.snapshot([key]);
     if (after && findDefect(after)) return NONE;
     if (before?.revision === after?.revision) {

@@ -20,7 +20,7 @@ interface ItemKind {
   readonly attributes: v.ObjectSchema<v.ObjectEntries, undefined>;
 }
 
-const collection = (kind: Kind) => (key: Key) => key.pk === kind && idOf(key) !== undefined;
+const collection = (kind: Kind) => (key: Key) => collectionOf(key) === kind;
 const prefixed = (prefix: string, sk: string) => (key: Key) =>
   key.pk.startsWith(prefix) && key.pk.length > prefix.length && key.sk === sk;
 const counterOf = (pk: string, kinds: readonly Kind[]) => (key: Key) => key.pk === pk && kinds.includes(key.sk as Kind);
@@ -83,15 +83,11 @@ export const VERIFIED_ATTRIBUTES: readonly string[] = [
   ...new Set(ITEM_KINDS.flatMap(({ attributes }) => Object.keys(attributes.entries))),
 ];
 
-/** The item collection of an entity by its key; undefined for other items. */
-export function collectionOf({ pk }: Key): Kind | undefined {
-  return pk === 'USER' || pk === 'INTEGRATION' || pk === 'CONF' ? pk : undefined;
-}
-
-/** The id in the key of an entity; undefined if the service cannot have written the key. */
-export function idOf({ sk }: Key): number | undefined {
+/** The item collection of an entity by its key; undefined for other items, and if the sort key is not that of an id. */
+export function collectionOf({ pk, sk }: Key): Kind | undefined {
   const id = Number(sk);
-  return Number.isSafeInteger(id) && id > 0 && sk === idText(id) ? id : undefined;
+  if (!Number.isSafeInteger(id) || id < 1 || sk !== idText(id)) return undefined;
+  return pk === 'USER' || pk === 'INTEGRATION' || pk === 'CONF' ? pk : undefined;
 }
 
 const BACKUP = 'compare the item with a backup of the table and correct it by hand';

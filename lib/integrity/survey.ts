@@ -10,7 +10,7 @@ import { NotGatehouseTable } from '../table/not-gatehouse-table.ts';
 import type { Item } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
 import type { User } from '../users/user.ts';
-import { collectionOf, findDefect, idOf } from './item-kinds.ts';
+import { collectionOf, findDefect } from './item-kinds.ts';
 
 /** The part of a user that the verification reads. */
 export type VerifiedUser = Pick<
@@ -24,7 +24,7 @@ export type VerifiedUser = Pick<
  */
 export interface Survey {
   items: number;
-  /** The number of items in each collection. */
+  /** The number of items in each collection; items of unknown kinds are left out. */
   readonly counts: Record<Kind, number>;
   readonly highestIds: Record<Kind, number>;
   readonly totals: Record<Kind, number>;
@@ -88,7 +88,7 @@ function note(seen: Survey, item: Item): void {
   const kind = collectionOf(item);
   if (kind) {
     seen.counts[kind]++;
-    const id = idOf(item) ?? 0;
+    const id = Number(item.sk);
     // New integrations above any other id could not own parameters.
     if (kind !== 'INTEGRATION' || canOwnParameters(id)) seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);
   }

@@ -562,14 +562,29 @@ it('a missing total is a finding even with a single item', async () => {
 });
 
 it.each([
-  ['USER', '9000000000', 'unknown-item'],
-  ['INTEGRATION', '1700000000000', 'unknown-item'],
+  ['USER', '9000000000', ['unknown-item']],
+  ['INTEGRATION', '1700000000000', ['unknown-item']],
+  ['CONF', `${KEY.sk}-old`, ['unknown-item']],
   // New integrations could not own parameters.
-  ['INTEGRATION', '0001700000000000', 'damaged-item'],
-])('the sequence is not behind an item %s / %s that the service cannot have created', async (pk, sk, defect) => {
+  ['INTEGRATION', '0001700000000000', ['damaged-item', 'wrong-total']],
+])('the sequence is not behind an item %s / %s that the service cannot have created', async (pk, sk, kinds) => {
   const findings = await findingsIn(put({ pk, sk }, {}));
 
-  expect(findings.map(({ kind }) => kind)).toEqual([defect, 'wrong-total']);
+  expect(findings.map(({ kind }) => kind)).toEqual(kinds);
+});
+
+it('a copy of a parameter under a key of another form is not counted', async () => {
+  const findings = await findingsIn(
+    put({ pk: 'CONF', sk: `${KEY.sk}-old` }, { id: 4_000_009, confName: 'key', version: 'q', bytes: 20 }),
+    put(GATE, { parameterCount: 1 }),
+    put(totalKey('CONF'), { n: 7 }),
+  );
+
+  expect(findings.map(({ message }) => message)).toEqual([
+    'CONF / 0000000004000009-old is of a kind that this version does not know.',
+    'Integration 4 records 1 parameters with 30 bytes, 9 ever created, but has 2 with 30 bytes and the highest number 9.',
+    'TOTAL / CONF is 7, but the table holds 2.',
+  ]);
 });
 
 it('a missing sequence is a finding even with a single user', async () => {
@@ -711,7 +726,7 @@ describe('survey', () => {
     ];
     expect(seen).toEqual({
       items: 20,
-      counts: { USER: 5, INTEGRATION: 1, CONF: 2 },
+      counts: { USER: 3, INTEGRATION: 1, CONF: 2 },
       highestIds: { USER: 3, INTEGRATION: 4, CONF: 4_000_009 },
       totals: { USER: 3, INTEGRATION: 1, CONF: 2 },
       defective: [

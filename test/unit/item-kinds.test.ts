@@ -426,11 +426,15 @@ describe('the verification', () => {
   });
 
   it.each<[Key, string | undefined]>([
-    [{ pk: 'USER', sk: '1' }, 'USER'],
-    [{ pk: 'INTEGRATION', sk: '' }, 'INTEGRATION'],
-    [{ pk: 'CONF', sk: 'x' }, 'CONF'],
+    [{ pk: 'USER', sk: '0000000000000001' }, 'USER'],
+    [{ pk: 'INTEGRATION', sk: '0000000000000010' }, 'INTEGRATION'],
+    [{ pk: 'CONF', sk: '9007199254740991' }, 'CONF'],
+    [{ pk: 'CONF', sk: '9007199254740992' }, undefined],
+    [{ pk: 'CONF', sk: '0000000000000001-old' }, undefined],
+    [{ pk: 'USER', sk: '0000000000000000' }, undefined],
+    [{ pk: 'USER', sk: '1' }, undefined],
     [{ pk: 'TOTAL', sk: 'USER' }, undefined],
-    [{ pk: 'user', sk: '1' }, undefined],
+    [{ pk: 'user', sk: '0000000000000001' }, undefined],
   ])('assigns %j to the collection %s', (key, expected) => {
     expect(collectionOf(key)).toBe(expected);
   });
