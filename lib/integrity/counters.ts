@@ -28,14 +28,31 @@ const MAX_TRIES = 20;
 const CONFIRMATIONS = 2;
 const MAX_WAIT_MS = 100;
 
-const pause = () => sleepJittered(MAX_WAIT_MS);
+const NONE: Verdict = { findings: [] };
 
 /** Reads a range without the items of unknown kinds in it, such as copies made by hand: each is reported by itself. */
 async function entitiesIn(table: TableScanner, ...range: Parameters<TableScanner['range']>): Promise<Item[]> {
   return (await table.range(...range)).filter(collectionOf);
 }
 
-const NONE: Verdict = { findings: [] };
+/**
+ * Repeats a check until it finds nothing, or the same twice in a row: a query may see only some writes of a transaction
+ * that is already committed. The check returns undefined if what it read has changed meanwhile.
+ */
+async function confirmed(check: () => Promise<readonly Finding[] | undefined>, undecided: string): Promise<Verdict> {
+  let mismatch: string | undefined;
+  let times = 0;
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const findings = await check();
+    if (findings?.length === 0) return NONE;
+    const found = JSON.stringify(findings);
+    times = found === mismatch ? times + 1 : 1;
+    mismatch = found;
+    if (findings && times === CONFIRMATIONS) return { findings };
+    await sleepJittered(MAX_WAIT_MS);
+  }
+  return { findings: [], undecided };
+}
 
 /** The item of a total. Items written before changes were counted have no `changes` until the next one. */
 interface Total {
@@ -46,29 +63,20 @@ interface Total {
 const totalIn = (item: Item | undefined): Total => (item ?? {}) as Total;
 const isSame = (one: Total, other: Total): boolean => one.n === other.n && one.changes === other.changes;
 
-/**
- * Verifies that the total of a kind is the number of its items. A count between two reads of the total with the same
- * `changes` is consistent with it. A query may see only some writes of a transaction, so a mismatch must be confirmed
- * by a second count.
- */
+/** Verifies that the total of a kind is the number of its items. Every creation and deletion changes its `changes`. */
 export async function verifyTotal(table: TableScanner, seen: Survey, kind: Kind): Promise<Verdict> {
   if (seen.totals[kind] === seen.counts[kind]) return NONE;
   const key = totalKey(kind);
-  let wrong: { total: Total; count: number; times: number } | undefined;
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  const check = async () => {
     const [before] = await table.snapshot([key]);
     const count = (await entitiesIn(table, kind)).length;
     const [after] = await table.snapshot([key]);
-    if (after && findDefect(after)) return NONE;
+    if (after && findDefect(after)) return [];
     const total = totalIn(after);
-    if (!isSame(totalIn(before), total)) wrong = undefined;
-    else if ((total.n ?? 0) === count) return NONE;
-    else if (wrong && isSame(wrong.total, total) && wrong.count === count) wrong.times++;
-    else wrong = { total, count, times: 1 };
-    if (wrong?.times === CONFIRMATIONS) return { findings: [wrongTotal(kind, total, count)] };
-    await pause();
-  }
-  return { findings: [], undecided: `${nameOf(key)} could not be verified: it kept changing` };
+    if (!isSame(totalIn(before), total)) return undefined;
+    return (total.n ?? 0) === count ? [] : [wrongTotal(kind, total, count)];
+  };
+  return confirmed(check, `${nameOf(key)} could not be verified: it kept changing`);
 }
 
 function wrongTotal(kind: Kind, total: Total, count: number): Finding {
@@ -137,27 +145,21 @@ export async function verifyParameters(table: TableScanner, seen: Survey): Promi
   return { findings, ...(undecided.length > 0 && { undecided: undecided.join('; ') }) };
 }
 
-/** Every change of an integration or its parameters increments its revision: equal ones prove a consistent read. */
+/** Every change of an integration or its parameters increments its revision. */
 async function verifyParametersOf(table: TableScanner, id: number): Promise<Verdict> {
   const key = entityKey('INTEGRATION', id);
   const canHaveParameters = Number.isSafeInteger(parameterId(id, 0));
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  const check = async () => {
     const [before] = await table.snapshot([key]);
     const parameters = canHaveParameters ? await entitiesIn(table, 'CONF', parametersRange(id)) : [];
     const [after] = await table.snapshot([key]);
-    if (after && findDefect(after)) return NONE;
-    if (before?.revision === after?.revision) {
-      const findings = after
-        ? wrongCounters(after as unknown as Integration, parameters)
-        : parameters.map(({ sk }) => withoutIntegration(id, sk));
-      return { findings };
-    }
-    await pause();
-  }
-  return {
-    findings: [],
-    undecided: `the parameters of integration ${id} could not be verified: they kept changing`,
+    if (after && findDefect(after)) return [];
+    if (before?.revision !== after?.revision) return undefined;
+    return after
+      ? wrongCounters(after as unknown as Integration, parameters)
+      : parameters.map(({ sk }) => withoutIntegration(id, sk));
   };
+  return confirmed(check, `the parameters of integration ${id} could not be verified: they kept changing`);
 }
 
 function wrongCounters(integration: Integration, parameters: readonly Item[]): Finding[] {

@@ -952,9 +952,9 @@ export const operations: readonly Mutant[] = [
       'writes: [set(key, counters, revisionIs(integration))]',
       "writes: [set(key, counters, { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' })]",
     ],
-    ['if (after && findDefect(after)) return NONE;\n    const total', 'const total'],
+    ['if (after && findDefect(after)) return [];\n    const total', 'const total'],
     ['(item && findDefect(item)) || ', ''],
-    ['else if ((total.n ?? 0) === count)', 'else if ((total.n ?? 1) === count)'],
+    ['(total.n ?? 0) === count', '(total.n ?? 1) === count'],
     ['revision: revision + 1,', 'revision,'],
     ["`${equals('n', n)} AND ${equals('changes', changes)}`", "equals('n', n)"],
     [
@@ -971,18 +971,16 @@ export const operations: readonly Mutant[] = [
     ['const CONFIRMATIONS = 2', 'const CONFIRMATIONS = 1'],
     ['const MAX_WAIT_MS = 100', 'const MAX_WAIT_MS = 1000'],
     ['one.n === other.n && one.changes === other.changes', 'one.n === other.n'],
-    ['isSame(wrong.total, total) && wrong.count === count', 'isSame(wrong.total, total)'],
-    ['before?.revision === after?.revision', 'before !== undefined'],
+    ['if (before?.revision !== after?.revision) return undefined;', 'if (!before) return undefined;'],
+    ['times = found === mismatch ? times + 1 : 1;', 'times++;'],
+    ['findings && times === CONFIRMATIONS', 'findings'],
+    ['JSON.stringify(findings)', 'JSON.stringify(findings?.map(({ message }) => message))'],
     ['if (verdict.undecided) undecided.push(verdict.undecided);', ''],
+    ['if (!isSame(totalIn(before), total)) return undefined;', ''],
     [
-      'if (!isSame(totalIn(before), total)) wrong = undefined;',
-      'if (totalIn(before).n !== total.n) wrong = undefined;',
+      'if (before?.revision !== after?.revision) return undefined;',
+      'if (before?.revision !== after?.revision) return [];',
     ],
-    [
-      'else if (wrong && isSame(wrong.total, total) && wrong.count === count) wrong.times++;',
-      'else if (wrong && wrong.count === count) wrong.times++;',
-    ],
-    ['if (before?.revision === after?.revision) {', 'if (after && before?.revision === after.revision) {'],
   ]),
   ...plant('lib/integrity/counters.ts', 'test/unit/daily-verification.test.ts', [
     [

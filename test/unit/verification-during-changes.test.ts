@@ -5,7 +5,7 @@ import { repairTable } from '../../lib/integrity/repair-table.ts';
 import { survey } from '../../lib/integrity/survey.ts';
 import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
-import type { Table } from '../../lib/table/table.ts';
+import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { type InMemoryScanner, inMemoryScanner, type Read } from '../support/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/intact-items.ts';
@@ -156,14 +156,38 @@ describe('the parameters of an integration', () => {
     return { table, seen: await survey(table, () => undefined) };
   }
 
-  it('are counted once, between two reads of an integration that does not change', async () => {
+  it('are counted wrongly when two counts in a row, each between two equal reads of the integration, differ', async () => {
     const { table, seen } = await withWrongCount();
 
     const { findings } = await skippingWaits(verifyParameters(table, seen));
 
     expect(findings.map(({ kind }) => kind)).toEqual(['wrong-parameter-counters']);
-    expect(table.reads).toEqual([{ keys: [GATE] }, { pk: 'CONF', from: '0000000004000000' }, { keys: [GATE] }]);
-    expect(waits).toEqual([]);
+    const once = [{ keys: [GATE] }, { pk: 'CONF', from: '0000000004000000' }, { keys: [GATE] }];
+    expect(table.reads).toEqual([...once, ...once]);
+    expect(waits).toHaveLength(1);
+  });
+
+  it('are counted again when a query may have seen only a part of a transaction', async () => {
+    const parameter = INTACT_ITEMS.find(({ pk }) => pk === 'CONF');
+    const { table, seen } = await withWrongCount((_, count, table) => {
+      if (count === 2) table.items = table.items.filter(({ sk }) => sk !== parameter?.sk);
+      if (count === 3) table.items = [...table.items, parameter as Item];
+    });
+    table.put(GATE, { parameterCount: 2 });
+
+    expect(await skippingWaits(verifyParameters(table, seen))).toEqual({ findings: [] });
+    expect(counts(table)).toBe(2);
+  });
+
+  it('are counted afresh when the integration changes between two counts', async () => {
+    const { table, seen } = await withWrongCount((_, count, table) => {
+      if (count === 4) table.put(GATE, { revision: 7 });
+    });
+
+    const { findings } = await skippingWaits(verifyParameters(table, seen));
+
+    expect(findings).toMatchObject([{ remedy: { writes: [{ values: { ':revision': 7 } }] } }]);
+    expect(counts(table)).toBe(3);
   });
 
   it('are counted again when the revision changes', async () => {
