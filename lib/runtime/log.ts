@@ -77,10 +77,10 @@ const sourceMaps = new Map<string, SourceMap>();
  * `--enable-source-maps`, every cold start would parse the source map.
  */
 function sourceFrame(frame: string): string {
-  const [, file, line, column] = /(?:file:\/\/)?(\/[^():]+\.mjs):(\d+):(\d+)\)?$/.exec(frame) ?? [];
-  if (!file || !existsSync(`${file}.map`)) return frame;
-  const map = sourceMaps.get(file) ?? new SourceMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')));
-  sourceMaps.set(file, map);
+  const [, bundle, line, column] = /(file:\/\/\/\S+\.mjs):(\d+):(\d+)\)?$/.exec(frame) ?? [];
+  if (!bundle || !existsSync(new URL(`${bundle}.map`))) return frame;
+  const map = sourceMaps.get(bundle) ?? new SourceMap(JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8')));
+  sourceMaps.set(bundle, map);
   const origin = map.findOrigin(Number(line), Number(column));
   return 'fileName' in origin ? `at ${origin.fileName}:${origin.lineNumber}:${origin.columnNumber}` : frame;
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { transformSync } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -238,9 +239,9 @@ describe('a stack frame in a bundle', () => {
 }
 `;
 
-  /** Writes a minified bundle of the source to a temporary folder, and returns its path and the column of its error. */
+  /** Writes a minified bundle of the source to a temporary folder. Returns its path and URL, and the error's column. */
   function writeBundle({ withMap = true, mappings }: { withMap?: boolean; mappings?: string } = {}) {
-    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bundle-'));
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse bundle (ä) '));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const path = join(folder, 'index.mjs');
     const options = { loader: 'ts', minify: true, sourcemap: true, sourcefile: 'lib/rule.ts' } as const;
@@ -252,7 +253,7 @@ describe('a stack frame in a bundle', () => {
       ...(mappings !== undefined && { mappings }),
     });
     if (withMap) writeFileSync(`${path}.map`, written);
-    return { path, column: code.indexOf('new Error') + 1 };
+    return { path, url: pathToFileURL(path).href, column: code.indexOf('new Error') + 1 };
   }
   const framesOf = async (...places: string[]) => {
     const [line] = await logged(() => logError('defect', errorWith({}, ...places)));
@@ -260,44 +261,44 @@ describe('a stack frame in a bundle', () => {
   };
 
   it.each<[string, (position: string) => string]>([
-    ['a function', (position) => `act (file://${position})`],
-    ['an asynchronous function', (position) => `async act (file://${position})`],
-    ['a module', (position) => `file://${position}`],
+    ['a function', (position) => `act (${position})`],
+    ['an asynchronous function', (position) => `async act (${position})`],
+    ['a module', (position) => position],
     ['an asynchronous module', (position) => `async ${position}`],
   ])('names the position in the source: %s', async (_, place) => {
-    const { path, column } = writeBundle();
+    const { url, column } = writeBundle();
 
-    expect(await framesOf(place(`${path}:1:${column}`))).toEqual(['at lib/rule.ts:3:9']);
+    expect(await framesOf(place(`${url}:1:${column}`))).toEqual(['at lib/rule.ts:3:9']);
   });
 
   it('keeps its position among the other frames', async () => {
-    const { path, column } = writeBundle();
+    const { url, column } = writeBundle();
 
-    const frames = await framesOf('one (node:fs:1:2)', `act (file://${path}:1:${column})`, `file://${path}:1:1`);
+    const frames = await framesOf('one (node:fs:1:2)', `act (${url}:1:${column})`, `${url}:1:1`);
 
     expect(frames).toEqual(['at one (node:fs:1:2)', 'at lib/rule.ts:3:9', 'at lib/rule.ts:1:8']);
   });
 
   it('is mapped by the source map of its own bundle, which is parsed once', async () => {
-    const { path, column } = writeBundle();
+    const { path, url, column } = writeBundle();
     const other = writeBundle({ mappings: '' });
-    await framesOf(`act (file://${path}:1:${column})`);
+    await framesOf(`act (${url}:1:${column})`);
     writeFileSync(`${path}.map`, 'no longer JSON');
 
-    const frames = await framesOf(`act (file://${path}:1:${column})`, `act (file://${other.path}:1:1)`);
+    const frames = await framesOf(`act (${url}:1:${column})`, `act (${other.url}:1:1)`);
 
-    expect(frames).toEqual(['at lib/rule.ts:3:9', `at act (file://${other.path}:1:1)`]);
+    expect(frames).toEqual(['at lib/rule.ts:3:9', `at act (${other.url}:1:1)`]);
   });
 
   it('stays as it is without a source map', async () => {
-    const { path, column } = writeBundle({ withMap: false });
+    const { url, column } = writeBundle({ withMap: false });
 
-    expect(await framesOf(`act (file://${path}:1:${column})`)).toEqual([`at act (file://${path}:1:${column})`]);
+    expect(await framesOf(`act (${url}:1:${column})`)).toEqual([`at act (${url}:1:${column})`]);
   });
 
   it('stays as it is when the source map does not contain its position', async () => {
-    const { path } = writeBundle({ mappings: '' });
+    const { url } = writeBundle({ mappings: '' });
 
-    expect(await framesOf(`act (file://${path}:1:1)`)).toEqual([`at act (file://${path}:1:1)`]);
+    expect(await framesOf(`act (${url}:1:1)`)).toEqual([`at act (${url}:1:1)`]);
   });
 });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** The place of a stack frame: the file of a bundle, its line and its column. */
-const BUNDLE_POSITION = /(?:file:\/\/)?(\/[^():\s]+\.mjs):(\d+):(\d+)/;
+/** The place of a stack frame: the URL of a bundle, the line and the column. */
+const BUNDLE_POSITION = /(file:\/\/\/\S+\.mjs):(\d+):(\d+)/;
 /** A frame in the source of this project. */
 const OWN_FRAME = /\bat ((?:functions|lib)\/[^:\s]+):(\d+):(\d+)$/;
 
@@ -24,9 +24,9 @@ const isOfInterest = (line: string): boolean => !/^\s*at .*\(?(node:|local-lambd
 
 /** Omits the name of the function, which is minified. The map is read each time: the bundle may have changed. */
 function withSourcePosition(frame: string): string {
-  const [, file, line, column] = BUNDLE_POSITION.exec(frame) ?? [];
-  if (!/^\s*at /.test(frame) || !file || !existsSync(`${file}.map`)) return frame;
-  const origin = new SourceMap(JSON.parse(readFileSync(`${file}.map`, 'utf8'))).findOrigin(
+  const [, bundle, line, column] = BUNDLE_POSITION.exec(frame) ?? [];
+  if (!/^\s*at /.test(frame) || !bundle || !existsSync(new URL(`${bundle}.map`))) return frame;
+  const origin = new SourceMap(JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8'))).findOrigin(
     Number(line),
     Number(column),
   );
