@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Metafile, type Plugin } from 'esbuild';
+import { readCdkJson } from './read-cdk-json.ts';
 import { trimSdk } from './sdk/trim-sdk.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -29,8 +30,7 @@ const ALIASES: Readonly<Record<Transport, Readonly<Record<string, string>>>> = {
 
 /** The transport of local runs: the environment variable TRANSPORT, or the context key `transport` of cdk.json. */
 export function localTransport(): Transport {
-  const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
-  return transportOf(process.env.TRANSPORT ?? context.transport);
+  return transportOf(process.env.TRANSPORT ?? readCdkJson().context.transport);
 }
 
 /** Checks the value of the context key `transport`. Throws for an unknown one. */

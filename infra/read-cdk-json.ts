@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Throws an error that names the file, as the CDK CLI does. */
-export function readCdkJson(): { context: object } {
+export function readCdkJson(): { context: Record<string, unknown> } {
   try {
     return JSON.parse(readFileSync(join(import.meta.dirname, '../cdk.json'), 'utf8'));
   } catch (error) {
