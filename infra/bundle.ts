@@ -147,7 +147,7 @@ function importedBy(file: string, { inputs }: Metafile): string[] {
 function withPortableSources(path: string, text: string, hasRoot: boolean): string {
   const map = JSON.parse(text) as { sources: string[] };
   const portable = (source: string) =>
-    source.startsWith('builtin:') ? source : relative(ROOT, join(dirname(path), source));
+    source.startsWith('builtin:') ? source : relative(ROOT, join(dirname(path), decodeURIComponent(source)));
   const sourceRoot = hasRoot ? { sourceRoot: pathToFileURL(`${ROOT}/`).href } : {};
   return JSON.stringify({ ...map, ...sourceRoot, sources: map.sources.map(portable) });
 }

@@ -44,9 +44,9 @@ async function synthesize(changes: object, { root = ROOT, outdir = folder } = {}
 
 const withSetting = (changes: object) => ({ environments: { dev: { ...context.environments.dev, ...changes } } });
 
-describe('a synthesis in a folder at another depth', () => {
-  const root = join(folder, 'at/another/depth');
-  const copy = join(root, 'cdk.out');
+describe('a synthesis of a copy at another path, into a folder outside of it', () => {
+  const root = join(folder, 'at/another (1) ä/depth');
+  const copy = join(folder, 'elsewhere');
   const { edge, domain } = OTHER_SETTINGS;
   const certificate = domain.certificate.replace(OTHER_SETTINGS.region, context.environments.prod.region);
   const changes = { edge, domain: { ...domain, certificate } };

@@ -123,7 +123,8 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/bundle.ts', 'test/local/synthesis.test.ts', [
     ['preserveSymlinks: true,', ''],
-    [': relative(ROOT, join(dirname(path), source))', ': join(dirname(path), source)'],
+    ['relative(ROOT, join(dirname(path), decodeURIComponent(source)))', 'join(dirname(path), source)'],
+    ['decodeURIComponent(source)', 'source'],
   ]),
   ...plant('infra/export.ts', 'test/local/transfer.test.ts', [
     ['const OWNER_ONLY = 0o600', 'const OWNER_ONLY = 0o644'],
