@@ -66,7 +66,12 @@ const PROBLEMS = {
     message: 'error.idexists',
     title: 'A new entity cannot already have an ID',
   },
-  'unknown-id': { status: 404, message: 'error.idnotfound', title: 'Entity not found' },
+  'unknown-id': {
+    status: 404,
+    message: 'error.idnotfound',
+    title: 'Entity not found',
+    detail: 'An id in the body belongs to no entity, or the parameter belongs to another integration',
+  },
   'not-found': { status: 404, message: 'error.http.404', title: 'Not Found' },
   'login-taken': {
     status: 400,

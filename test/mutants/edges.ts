@@ -305,7 +305,7 @@ export const edges: readonly Mutant[] = [
     ["RETRY_SOON = { 'Retry-After': '1' }", "RETRY_SOON = { 'Retry-After': '10' }"],
     ["detail: 'Bad credentials',\n    headers: BEARER_CHALLENGE,", "detail: 'Bad credentials',"],
     ["type: 'login-already-used',", ''],
-    ["'unknown-id': { status: 404", "'unknown-id': { status: 400"],
+    ["'unknown-id': {\n    status: 404", "'unknown-id': {\n    status: 400"],
     ['An integration can have at most 90 parameters', 'An integration can have 100 parameters'],
     ["userManagement: 'user'", "userManagement: 'userManagement'"],
     ['status === 400 && failure.fieldErrors === undefined', 'status === 400'],

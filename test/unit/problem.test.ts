@@ -48,7 +48,10 @@ const SHOWN: Record<FailureCode, Shown> = {
   },
   'no-id': { status: 400, message: 'error.idnull', title: 'Invalid id', detail: 'An update must contain the id' },
   'id-not-wanted': { status: 400, message: 'error.idexists', title: 'A new entity cannot already have an ID' },
-  'unknown-id': { status: 404, message: 'error.idnotfound', title: 'Entity not found' },
+  'unknown-id': {
+    ...{ status: 404, message: 'error.idnotfound', title: 'Entity not found' },
+    detail: 'An id in the body belongs to no entity, or the parameter belongs to another integration',
+  },
   'not-found': { status: 404, message: 'error.http.404', title: 'Not Found' },
   'login-taken': {
     ...{ status: 400, message: 'error.userexists', title: 'Login name already used!' },
