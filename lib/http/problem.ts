@@ -58,7 +58,7 @@ const PROBLEMS = {
     status: 415,
     message: 'error.http.415',
     title: 'Unsupported Media Type',
-    detail: 'A body must be application/json in UTF-8, without a content encoding',
+    detail: 'A body must be application/json, or text/plain where accepted, in UTF-8 without a content encoding',
   },
   'no-id': { status: 400, message: 'error.idnull', title: 'Invalid id', detail: 'An update must contain the id' },
   'id-not-wanted': {

@@ -87,6 +87,14 @@ describe.concurrent('a forgotten password', () => {
     expect(empty.status).toBe(400);
   });
 
+  it('is rejected with 415 for another charset, with both media types in the detail', async () => {
+    const headers = { 'Content-Type': 'text/plain; charset=latin1' };
+
+    const { status, body } = await gatehouse.call('POST', INIT, { body: 'a@example.com', headers });
+
+    expect([status, body.detail]).toEqual([415, expect.stringMatching(/application\/json.* text\/plain.* UTF-8/)]);
+  });
+
   it('is mailed in the language of the user, or in English when there is no template', async () => {
     const languages = { deutsch: 'de', klingon: 'tlh', odd: 'toString' };
     for (const [login, langKey] of Object.entries(languages))

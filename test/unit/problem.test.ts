@@ -44,7 +44,7 @@ const SHOWN: Record<FailureCode, Shown> = {
   },
   'unsupported-media-type': {
     ...{ status: 415, message: 'error.http.415', title: 'Unsupported Media Type' },
-    detail: /^A body must be application\/json in UTF-8/,
+    detail: /^A body must be application\/json, or text\/plain where .* in UTF-8/,
   },
   'no-id': { status: 400, message: 'error.idnull', title: 'Invalid id', detail: 'An update must contain the id' },
   'id-not-wanted': { status: 400, message: 'error.idexists', title: 'A new entity cannot already have an ID' },
