@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, inject, it } from 'vitest';
+import { openFaults } from '../../infra/local/aws/faults.ts';
 import { setPasswordPage } from '../../infra/local/aws/mailbox-pages.ts';
 import { startCloud } from '../../infra/local/cloud.ts';
 import { openState } from '../../infra/local/state/state.ts';
@@ -11,7 +12,8 @@ import { newFolder, stopAll } from '../support/start-process.ts';
 
 /* The local mailbox, as `npm start` runs it: mailed links lead to a page that sets the password. */
 
-const gatehouse = await startGatehouse({ mailLinkBase: setPasswordPage });
+const faults = openFaults();
+const gatehouse = await startGatehouse({ mailLinkBase: setPasswordPage, intercept: faults.intercept });
 afterAll(() => gatehouse.stop());
 afterAll(stopAll);
 
@@ -84,6 +86,17 @@ describe('a mailed link', () => {
     expect(unknown.page).toMatch(/<p role="alert">Unknown key\. The key is unknown, has been used or is older than/);
     expect(unknown.page).toContain('&lt;x&gt;">');
     for (const { page } of [short, unknown]) expect(page).toContain('<form');
+  });
+
+  it('shows the error of API Gateway when the function crashes', async () => {
+    const link = await invite('unlucky');
+    faults.inject([{ function: 'POST /api/account/reset-password/finish', fault: 'kill' }]);
+
+    const { status, page } = await submit(link, 'long enough');
+    faults.inject([]);
+
+    expect(status).toBe(500);
+    expect(page).toContain('<p role="alert">Internal Server Error</p>');
   });
 });
 

@@ -72,14 +72,16 @@ async function setPassword(sent: URLSearchParams, apiUrl: string): Promise<Conte
     body: JSON.stringify({ key, newPassword: sent.get('newPassword') ?? '' }),
   });
   if (response.ok) return DONE;
-  const { title, detail, fieldErrors = [] } = (await response.json()) as Problem;
+  const { message, title = message, detail, fieldErrors = [] } = (await response.json()) as Problem;
   const fields = fieldErrors.map(({ field, message, min, max }) =>
     min === undefined ? `${field}: ${message}` : `${field}: ${message}, from ${min} to ${max}`,
   );
   return form(key, [title, detail, ...fields].filter(Boolean).join('. '), response.status);
 }
 
+/** The service's error; one of API Gateway has a message only. */
 interface Problem {
+  readonly message: string;
   readonly title?: string;
   readonly detail?: string;
   readonly fieldErrors?: readonly FieldError[];
