@@ -2,10 +2,22 @@ import { accessSync, constants, lstatSync } from 'node:fs';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { fail, finish, print, readArguments, rejectArguments, reportProgress } from './command-line.ts';
+import {
+  fail,
+  finish,
+  print,
+  readArguments,
+  rejectArguments,
+  reportProgress,
+  WRONG_ARGUMENTS,
+} from './command-line.ts';
 import { explainError } from './explain-error.ts';
 
 /* `npm run export`: writes users and integrations to a JSON Lines file that `npm run import` reads. */
+
+// Exit statuses.
+const EXPORTED = 0;
+const NOT_COMPLETED = 3;
 
 const COMMAND = {
   usage: 'npm run export -- [--table NAME] FILE',
@@ -13,19 +25,18 @@ const COMMAND = {
 whose values are decrypted, to a JSON Lines file that only its owner can read.
 docs/import.schema.json describes a line.
 
-  FILE          the file to create; it must not exist
-  --table NAME  the table of a deployed stack; without it, the table of the local service that
-                runs on STATE_DIR (default .local)
+FILE          the file to create; it must not exist
+--table NAME  the table of a deployed stack; without it, the table of the local service that
+              runs on STATE_DIR (default .local)
 
-Exit status:
-  0  exported
-  2  wrong arguments
-  3  not completed: there is no file`,
+Exit status
+  ${EXPORTED}  exported
+  ${WRONG_ARGUMENTS}  wrong arguments
+  ${NOT_COMPLETED}  not completed: there is no file`,
   options: { table: { type: 'string' } },
   positionals: ['FILE'],
 } as const;
 
-const NOT_COMPLETED = 3;
 const OWNER_ONLY = 0o600;
 
 const { values, positionals } = readArguments(COMMAND);
@@ -43,7 +54,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const counts = await run().catch((error) => fail(explainError(error, values.table), NOT_COMPLETED));
 print(`${counts.user} users and ${counts.integration} integrations exported. The file contains secrets: protect it`);
-await finish(0);
+await finish(EXPORTED);
 
 function requireNewFile(): void {
   if (isTaken(file)) rejectArguments(`${file} already exists.`, COMMAND);

@@ -1,10 +1,24 @@
 import { accessSync, constants, createReadStream, statSync } from 'node:fs';
 import type { Tally } from '../lib/transfer/import-records.ts';
 import type { RecordError } from '../lib/transfer/record.ts';
-import { exitOnSignal, fail, finish, print, readArguments, rejectArguments, reportProgress } from './command-line.ts';
+import {
+  exitOnSignal,
+  fail,
+  finish,
+  print,
+  readArguments,
+  rejectArguments,
+  reportProgress,
+  WRONG_ARGUMENTS,
+} from './command-line.ts';
 import { explainError } from './explain-error.ts';
 
 /* `npm run import`: imports users and integrations from a JSON Lines file. docs/migrating.md has the procedure. */
+
+// Exit statuses.
+const IMPORTED = 0;
+const REJECTIONS = 1;
+const NOT_COMPLETED = 3;
 
 const COMMAND = {
   usage: 'npm run import -- [--table NAME] [--apply] FILE',
@@ -12,22 +26,19 @@ const COMMAND = {
 docs/import.schema.json describes a line; docs/migrating.md explains how to export other systems.
 Records that the table already contains are skipped, so the command can be repeated.
 
-  FILE          the file to import; /dev/stdin is allowed
-  --table NAME  the table of a deployed stack; without it, the table of the local service that
-                runs on STATE_DIR (default .local)
-  --apply       write to the table; without it, the command only reports what it would do
+FILE          the file to import; /dev/stdin is allowed
+--table NAME  the table of a deployed stack; without it, the table of the local service that
+              runs on STATE_DIR (default .local)
+--apply       write to the table; without it, the command only reports what it would do
 
-Exit status:
-  0  every record is imported, would be, or was already there
-  1  some records were rejected; each is printed with its line, its fields and their codes
-  2  wrong arguments
-  3  not completed: run the command again`,
+Exit status
+  ${IMPORTED}  every record is imported, would be, or was already there
+  ${REJECTIONS}  some records were rejected; each is printed with its line, its fields and their codes
+  ${WRONG_ARGUMENTS}  wrong arguments
+  ${NOT_COMPLETED}  not completed: run the command again`,
   options: { table: { type: 'string' }, apply: { type: 'boolean', default: false } },
   positionals: ['FILE'],
 } as const;
-
-const REJECTIONS = 1;
-const NOT_COMPLETED = 3;
 
 // An interrupted import leaves whole records only: each is one transaction.
 exitOnSignal(NOT_COMPLETED);
@@ -47,7 +58,7 @@ print(
   `${imported} ${apply ? 'imported' : 'would be imported'}, ${present} already there, ${rejected} rejected` +
     (apply ? '' : '. Nothing was written: add --apply to import'),
 );
-await finish(rejected > 0 ? REJECTIONS : 0);
+await finish(rejected > 0 ? REJECTIONS : IMPORTED);
 
 async function run(): Promise<Tally> {
   const target = await openStackTable(values.table);

@@ -677,13 +677,12 @@ describe('npm run first-admin', () => {
   });
 });
 
-describe.concurrent.each(['verify', 'adopt', 'first-admin'])('npm run %s', (script) => {
-  it('explains itself with --help', async () => {
-    const { code, stdout, stderr } = await run(script, ['--help']);
+const SCRIPTS = ['verify', 'adopt', 'first-admin', 'import', 'export', 'password-keys'];
+it.concurrent.each(SCRIPTS)('npm run %s explains itself with --help', async (script) => {
+  const { code, stdout, stderr } = await run(script, ['--help']);
 
-    expect([code, stderr, stdout[0]]).toEqual([0, [], expect.stringMatching(`^Usage: npm run ${script} -- `)]);
-    expect(stdout).toContain('Exit status');
-  });
+  expect([code, stderr, stdout[0]]).toEqual([0, [], expect.stringMatching(`^Usage: npm run ${script} -- `)]);
+  expect(stdout).toContain('Exit status');
 });
 
 describe.concurrent('a command', () => {

@@ -139,7 +139,7 @@ export const operations: readonly Mutant[] = [
       'createReadStream(file)',
       "createReadStream(file, 'utf8').map((text) => Buffer.from(text.replaceAll('\\u2028', '\\n')))",
     ],
-    ['rejected > 0 ? REJECTIONS : 0', '0'],
+    ['rejected > 0 ? REJECTIONS : IMPORTED', 'IMPORTED'],
     ['if (statSync(path).isDirectory())', 'if (false)'],
     ["onProgress: reportProgress('records')", 'onProgress: () => undefined'],
     ['const NOT_COMPLETED = 3', 'const NOT_COMPLETED = 1'],
