@@ -33,8 +33,7 @@ export class GatehouseStack extends Stack {
 
     const keys = new Keys(this, 'Keys', settings);
     const table = new AdministrationTable(this, 'Administration', { ...settings, key: keys.table });
-    // The operator's commands read these tags.
-    // A tag cannot contain a comma.
+    // The operator's commands read these tags. The ARNs are separated by spaces because a tag cannot contain a comma.
     Tags.of(table).add('gatehouse:pepper-key', keys.pepper.map(({ keyArn }) => keyArn).join(' '));
     Tags.of(table).add('gatehouse:values-key', keys.values.keyArn);
     const mail = new Mail(this, 'Mail', settings);

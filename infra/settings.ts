@@ -394,7 +394,7 @@ export const settings = v.pipe(
   v.forward(
     v.check(
       ({ keepData, alarms }) => !keepData || alarms !== undefined,
-      'An environment that keeps its data needs somebody who learns of its alarms: the ARN of an SNS topic or an e-mail address',
+      'An environment that keeps its data requires a recipient of its alarms: the ARN of an SNS topic or an e-mail address',
     ),
     ['alarms'],
   ),

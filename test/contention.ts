@@ -5,7 +5,7 @@ import { contentionTable } from './support/contention.ts';
 
 const COMMAND = {
   usage: 'npx node test/contention.ts [--hold MS] [--load MS] [--versioned] [--seconds SECONDS] [--seed SEED]',
-  help: `Simulates changes that meet at one item of the table, at 1 to 200 changes per second.
+  help: `Simulates changes that conflict on one item of the table, at 1 to 200 changes per second.
 
 --hold MS          how long a transaction holds the item (default 10)
 --load MS          how long a change reads before it commits (default 10)

@@ -10,7 +10,7 @@ import { put } from '../table/write.ts';
  * transaction.
  */
 
-/** How long changes by the user wait. A change that still meets conflicts takes precedence again. */
+/** How long changes by the user wait. A change that still conflicts takes precedence again. */
 const DURATION_MS = 1000;
 /** How long the item is kept beyond that, to tolerate clock skew. */
 const TTL_MARGIN_SECONDS = 60;

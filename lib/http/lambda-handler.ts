@@ -41,7 +41,10 @@ interface Steps<C extends Contract> {
   readonly respondTo: (readRequest: () => Request<C>, caller: Caller | undefined) => Promise<Response>;
 }
 
-/** The Lambda handler of a contract. Call it through `endpoint` or `publicEndpoint`, which know who may call. */
+/**
+ * The Lambda handler of a contract. Call it through `endpoint`, which enforces the access of the contract, or
+ * `publicEndpoint`.
+ */
 export function lambdaHandler<C extends Contract>(contract: C, { authenticate, respondTo }: Steps<C>) {
   const pipeline = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(respondAndLog(contract));
   const clientAddressAtEdge = openEdge();

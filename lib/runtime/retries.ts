@@ -4,7 +4,7 @@
  */
 let retries = 0;
 
-/** Counts a retry of a change that met another one. */
+/** Counts a retry of a change that conflicted with another one. */
 export function countRetry(): void {
   retries++;
 }

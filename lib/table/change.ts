@@ -24,7 +24,7 @@ export const MAX_WAIT_MS = 400;
 /**
  * Loads what a rule needs, decides and commits. If the data has changed in between, it starts again from the load, so
  * that a decision is never committed on stale data: immediately the first time, later after a growing wait. A change
- * that meets another transaction waits before every retry.
+ * that conflicts with another transaction waits before every retry.
  *
  * `onContention` is called before each retry. Fails with what `decide` throws, with the `onConditionFailed` of the
  * first failed condition, or with `unavailable` if the table stayed busy or the outcome of the commit is unknown.

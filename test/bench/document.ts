@@ -33,7 +33,7 @@ milliseconds on the local cloud.
   hot: `## Contended items
 
 Requests over 16 connections to the local cloud, which limits the throughput of a partition key and rejects conflicting
-transactions as DynamoDB does. A change that meets another one reads again and retries.`,
+transactions as DynamoDB does. A change that conflicts with another one reads again and retries.`,
 };
 
 /** A section with its measurements. */

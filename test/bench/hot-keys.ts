@@ -4,7 +4,7 @@ import { digits, table } from './tables.ts';
 const CONNECTIONS = 16;
 const WARM_UP_MS = 1000;
 
-/** Measures changes that meet at one item against changes that do not. */
+/** Measures changes that conflict on one item against changes that do not. */
 export async function measureHotKeys(cloud: CloudProcess, durationMs: number): Promise<string> {
   const kinds = {
     'PUT /api/users, on one user': cloud.putOneUser,

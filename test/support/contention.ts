@@ -3,8 +3,8 @@ import { percentile } from '../bench/statistics.ts';
 import { digits, table } from '../bench/tables.ts';
 
 /*
- * Simulates changes that meet at one item, with the waits of lib/table/change.ts, in steps of a millisecond of simulated
- * time. DynamoDB rejects a transaction on an item of another transaction in progress.
+ * Simulates changes that conflict on one item, with the waits of lib/table/change.ts, in steps of a millisecond of
+ * simulated time. DynamoDB rejects a transaction on an item of another transaction in progress.
  */
 
 interface Contention {
@@ -111,7 +111,7 @@ const RATES = [1, 5, 10, 25, 50, 75, 100, 200];
 export function contentionTable(options: Omit<Contention, 'rate'>): string {
   const percent = (share: number) => (share > 0 && share < 0.001 ? '< 0.1 %' : `${(100 * share).toFixed(1)} %`);
   return table(
-    ['changes per second', 'meet another', 'transactions per success', 'p50 ms', 'p99 ms', '503'],
+    ['changes per second', 'conflict with another', 'transactions per success', 'p50 ms', 'p99 ms', '503'],
     RATES.map((rate) => {
       const { rejectedFirst, transactionsPerSuccess, p50, p99, unavailable } = simulate({ rate, ...options });
       const numbers = [digits(transactionsPerSuccess), p50.toLocaleString('en'), p99.toLocaleString('en')];

@@ -12,7 +12,7 @@ it('the same seed gives the same result, another seed a similar one', () => {
   expect(other.rejectedFirst).toBeCloseTo(result.rejectedFirst, 1);
 });
 
-it('changes that never meet take one transaction each, as long as their load and commit', () => {
+it('changes that never conflict take one transaction each, as long as their load and commit', () => {
   expect(simulate({ ...item, rate: 0.01, seconds: 10_000 })).toMatchObject({
     rejectedFirst: 0,
     transactionsPerSuccess: 1,
@@ -23,7 +23,7 @@ it('changes that never meet take one transaction each, as long as their load and
 });
 
 it.each([5, 10, 25])(
-  'at %i changes per second, a change meets another with the probability of a busy server',
+  'at %i changes per second, a change conflicts with another with the probability of a busy server',
   (rate) => {
     const load = (rate * item.holdMs) / 1000;
 

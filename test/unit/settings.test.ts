@@ -407,7 +407,7 @@ describe('a setting', () => {
     ['auditDays', ABSENT, 'invalid. auditDays: missing.'],
     ['auditDays', 3654, 'auditDays: must not exceed 3653, which is ten years: a list may query each month'],
     ['auditdays', 7, 'invalid. auditdays: unknown setting.'],
-    ['alarms', ABSENT, 'alarms: An environment that keeps its data needs somebody who learns of its alarms'],
+    ['alarms', ABSENT, 'alarms: An environment that keeps its data requires a recipient of its alarms'],
     ['alarms', 'operators', 'alarms: must be the ARN of an SNS topic or an e-mail address, but is "operators".'],
     [
       'alarms',
