@@ -21,3 +21,14 @@ it('every deployed package has a permissive licence', () => {
   expect(deployed.map(([path]) => path)).toContain('node_modules/@middy/core');
   expect(deployed.filter(([, { license = '' }]) => !PERMISSIVE.includes(license))).toEqual([]);
 });
+
+it('every package in package.json has its purpose in the decision on libraries', () => {
+  const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
+  const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read('package.json'));
+  const decision = read('docs/adr/0005-libraries.md');
+
+  const names = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies });
+
+  expect(names).toContain('@middy/core');
+  expect(names.filter((name) => !decision.includes(`\`${name}\``))).toEqual([]);
+});
