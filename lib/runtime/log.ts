@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 
 /*
- * The log is an allowlist: one line of JSON per request, and one more for an error behind it. Bodies, headers, paths,
- * addresses and items are never logged.
+ * The log is an allowlist: one line of JSON per request, and one more for an error behind it. Bodies, headers, paths
+ * and items are never logged; the address of a client only behind an edge.
  */
 
 type Entry = Readonly<Record<string, string | number | undefined>>;
