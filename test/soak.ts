@@ -7,6 +7,7 @@ import { synthesize } from '../infra/local/stack/synthesize.ts';
 import { openMemoryState } from '../infra/local/state/state.ts';
 import type { Bench } from './support/bench.ts';
 import { ENGINE_RULES } from './support/engine-rules.ts';
+import { shippedSettings } from './support/shipped-context.ts';
 
 /* Long randomized test: checks the engine rules that all races rely on, then searches with increasing seeds. */
 
@@ -63,7 +64,7 @@ const SEARCHES: Record<string, { size: number; search: (bench: Bench, seed: numb
 
 print(`Seed ${firstSeed}, ${minutes} minutes`);
 const state = openMemoryState();
-await synthesize(join(state.assemblies, 'soak'));
+await synthesize(join(state.assemblies, 'soak'), { checked: false, ...shippedSettings });
 const bench = await openBench({ assembly: join(state.assemblies, 'soak') });
 let found: string | undefined;
 try {

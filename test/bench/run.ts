@@ -9,6 +9,7 @@ import {
   WRONG_ARGUMENTS,
 } from '../../infra/command-line.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
+import { shippedSettings } from '../support/shipped-context.ts';
 import { headOf, SECTIONS, type Section, sectionOf } from './document.ts';
 import type { Functions } from './functions.ts';
 import { lineChart } from './line-chart.ts';
@@ -70,7 +71,7 @@ process.exit();
 
 async function run(): Promise<void> {
   const assembly = join(state.assemblies, 'assembly');
-  await synthesize(assembly);
+  await synthesize(assembly, { checked: false, ...shippedSettings });
   const { coldRounds, warm, loadMs, users } = quick ? QUICK : FULL;
   let opened: Functions | undefined;
   const functions = async () => {

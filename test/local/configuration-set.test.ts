@@ -5,6 +5,7 @@ import { App } from 'aws-cdk-lib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSettings } from '../../infra/read-settings.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
+import { shippedContext } from '../support/shipped-context.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
 /* Mail with an SES configuration set in the settings, sent by the synthesized stack under its own policies. */
@@ -15,8 +16,7 @@ let assembly: string;
 let gatehouse: Gatehouse;
 
 beforeAll(async () => {
-  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
-  const { mail } = readSettings(new App({ outdir: folder, context: { ...context, env: 'dev' } }).node).settings;
+  const { mail } = readSettings(new App({ outdir: folder, context: { ...shippedContext, env: 'dev' } }).node).settings;
   const changes = { mail: { ...mail, configurationSet: 'events' } };
   synthesizeInProcess('dev', changes);
   assembly = assemblyOf('dev', changes);

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, expect, it } from 'vitest';
+import { pathToFileURL } from 'node:url';
+import { afterAll, expect, inject, it } from 'vitest';
 import { LONG } from '../support/long.ts';
 import { launchStart, newFolder, stopAll, urlOf } from '../support/start-process.ts';
 
@@ -92,6 +93,6 @@ it(`pauses a function at a breakpoint${LONG ? ' for longer than its timeout' : '
   expect(response.status).toBe(200);
   const { sourceRoot, sources } = JSON.parse(readFileSync(`${bundle}.map`, 'utf8'));
   expect(sources.map((source: string) => `${sourceRoot}${source}`)).toContain(
-    new URL('../../functions/get-info.ts', import.meta.url).href,
+    pathToFileURL(realpathSync(join(inject('repository'), 'functions/get-info.ts'))).href,
   );
 });

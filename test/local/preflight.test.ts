@@ -12,7 +12,6 @@ import { type ScriptedResponse, scriptedAws } from '../support/scripted-aws.ts';
 
 /* `npm run preflight` on a scripted AWS: everything ready, then each piece missing. */
 
-const ROOT = join(import.meta.dirname, '../..');
 const USAGE = 'Usage: npm run preflight -- --env NAME';
 const SENDER = '/v2/email/identities/gate%40mail.example.org';
 const DOMAIN = '/v2/email/identities/mail.example.org';
@@ -267,7 +266,7 @@ describe('an account', () => {
 });
 
 describe('npm run preflight', () => {
-  /** What the environment `dev` of cdk.json needs. */
+  /** What the environment `dev` of the shipped settings needs. */
   const DEV: Script = {
     ...READY,
     'GET /v2/email/identities/gatehouse%40example.com': NOT_FOUND,
@@ -280,7 +279,7 @@ describe('npm run preflight', () => {
   async function run(options: readonly string[], script: Script = DEV, changes: Record<string, string> = {}) {
     const { environment } = await serve(script);
     const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/preflight.ts', ...options], {
-      cwd: ROOT,
+      cwd: inject('repository'),
       env: { ...process.env, ...environment, ...changes },
     })
       .then((output) => ({ code: 0, ...output }))

@@ -1,14 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, renameSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyRepository, SOURCES } from '../support/copy-repository.ts';
 import { type Launched, launchStart, logIn, newFolder, stopAll, urlOf } from '../support/start-process.ts';
 
 /* `npm start` while its source changes. It runs in a copy of the repository, so that other tests see no change. */
 
-const ROOT = join(import.meta.dirname, '../..');
-const SOURCES = ['openapi.json', 'functions', 'lib', 'infra', 'routes.ts', 'cdk.json', 'package.json'];
 /** A reload takes one second; a busy machine needs longer. */
 const PRINTED_WITHIN_MS = 20_000;
 const INFO = 'lib/status/info.ts';
@@ -21,8 +20,7 @@ let service: Launched;
 let url: string;
 let token: string;
 beforeAll(async () => {
-  for (const path of SOURCES) cpSync(join(ROOT, path), join(root, path), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+  copyRepository(root);
   service = launchStart({ STATE_DIR: ':memory:' }, { root });
   url = await urlOf(service);
   token = await logIn(url, 'admin');

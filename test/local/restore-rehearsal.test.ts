@@ -10,7 +10,7 @@ import {
   UpdateTableCommand,
 } from '@aws-sdk/client-dynamodb';
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import type { Settings } from '../../infra/settings.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
@@ -83,7 +83,8 @@ describe('a restore', { timeout: 60_000 }, () => {
       await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, 25) } }));
   }
 
-  const adopt = (...options: string[]) => runCommand('adopt', options, operatorsEnvironment(gatehouse.cloud));
+  const adopt = (...options: string[]) =>
+    runCommand('adopt', options, operatorsEnvironment(gatehouse.cloud), inject('repository'));
 
   async function settingsOf(TableName: string) {
     const { Table } = await client.send(new DescribeTableCommand({ TableName }));

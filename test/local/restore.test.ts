@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey, notBeforeKey, sequenceKey } from '../../lib/table/keys.ts';
 import { put, set } from '../../lib/table/write.ts';
@@ -108,7 +108,8 @@ describe('npm run adopt', () => {
   });
 
   /** Runs the command on the table of this service, as an operator with AWS credentials would. */
-  const adopt = (...options: string[]) => runCommand('adopt', options, operatorsEnvironment(gatehouse.cloud));
+  const adopt = (...options: string[]) =>
+    runCommand('adopt', options, operatorsEnvironment(gatehouse.cloud), inject('repository'));
 
   it('advances the sequences, ends all sessions and deletes the reset keys', async () => {
     const { id } = await gatehouse.makeUser('keeper');

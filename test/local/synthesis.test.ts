@@ -1,5 +1,5 @@
 import { type ExecFileException, execFile } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,16 +7,14 @@ import { App } from 'aws-cdk-lib';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { localTransport } from '../../infra/bundle.ts';
 import { readSettings } from '../../infra/read-settings.ts';
+import { copyRepository } from '../support/copy-repository.ts';
 import { OTHER_SETTINGS } from '../support/other-settings.ts';
+import { shippedContext } from '../support/shipped-context.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
 /* The CDK app as the CDK CLI runs it, which prints its output unchanged. */
 
 const ROOT = join(import.meta.dirname, '../..');
-const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
-
-/** Everything that a synthesis reads except the installed packages. */
-const SOURCES = ['functions', 'infra', 'lib', 'cdk.json', 'openapi.json', 'package.json', 'routes.ts', 'tsconfig.json'];
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-synthesis-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -30,7 +28,7 @@ async function synthesize(changes: object, { root = ROOT, outdir = folder } = {}
       CDK_OUTDIR: outdir,
       CDK_VALIDATION: 'false',
       CDK_CONTEXT_JSON: JSON.stringify({
-        ...context,
+        ...shippedContext,
         checked: false,
         'aws:cdk:disable-asset-staging': true,
         ...changes,
@@ -42,19 +40,20 @@ async function synthesize(changes: object, { root = ROOT, outdir = folder } = {}
   return { code, stdout, stderr };
 }
 
-const withSetting = (changes: object) => ({ environments: { dev: { ...context.environments.dev, ...changes } } });
+const withSetting = (changes: object) => ({
+  environments: { dev: { ...shippedContext.environments.dev, ...changes } },
+});
 
 describe('a synthesis of a copy at another path, into a folder outside of it', () => {
   const root = join(folder, 'at/another (1) ä/depth');
   const copy = join(folder, 'elsewhere');
   const { edge, domain } = OTHER_SETTINGS;
-  const certificate = domain.certificate.replace(OTHER_SETTINGS.region, context.environments.prod.region);
+  const certificate = domain.certificate.replace(OTHER_SETTINGS.region, shippedContext.environments.prod.region);
   const changes = { edge, domain: { ...domain, certificate } };
   let output: Awaited<ReturnType<typeof synthesize>>;
   beforeAll(async () => {
-    for (const source of SOURCES) cpSync(join(ROOT, source), join(root, source), { recursive: true });
-    symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
-    const environments = { prod: { ...context.environments.prod, ...changes } };
+    copyRepository(root);
+    const environments = { prod: { ...shippedContext.environments.prod, ...changes } };
     const selected = { env: 'prod', environments, allowPlaceholders: 'true', transport: localTransport() };
     output = await synthesize(selected, { root, outdir: copy });
   }, 60_000);
@@ -117,7 +116,7 @@ describe('a synthesis', () => {
         '"admin.example.com".',
     ],
   ])('reads no settings from %s', (_, changes, sentence) => {
-    const { node } = new App({ outdir: folder, context: { ...context, ...changes } });
+    const { node } = new App({ outdir: folder, context: { ...shippedContext, ...changes } });
 
     expect(() => readSettings(node)).toThrow(new Error(sentence));
   });

@@ -6,6 +6,7 @@ import type { Settings } from '../../infra/settings.ts';
 import { type Permissions, routes } from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/other-settings.ts';
 import { readableTemplate } from '../support/readable-template.ts';
+import { shippedSettings } from '../support/shipped-context.ts';
 import { assemblyOf, type Resource, resourcesOf, synthesizeInProcess, templateOf } from '../support/stack.ts';
 
 /*
@@ -745,9 +746,7 @@ describe('the daily verification', () => {
 
 // After an intended change, update the file with `npx vitest run test/stack -u` and review the difference.
 it('the production template matches the reviewed snapshot', async () => {
-  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
-
-  const text = readableTemplate(prod.toJSON(), context.mailTemplates);
+  const text = readableTemplate(prod.toJSON(), shippedSettings.mailTemplates);
 
   await expect(text).toMatchFileSnapshot('template-of-production.txt');
 });

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Match } from 'aws-cdk-lib/assertions';
@@ -9,6 +8,7 @@ import { readSettings } from '../../infra/read-settings.ts';
 import { type Settings, settings } from '../../infra/settings.ts';
 import { routes } from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/other-settings.ts';
+import { shippedContext } from '../support/shipped-context.ts';
 import { assemblyOf, templateOf as template } from '../support/stack.ts';
 
 /* Facts about the synthesized template of an environment, with the bundles of this run. */
@@ -316,19 +316,18 @@ it('the environment of every function stays below the 4 KB that Lambda allows, w
 });
 
 describe('the configuration set for mail', () => {
-  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
   const mailWith = (configurationSet: string) =>
     readSettings(
       new App({
         outdir: join(inject('assembly'), '../settings'),
         context: {
-          ...context,
+          ...shippedContext,
           env: 'prod',
           allowPlaceholders: 'true',
           environments: {
             prod: {
-              ...context.environments.prod,
-              mail: { ...context.environments.prod.mail, configurationSet },
+              ...shippedContext.environments.prod,
+              mail: { ...shippedContext.environments.prod.mail, configurationSet },
             },
           },
         },

@@ -14,10 +14,10 @@ export const operatorsEnvironment = ({ endpoint, region }: Pick<Cloud, 'endpoint
   AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
 });
 
-/** Runs a command of infra/ to its end, in its own process. */
-export async function runCommand(script: string, options: readonly string[], environment: object) {
+/** Runs a command of infra/ to its end, in its own process, or that of a copy of the repository. */
+export async function runCommand(script: string, options: readonly string[], environment: object, root = ROOT) {
   const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [`infra/${script}.ts`, ...options], {
-    cwd: ROOT,
+    cwd: root,
     env: { ...process.env, ...environment },
   })
     .then((output) => ({ code: 0, ...output }))

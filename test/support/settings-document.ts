@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { context, settings } from '../../infra/settings.ts';
 
-/* docs/settings.md, made from the schema of the settings and the values in cdk.json. */
+/* docs/settings.md, made from the schema of the settings and the shipped values of an environment. */
 
 /** The parts of a valibot schema, or of a step of its pipe, that the document reads. */
 interface Schema extends v.GenericSchema {
@@ -115,7 +115,7 @@ npm run synth -- -c env=staging      # the template of an environment
 npm run deploy -- -c env=prod
 \`\`\`
 
-All settings are in the \`context\` of [cdk.json](../cdk.json). \`npm start\` runs the environment \`dev\`.
+All settings are in the \`context\` of [cdk.json](../cdk.json). \`npm start\` runs the environment in \`env\`.
 
 | key of \`context\` | meaning | allowed values | if missing |
 |---|---|---|---|`;
@@ -126,8 +126,8 @@ benefit: \`@aws-cdk/aws-iam:minimizePolicies\` and \`@aws-cdk/core:enablePartiti
 
 ## Settings of an environment
 
-A setting is required if the column "if missing" is empty. Examples are the values of \`prod\` in cdk.json, if it has the
-setting.
+A setting is required if the column "if missing" is empty. Examples are the values that \`prod\` is shipped with, if it has
+the setting.
 
 | setting | meaning | unit | allowed values | if missing | example |
 |---|---|---|---|---|---|`;

@@ -8,6 +8,7 @@ import { EdgeStack } from '../../infra/edge-stack.ts';
 import { GatehouseStack } from '../../infra/gatehouse-stack.ts';
 import { readSettings } from '../../infra/read-settings.ts';
 import { edgeStackName, type Settings } from '../../infra/settings.ts';
+import { shippedContext } from './shipped-context.ts';
 
 /**
  * The output folder of a stack: beside the assembly of this run, and removed together with it. Each worker has its own,
@@ -19,14 +20,13 @@ export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
     `../template-of-${process.pid}-${name}-${createHash('sha256').update(JSON.stringify(changes)).digest('hex')}`,
   );
 
-/** Synthesizes the stacks of an environment with other settings and this run's bundles, in this process for speed. */
+/** Synthesizes a shipped environment with other settings and this run's bundles, in this process for speed. */
 export function synthesizeInProcess(name: string, changes: Partial<Settings> = {}, prepare?: (app: App) => void) {
-  const { context } = JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8'));
   const outdir = assemblyOf(name, changes);
   const app = new App({
     outdir,
     context: {
-      ...context,
+      ...shippedContext,
       env: name,
       allowPlaceholders: 'true',
       'aws:cdk:disable-asset-staging': true,

@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { inject } from 'vitest';
 
-/* Runs `npm start` as a developer does, in a process of its own. */
+/* Runs `npm start` as a developer does, in a process of its own, with the shipped settings. */
 
-const ROOT = join(import.meta.dirname, '../..');
 const folders: string[] = [];
 const running = new Set<ChildProcess>();
 
@@ -46,10 +46,10 @@ export interface Launched {
   line(text: string, from?: number): Promise<string>;
 }
 
-/** Starts the process with these environment variables and options, in a copy of the repository if one is given. */
+/** Starts the process with these environment variables and options, in this copy of the repository. */
 export function launchStart(
   environment: Record<string, string>,
-  { root = ROOT, options = [] }: { root?: string; options?: readonly string[] } = {},
+  { root = inject('repository'), options = [] }: { root?: string; options?: readonly string[] } = {},
 ): Launched {
   const child = spawn(process.execPath, ['infra/local/start.ts', ...options], {
     // A process group of its own, as a shell creates for each command.

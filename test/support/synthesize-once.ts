@@ -3,12 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { synthesize } from '../../infra/local/stack/synthesize.ts';
+import { copyRepository } from './copy-repository.ts';
+import { shippedSettings } from './shipped-context.ts';
 import { neverUsed } from './unused-permissions.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** The folder that the stack of this run was synthesized to. */
     assembly: string;
+    /** A copy of the source with the shipped settings, for processes that read cdk.json. */
+    repository: string;
   }
 }
 
@@ -16,8 +20,11 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const assembly = join(folder, 'assembly');
-  await synthesize(assembly);
+  await synthesize(assembly, { checked: false, ...shippedSettings });
   project.provide('assembly', assembly);
+  const repository = join(folder, 'repository');
+  copyRepository(repository);
+  project.provide('repository', repository);
   return async () => {
     const unused = (await isWholeSuite(project)) ? neverUsed(assembly) : [];
     rmSync(folder, { recursive: true, force: true });
