@@ -13,6 +13,9 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
 const { AWS_ENDPOINT_URL_DYNAMODB: TEST_ENGINE_URL = '' } = process.env;
 delete process.env.AWS_ENDPOINT_URL_DYNAMODB;
 
+// The SDK would prefer the operator's profile to the credentials that tests set.
+delete process.env.AWS_PROFILE;
+
 export default defineConfig({
   test: {
     // Validation would take most of each synthesis; `npm run check` validates the production template.

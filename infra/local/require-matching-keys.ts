@@ -5,7 +5,7 @@ import { KEYS_FILE, type StoredKey } from './aws/kms.ts';
 import type { Cloud, CloudOptions } from './cloud.ts';
 import { operatorsTable } from './first-accounts.ts';
 import { startOver } from './state/database.ts';
-import { OPERATOR } from './state/operator.ts';
+import { ENV_OPERATOR } from './state/operator.ts';
 
 /**
  * Fails if passwords in the table were hashed with a key that the state does not have. It can have keys that
@@ -32,5 +32,4 @@ function mismatch({ tableName }: Cloud, { engineUrl, state: { folder = 'memory' 
 
 /** Without `-sharedDb`, DynamoDB Local finds the table only with the access key and the region of the local cloud. */
 const deletion = (tableName: string, engine: string): string =>
-  `AWS_ACCESS_KEY_ID=${OPERATOR.accessKeyId} AWS_SECRET_ACCESS_KEY=${OPERATOR.secretAccessKey} ` +
-  `aws dynamodb delete-table --table-name ${tableName} --endpoint-url ${engine} --region ${ENGINE_REGION}`;
+  `${ENV_OPERATOR} aws dynamodb delete-table --table-name ${tableName} --endpoint-url ${engine} --region ${ENGINE_REGION}`;
