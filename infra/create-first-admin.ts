@@ -58,7 +58,7 @@ export async function createFirstAdmin(
 
 /** The stack records the ARNs of the keys that protect passwords in a tag of the table. */
 async function pepperKeysOf(client: DynamoDBClient, table: string): Promise<string[]> {
-  const keys = (await tagsOf(client, table)).get('gatehouse:pepper-key');
+  const keys = (await tagsOf(client, table))['gatehouse:pepper-key'];
   if (!keys) throw new Error(`${table} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`);
   return keys.split(' ');
 }

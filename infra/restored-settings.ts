@@ -2,7 +2,6 @@ import {
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
   type DynamoDBClient,
-  ListTagsOfResourceCommand,
   ResourceNotFoundException,
   type TableDescription,
   TagResourceCommand,
@@ -11,6 +10,7 @@ import {
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb';
 import { MAX_CLOCK_DIFFERENCE_SECONDS } from '../lib/restore/adopt-table.ts';
+import { listTags } from './table-tags.ts';
 
 /* The settings of a table that a restore from a backup does not copy. infra/constructs/administration-table.ts sets the
  * same on a new table. */
@@ -46,8 +46,8 @@ export async function planSettings(client: DynamoDBClient, name: string, wishes:
   const model = wishes.like === undefined ? undefined : await describe(client, wishes.like);
   if (model) requireSameKey(table, model);
   const tags = {
-    ...(await tagsOf(client, table)),
-    ...(model && (await tagsOf(client, model))),
+    ...(await listTags(client, table.TableArn)),
+    ...(model && (await listTags(client, model.TableArn))),
     ...wishes.tags,
   };
   for (const [tag, option] of Object.entries(REQUIRED_TAGS))
@@ -116,12 +116,6 @@ function requireRightClock(date = ''): void {
   if (Number.isNaN(aheadSeconds) || Math.abs(aheadSeconds) <= MAX_CLOCK_DIFFERENCE_SECONDS) return;
   const difference = `${Math.abs(aheadSeconds)} seconds ${aheadSeconds > 0 ? 'ahead of' : 'behind'}`;
   throw new Error(`The clock of this machine is ${difference} that of DynamoDB: correct it.`);
-}
-
-/** Tags of AWS itself, such as those of CloudFormation, cannot be set. */
-async function tagsOf(client: DynamoDBClient, { TableArn }: TableDescription): Promise<Record<string, string>> {
-  const { Tags = [] } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: TableArn }));
-  return Object.fromEntries(Tags.flatMap(({ Key = '', Value = '' }) => (Key.startsWith('aws:') ? [] : [[Key, Value]])));
 }
 
 /** Functions may use only the key of the original table. */

@@ -28,7 +28,7 @@ export async function openStackTable(name: string | undefined): Promise<StackTab
   const client = scannerClient(settings);
   const tags = await tagsOf(client, tableName);
   const keyIn = (tag: string): string => {
-    const key = tags.get(tag);
+    const key = tags[tag];
     if (!key) throw new Error(`${tableName} lacks the tag ${tag}. Deploy its stack again, or add the tag.`);
     return key;
   };

@@ -1,11 +1,22 @@
 import { DescribeTableCommand, type DynamoDBClient, ListTagsOfResourceCommand } from '@aws-sdk/client-dynamodb';
 
-/** The tags of a table by their keys. The stack records the ARNs of its KMS keys in them. */
-export async function tagsOf(
+/** The tags of a table by their names. The stack records the ARNs of its KMS keys in them. */
+export async function tagsOf(client: DynamoDBClient, TableName: string): Promise<Record<string, string>> {
+  const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+  return listTags(client, Table?.TableArn);
+}
+
+/** The tags of the table with this ARN. Those of AWS itself, such as CloudFormation, cannot be set and are left out. */
+export async function listTags(
   client: DynamoDBClient,
-  tableName: string,
-): Promise<Map<string | undefined, string | undefined>> {
-  const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
-  const { Tags = [] } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }));
-  return new Map(Tags.map(({ Key, Value }) => [Key, Value]));
+  ResourceArn: string | undefined,
+): Promise<Record<string, string>> {
+  const tags: Record<string, string> = {};
+  let NextToken: string | undefined;
+  do {
+    const page = await client.send(new ListTagsOfResourceCommand({ ResourceArn, NextToken }));
+    for (const { Key = '', Value = '' } of page.Tags ?? []) if (!Key.startsWith('aws:')) tags[Key] = Value;
+    NextToken = page.NextToken;
+  } while (NextToken);
+  return tags;
 }

@@ -64,7 +64,6 @@ export const operations: readonly Mutant[] = [
     ["AttributeName: 'expires'", "AttributeName: 'expiry'"],
     ['PointInTimeRecoveryEnabled: true', 'PointInTimeRecoveryEnabled: false'],
     ['isProtected && !DeletionProtectionEnabled', 'isProtected'],
-    ["Key.startsWith('aws:')", 'false'],
     ['/^ENABL/', '/^ENABLED/'],
   ]),
   ...plant('infra/adopt.ts', 'test/local/restore-rehearsal.test.ts', [
@@ -81,7 +80,12 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/restored-settings.ts', 'test/local/restore-rehearsal.test.ts', [
     ['model?.OnDemandThroughput ??', ''],
     ['if (model) requireSameKey(table, model);', ''],
-    ['...(model && (await tagsOf(client, model))),', ''],
+    ['...(model && (await listTags(client, model.TableArn))),', ''],
+  ]),
+  ...plant('infra/table-tags.ts', 'test/unit/table-tags.test.ts', [
+    ["!Key.startsWith('aws:')", 'true'],
+    ['while (NextToken)', 'while (false)'],
+    ['{ ResourceArn, NextToken }', '{ ResourceArn }'],
   ]),
   ...plant('infra/password-keys.ts', 'test/local/pepper-rotation.test.ts', [
     ['key !== first && hashes > 0', 'hashes > 0'],
@@ -447,7 +451,7 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/create-first-admin.ts', 'test/local/commands.test.ts', [
     ['if (!(error instanceof Failure)) return explainError(error, table);', ''],
     ["if (error.code === 'login-taken') return", "if (error.code === 'email-taken') return"],
-    ["get('gatehouse:pepper-key')", "get('gatehouse:values-key')"],
+    ["['gatehouse:pepper-key']", "['gatehouse:values-key']"],
   ]),
   ...plant('infra/gatehouse-stack.ts', 'test/stack/facts.test.ts', [
     ['      tags,\n', ''],

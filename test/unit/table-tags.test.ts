@@ -1,0 +1,26 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { expect, it } from 'vitest';
+import { tagsOf } from '../../infra/table-tags.ts';
+import { scriptedClient } from '../support/scripted-client.ts';
+
+it('the tags of a table are read page by page, without those of AWS itself', async () => {
+  const { settings, inputs } = scriptedClient(
+    { Table: { TableArn: 'arn:of-gate' } },
+    { Tags: [{ Key: 'team', Value: 'a' }], NextToken: 'more' },
+    {
+      Tags: [
+        { Key: 'aws:cloudformation:stack-name', Value: 'Gate' },
+        { Key: 'gatehouse:values-key', Value: 'b' },
+      ],
+    },
+  );
+
+  const tags = await tagsOf(new DynamoDBClient(settings), 'Gate');
+
+  expect(tags).toEqual({ team: 'a', 'gatehouse:values-key': 'b' });
+  expect(inputs()).toEqual([
+    { TableName: 'Gate' },
+    { ResourceArn: 'arn:of-gate' },
+    { ResourceArn: 'arn:of-gate', NextToken: 'more' },
+  ]);
+});
