@@ -21,10 +21,12 @@ export async function* integrationsOf(table: Table): AsyncGenerator<Integration>
 /** The items of all users or integrations in their order, read page by page while the table may change. */
 export async function* itemsOf(table: Table, kind: 'USER' | 'INTEGRATION'): AsyncGenerator<Item> {
   const to = idText(Number.MAX_SAFE_INTEGER);
-  for (let last = 0; ; ) {
-    const items = await table.query(kind, { from: idText(last + 1), to, limit: PAGE_ITEMS });
+  for (let from = idText(1); ; ) {
+    const items = await table.query(kind, { from, to, limit: PAGE_ITEMS });
     yield* items;
-    if (items.length < PAGE_ITEMS) return;
-    last = Number(items.at(-1)?.sk);
+    const last = items.at(-1);
+    if (!last || items.length < PAGE_ITEMS) return;
+    // The key that follows it, also if it is not that of an id, such as that of a copy made by hand.
+    from = `${last.sk}\0`;
   }
 }

@@ -1152,8 +1152,11 @@ export const operations: readonly Mutant[] = [
     ['Math.max(0, seconds * 1000 - Date.now())', 'seconds * 1000 - Date.now()'],
   ]),
   ...plant('lib/transfer/entities.ts', 'test/unit/import-records.test.ts', [
-    ['last + 1', 'last + 1001'],
-    ['if (items.length < PAGE_ITEMS) return;', 'return;'],
+    ['if (!last || items.length < PAGE_ITEMS) return;', 'return;'],
+  ]),
+  ...plant('lib/transfer/entities.ts', 'test/unit/entities.test.ts', [
+    ['`${last.sk}\\0`', '`${last.sk}0`'],
+    ['`${last.sk}\\0`', 'last.sk'],
   ]),
   ...plant('lib/transfer/export-records.ts', 'test/local/transfer.test.ts', [
     ["  'passwordHash',\n", ''],
