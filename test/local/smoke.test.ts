@@ -258,6 +258,8 @@ describe.concurrent('npm run smoke', () => {
         'DELETE /api/users/{login} does not use dynamodb:UpdateItem on Table for ADMINS',
         // A filter, which is rejected if there are too many integrations.
         'GET /api/utm-integrations/count does not use dynamodb:Query on Table for INTEGRATION',
+        // A list of the parameters of all integrations.
+        'GET /api/utm-integration-confs does not use dynamodb:BatchGetItem on Table for INTEGRATION',
       ]);
     });
 

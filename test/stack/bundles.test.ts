@@ -18,7 +18,7 @@ const BUDGETS = {
     status: 40,
     withoutToken: 62,
     login: 80,
-    withKms: 80,
+    withKms: 81,
     usual: 78,
     withMail: 79,
     passwordChange: 100,
