@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { email, login } from '../lib/users/user-schema.ts';
 import { exitOnSignal, fail, finish, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
-import { requireEndpointUrls } from './require-endpoint-urls.ts';
+import { requireAwsEnvironment } from './require-aws-environment.ts';
 
 /* `npm run first-admin`: creates the first administrator of a deployed table with the operator's AWS credentials. */
 
@@ -37,7 +37,7 @@ const { PATIENT_SETTINGS, scannerClient } = await import('../lib/table/table-sca
 const { createFirstAdmin, unknownOutcome } = await import('./create-first-admin.ts');
 
 try {
-  requireEndpointUrls();
+  requireAwsEnvironment();
 } catch (error) {
   fail(explainError(error, person.table), NOT_CREATED);
 }

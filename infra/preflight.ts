@@ -1,7 +1,7 @@
 import { exitOnSignal, fail, finish, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { readCdkJson } from './read-cdk-json.ts';
-import { requireEndpointUrls } from './require-endpoint-urls.ts';
+import { requireAwsEnvironment } from './require-aws-environment.ts';
 
 /* `npm run preflight`: reads what AWS must have ready before an environment is deployed. */
 
@@ -58,7 +58,7 @@ await finish(status);
 /** The environment as `-c env=NAME` would select it, so that mistakes in its settings are found, too. */
 function readEnvironment(env: string) {
   try {
-    requireEndpointUrls();
+    requireAwsEnvironment();
     const selected: Record<string, unknown> = { ...readCdkJson().context, env };
     return readSettings({ tryGetContext: (key) => selected[key], getAllContext: () => selected });
   } catch (error) {

@@ -3,7 +3,7 @@ import { openTable, type Table } from '../lib/table/table.ts';
 import { PATIENT_SETTINGS, scannerClient } from '../lib/table/table-scanner.ts';
 import { OPERATOR } from './local/state/operator.ts';
 import { runningTable } from './local/state/state.ts';
-import { requireEndpointUrls } from './require-endpoint-urls.ts';
+import { requireAwsEnvironment } from './require-aws-environment.ts';
 import { tagsOf } from './table-tags.ts';
 
 /** The table of a stack and the ARNs of the KMS keys that protect what it stores. */
@@ -22,7 +22,7 @@ interface StackTable {
  */
 export async function openStackTable(name: string | undefined): Promise<StackTable> {
   const running = name === undefined ? runningService() : undefined;
-  if (!running) requireEndpointUrls();
+  if (!running) requireAwsEnvironment();
   const settings = running && { endpoint: running.endpoint, region: running.region, credentials: OPERATOR };
   const tableName = name ?? running?.tableName ?? '';
   const client = scannerClient(settings);

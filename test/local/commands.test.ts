@@ -726,6 +726,43 @@ describe.concurrent('a command', () => {
     const rule = 'must be a URL that starts with http:// or https://, for example http://127.0.0.1:8000';
     expect([code, stderr]).toEqual([status, [`${variable} ${rule}, not localhost:8000.`]]);
   });
+
+  it.each<[script: string, options: string[], status: number]>([
+    ['verify', ['--table', 'Gate'], 2],
+    ['adopt', ['--table', 'Gate'], 1],
+    ['password-keys', ['--table', 'Gate'], 2],
+    ['import', ['--table', 'Gate', 'package.json'], 3],
+    ['export', ['--table', 'Gate', 'not-exported.jsonl'], 3],
+    ['first-admin', ['--table', 'Gate', '--login', 'a', '--email', 'a@example.com'], 1],
+    ['preflight', ['--env', 'dev'], 2],
+  ])('%s %j rejects a profile beside keys before any request', async (script, options, status) => {
+    const { environment, calls } = await serve(inMemoryScanner([]));
+
+    const { code, stderr } = await run(script, options, { ...environment, AWS_PROFILE: 'other' });
+
+    const sentence =
+      'AWS_PROFILE and AWS_ACCESS_KEY_ID are both set, and can be of different accounts: unset AWS_PROFILE, or ' +
+      'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.';
+    expect([code, stderr, calls]).toEqual([status, [sentence], []]);
+  });
+
+  it.each([
+    ['keys with a session token', { AWS_SESSION_TOKEN: 'token' }],
+    ['keys with an empty profile', { AWS_PROFILE: '' }],
+    ['a profile without keys', { AWS_PROFILE: 'other', AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }],
+  ])('uses %s', async (_, variables) => {
+    const { environment, calls } = await serve(inMemoryScanner([]));
+    const profiles = join(newFolder(), 'credentials');
+    writeFileSync(profiles, '[other]\naws_access_key_id = operator\naws_secret_access_key = local\n');
+
+    const { stderr } = await run('verify', ['--table', 'Gate'], {
+      ...environment,
+      ...variables,
+      AWS_SHARED_CREDENTIALS_FILE: profiles,
+    });
+
+    expect([stderr, calls]).toEqual([[], expect.arrayContaining(['Scan'])]);
+  });
 });
 
 // In this process. The tests above show that each command prints such a sentence and ends with its own status.

@@ -93,16 +93,18 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/password-keys.ts', 'test/local/commands.test.ts', [['onProgress(++users);', '']]),
   ...plant('infra/export.ts', 'test/local/commands.test.ts', [['onProgress(counts.user + counts.integration);', '']]),
-  ...plant('infra/require-endpoint-urls.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/require-aws-environment.ts', 'test/local/commands.test.ts', [
     ["'AWS_ENDPOINT_URL_DYNAMODB', ", ''],
     ['!url || isHttpUrl(url)', '!url || URL.canParse(url)'],
+    ['!process.env.AWS_PROFILE || ', ''],
+    [' || !process.env.AWS_ACCESS_KEY_ID', ''],
   ]),
-  ...plant('infra/stack-table.ts', 'test/local/commands.test.ts', [['if (!running) requireEndpointUrls();', '']]),
+  ...plant('infra/stack-table.ts', 'test/local/commands.test.ts', [['if (!running) requireAwsEnvironment();', '']]),
   ...plant('infra/stack-table.ts', 'test/local/commands.test.ts', [["STATE_DIR || '.local'", "STATE_DIR ?? '.local'"]]),
   ...plant('infra/command-table.ts', 'test/local/commands.test.ts', [
     ["STATE_DIR || '.local'", "STATE_DIR ?? '.local'"],
   ]),
-  ...plant('infra/first-admin.ts', 'test/local/commands.test.ts', [['  requireEndpointUrls();\n', '']]),
+  ...plant('infra/first-admin.ts', 'test/local/commands.test.ts', [['  requireAwsEnvironment();\n', '']]),
   ...plant('infra/smoke.ts', 'test/local/smoke.test.ts', [
     ['URL.parse(origin)?.origin === origin', 'true'],
     ['if (mail !== undefined && !v.is(email, mail))', 'if (false)'],
