@@ -43,9 +43,17 @@ function withValue(path: string, value: unknown): Record<string, unknown> {
 const readValid = (environment: object) => readFrom({ env: 'moon', environments: { moon: environment } }).settings;
 const reading = (environment: object) => () => readValid(environment);
 
-// The only test of the operator's own settings: all others have those that this project ships.
+// The only tests of the operator's own settings: all others have those that this project ships.
 it.each(Object.keys(context.environments))('the environment %s in cdk.json has no mistake', (env) => {
   expect(readFrom({ ...context, env }).name).toBe(env);
+});
+
+const placeholders = Object.keys(context.environments).flatMap((env) => readFrom({ ...context, env }).placeholders);
+// Whoever deploys an environment replaces its placeholders, and may then change whatever they like.
+it.runIf(placeholders.length === 6)('staging and prod in cdk.json are those of shipped-settings.json', () => {
+  const { staging, prod } = shippedSettings.environments;
+
+  expect(context.environments).toMatchObject({ staging, prod });
 });
 
 describe('an environment', () => {
