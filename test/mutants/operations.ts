@@ -3,11 +3,6 @@ import { type Mutant, plant } from './mutant.ts';
 
 /** Deployment and operation: routes, stack, settings, local cloud, verification, restores and commands. */
 export const operations: readonly Mutant[] = [
-  ...plant('cdk.json', 'test/unit/settings.test.ts', [
-    ['"logRetentionDays": 365', '"logRetentionDays": 30'],
-    ['"auditDays": 730', '"auditDays": 365'],
-    ['"loginConcurrency": 100,', ''],
-  ]),
   ...plant('examples/change-parameter.ts', 'test/api/examples.test.ts', [
     ["headers: { 'If-Match': read.response.headers.get('ETag') ?? '' },", ''],
     ['response?.status !== 412 || ', ''],
