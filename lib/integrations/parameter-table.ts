@@ -55,10 +55,14 @@ export function parameterBytesAfter(
   return bytes;
 }
 
-/** Reads all parameters of an integration. An id that is too large to own any has none. */
+/** Reads all parameters of an integration, as stored. An id that is too large to own any has none. */
+export async function parameterItemsOf(table: Table, integrationId: number): Promise<Item[]> {
+  return canOwnParameters(integrationId) ? table.query('CONF', parametersRange(integrationId)) : [];
+}
+
+/** Reads all parameters of an integration. */
 export async function parametersOf(table: Table, integrationId: number): Promise<Parameter[]> {
-  if (!canOwnParameters(integrationId)) return [];
-  return (await table.query('CONF', parametersRange(integrationId))).map(parameterOf);
+  return (await parameterItemsOf(table, integrationId)).map(parameterOf);
 }
 
 /** The audit event for an action on a parameter. */

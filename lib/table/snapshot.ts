@@ -15,8 +15,8 @@ import { type Item, openTable, sharedClient, type Table } from './table.ts';
 /** A table from which several items can be read as of one moment. */
 export interface SnapshotTable extends Table {
   /**
-   * Up to 100 items as of one moment, in the order of their keys; undefined for those that do not exist. Costs twice the
-   * read units of `getAll`. Fails with unavailable if the items keep changing.
+   * Up to 100 items as of one moment, in the order of their keys; undefined for those that do not exist. Costs twice
+   * the read units of `getAll`. Fails with unavailable if the items keep changing.
    */
   snapshot(keys: readonly Key[]): Promise<(Item | undefined)[]>;
 }
@@ -44,7 +44,7 @@ export function openSnapshotTable(
 const MAX_TRIES = 10;
 const MAX_WAIT_MS = 200;
 
-/** Reads items as of one moment; undefined for those that do not exist. Throws SDK errors, also if they keep changing. */
+/** Reads items as of one moment; undefined for those that do not exist. Throws SDK errors. */
 export async function transactGet(
   documents: DynamoDBDocumentClient,
   reads: readonly GetCommandInput[],

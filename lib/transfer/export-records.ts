@@ -2,12 +2,11 @@ import type { KMSClient } from '@aws-sdk/client-kms';
 import { pick } from '../contract/entity-fields.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from '../integrations/integration.ts';
 import { integrationOf } from '../integrations/integration-table.ts';
-import { parameterOf } from '../integrations/parameter-table.ts';
+import { parameterItemsOf, parameterOf } from '../integrations/parameter-table.ts';
 import { UnreadableValue, unseal } from '../integrations/sealed-value.ts';
 import { nameOf } from '../integrity/finding.ts';
 import { findDefect } from '../integrity/item-kinds.ts';
 import { mapConcurrently } from '../runtime/settle-all.ts';
-import { canOwnParameters, parametersRange } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { EDITABLE_USER_FIELDS } from '../users/user.ts';
 import { userOf } from '../users/user-table.ts';
@@ -47,8 +46,7 @@ export async function* exportRecords(
 }
 
 async function decryptedParameters(table: Table, { id }: Integration, valuesKey: string, kms: KMSClient) {
-  const items = canOwnParameters(id) ? await table.query('CONF', parametersRange(id)) : [];
-  return mapConcurrently(items, MAX_CONCURRENT_DECRYPTIONS, async (item) => {
+  return mapConcurrently(await parameterItemsOf(table, id), MAX_CONCURRENT_DECRYPTIONS, async (item) => {
     requireIntact(item);
     const parameter = parameterOf(item);
     const confValue = await unseal(parameter.confValue, parameter.id, valuesKey, kms).catch((error) => {

@@ -442,7 +442,7 @@ export const domain: readonly Mutant[] = [
     ["value',\n  access: integrators", "value',\n  access: 'authenticated'"],
   ]),
   ...plant('lib/integrations/parameter-table.ts', 'test/api/integrations.test.ts', [
-    ['if (!canOwnParameters(integrationId)) return [];\n', ''],
+    ['canOwnParameters(integrationId) ? table', 'true ? table'],
   ]),
   ...plant('lib/integrations/parameter-table.ts', 'test/unit/integration-changes.test.ts', [
     ['Buffer.byteLength(confValue)', 'confValue.length'],
@@ -455,7 +455,7 @@ export const domain: readonly Mutant[] = [
       "remove(entityKey('CONF', parameter.id), versionIs(parameter))",
       "remove(entityKey('CONF', parameter.id), { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' })",
     ],
-    ['parametersRange(integrationId))).map', '{ from: parametersRange(integrationId).from })).map'],
+    ["'CONF', parametersRange(integrationId))", "'CONF', { from: parametersRange(integrationId).from })"],
   ]),
   ...plant('lib/integrations/parameter.ts', 'test/unit/views.test.ts', [
     ['confDescription ?? null', 'confDescription'],
