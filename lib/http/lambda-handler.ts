@@ -1,5 +1,5 @@
 import middy, { type MiddlewareObj } from '@middy/core';
-import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Caller } from '../contract/caller.ts';
 import type { BodyOf, Contract, PathOf, QueryOf } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
@@ -11,6 +11,7 @@ import { resetRetries } from '../runtime/retries.ts';
 import type { Precondition } from '../table/version.ts';
 import { parseBody } from './body.ts';
 import { openEdge } from './edge.ts';
+import type { Event } from './event.ts';
 import { logDefect, logRequest } from './log-request.ts';
 import { problem } from './problem.ts';
 import { parseIfMatch, readPath, readQueryAndBody } from './request.ts';
@@ -29,8 +30,6 @@ export interface Request<C extends Contract> {
   readonly pathname: string;
 }
 
-/** The API Gateway event, with the client's address if there is an edge, and its caller once authenticated. */
-type Event = APIGatewayProxyEventV2 & { clientAddress?: string; caller?: Caller };
 type Result = APIGatewayProxyStructuredResultV2;
 
 /** What is particular to a kind of endpoint. */

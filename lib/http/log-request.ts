@@ -1,9 +1,6 @@
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { Caller } from '../contract/caller.ts';
 import { log, logError, type Metric } from '../runtime/log.ts';
 import { retryCount } from '../runtime/retries.ts';
-
-type Event = APIGatewayProxyEventV2 & { clientAddress?: string; caller?: Caller };
+import type { Event } from './event.ts';
 
 /** Groups requests by their expected duration: a login hashes, a reset waits on purpose, a change is a transaction. */
 export type RequestKind = 'login' | 'reset' | 'change' | 'read';
