@@ -1,7 +1,7 @@
 import { Failure } from '../contract/failure.ts';
 import type { Decision } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
-import { type Condition, put, type Write, withCondition } from '../table/write.ts';
+import { attributesAre, type Condition, isAbsent, put, type Write, withCondition } from '../table/write.ts';
 
 /*
  * Limits on password guessing. Each login has one failure count per network from which its account has recently logged
@@ -209,11 +209,5 @@ const newWindow = (now: number) => ({ since: now, expires: seconds(now) + WINDOW
 
 /** The condition that no other login attempt has been counted since the read. */
 function unchangedSinceRead(count: LoginFailures | undefined): Condition {
-  if (!count) return { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' };
-  return {
-    condition: '#n = :n AND #last = :last',
-    names: { '#n': 'n', '#last': 'last' },
-    values: { ':n': count.n, ':last': count.last },
-    onConditionFailed: 'retry',
-  };
+  return count ? attributesAre({ n: count.n, last: count.last }) : isAbsent();
 }

@@ -1,4 +1,4 @@
-import { auditDays, auditEntry } from '../audit/audit-entry.ts';
+import { auditEntry } from '../audit/audit-entry.ts';
 import { takePrecedence } from '../authorization/precedence.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
@@ -13,7 +13,7 @@ import { sleep } from '../runtime/sleep.ts';
 import { change, type Decision } from '../table/change.ts';
 import { emailGuardKey, entityKey, type Key, mailCountKey, resetItemKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { remove, versionIs, withCondition } from '../table/write.ts';
+import { EXISTS, remove, versionIs, withCondition } from '../table/write.ts';
 import { emailKey, formerEmailKey, heldEmailKey } from '../users/email-key.ts';
 import { hashOf, newResetKey, type StoredResetKey } from '../users/reset-key.ts';
 import type { User } from '../users/user.ts';
@@ -110,13 +110,13 @@ export async function finishReset(
     if (!loaded || !isUsable(loaded.storedKey, loaded.user, now)) throw new Failure('unknown-key');
     const { user, passwordHash, mails, failureKeys } = loaded;
     const mail = countMail(user.id, 'passwordChanged', mails, now);
-    const stillUnused = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
     const writes = [
       withCondition(passwordChange(user, passwordHash), versionIs(user)),
-      remove(itemKey, stillUnused),
+      // Otherwise the key has been used meanwhile.
+      remove(itemKey, EXISTS),
       ...mailboxProven(failureKeys, now),
       ...(mail ? [mail] : []),
-      auditEntry(user, auditEventFor('password.reset', user), { now, auditDays: auditDays() }),
+      auditEntry(user, auditEventFor('password.reset', user), now),
     ];
     return { writes, result: mail && user };
   };

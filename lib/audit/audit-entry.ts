@@ -53,18 +53,12 @@ export const OPERATOR: Actor = { id: 0, login: 'system' };
 /** A day in UTC always has 24 hours. */
 export const MILLISECONDS_PER_DAY = 86_400_000;
 
-/** For how many days entries are kept, as the stack sets it for functions; undefined for operators' scripts. */
-export const auditDays = (): number | undefined => Number(process.env.AUDIT_DAYS) || undefined;
-
 /**
- * The write that adds an entry in the transaction of its change. Entries are kept for AUDIT_DAYS; operators' scripts
- * run without that variable, so their entries are permanent.
+ * The write that adds an entry in the transaction of its change. `now` is in milliseconds since 1970. Entries are kept
+ * for AUDIT_DAYS, which the stack sets for functions; operators' scripts run without it, so their entries are permanent.
  */
-export function auditEntry(
-  actor: Actor,
-  { action, target, targetName, fields }: AuditEvent,
-  { now, auditDays }: { now: number; auditDays: number | undefined },
-): Write {
+export function auditEntry(actor: Actor, { action, target, targetName, fields }: AuditEvent, now: number): Write {
+  const auditDays = Number(process.env.AUDIT_DAYS);
   const entry: AuditEntry = {
     id: randomUUID(),
     time: new Date(now).toISOString(),
@@ -74,9 +68,9 @@ export function auditEntry(
     target,
     targetName,
     fields,
-    ...(auditDays && { expires: Math.floor((now + auditDays * MILLISECONDS_PER_DAY) / 1000) }),
+    ...(auditDays > 0 && { expires: Math.floor((now + auditDays * MILLISECONDS_PER_DAY) / 1000) }),
   };
-  const key = auditDays ? auditKey(entry.time, entry.id) : permanentAuditKey(entry.time, entry.id);
+  const key = auditDays > 0 ? auditKey(entry.time, entry.id) : permanentAuditKey(entry.time, entry.id);
   return claim(key, { ...entry }, 'retry');
 }
 

@@ -1,4 +1,4 @@
-import { auditDays, auditEntry } from '../audit/audit-entry.ts';
+import { auditEntry } from '../audit/audit-entry.ts';
 import type { Caller } from '../contract/caller.ts';
 import type { Access, Role } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
@@ -119,10 +119,7 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
           // A change without writes has no audit entry.
           if (writes.length === 0) return { writes, result };
           return {
-            writes: [
-              ...withCallerCondition(writes, callerUser, caller, access),
-              auditEntry(callerUser, event, { now, auditDays: auditDays() }),
-            ],
+            writes: [...withCallerCondition(writes, callerUser, caller, access), auditEntry(callerUser, event, now)],
             result,
           };
         },

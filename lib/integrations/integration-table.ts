@@ -2,7 +2,7 @@ import type { AuditEvent } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { type Condition, set, type Write } from '../table/write.ts';
+import { attributesAre, type Condition, set, type Write } from '../table/write.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts';
 
 /** Converts a table item to an integration. */
@@ -29,14 +29,7 @@ export const auditEventForIntegration = (
 });
 
 /** Requires that neither the integration nor its parameters have changed since the integration was read. */
-export function revisionIs(integration: Integration): Condition {
-  return {
-    condition: '#revision = :revision',
-    names: { '#revision': 'revision' },
-    values: { ':revision': integration.revision },
-    onConditionFailed: 'retry',
-  };
-}
+export const revisionIs = ({ revision }: Integration): Condition => attributesAre({ revision });
 
 /** Every attribute that a change to an integration, its module or its parameters can affect. */
 const CHANGED_ATTRIBUTES = [

@@ -12,7 +12,7 @@ import {
 } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
-import { type Condition, changeTotal, set, withCondition } from '../table/write.ts';
+import { attributesAre, type Condition, changeTotal, set, withCondition } from '../table/write.ts';
 import { type Finding, nameOf } from './finding.ts';
 import { collectionOf, findDefect } from './item-kinds.ts';
 import { countedBytes, NO_PARAMETERS, type Survey } from './survey.ts';
@@ -94,15 +94,7 @@ function wrongTotal(kind: Kind, total: Total, count: number): Finding {
 }
 
 /** Nothing was created, deleted or repaired since the total was read. */
-function totalIs({ n, changes }: Total): Condition {
-  const equals = (name: string, value: number | undefined) =>
-    value === undefined ? `attribute_not_exists(#${name})` : `#${name} = :${name}`;
-  return {
-    condition: `${equals('n', n)} AND ${equals('changes', changes)}`,
-    values: { ...(n !== undefined && { ':n': n }), ...(changes !== undefined && { ':changes': changes }) },
-    onConditionFailed: 'retry',
-  };
-}
+const totalIs = ({ n, changes }: Total): Condition => attributesAre({ n, changes });
 
 /** Verifies that no id exceeds the sequence, which advances before an item is created and is read after the scan. */
 export async function verifySequence(

@@ -1,7 +1,7 @@
 import { emailGuardKey, entityKey, type Key, loginGuardKey } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
-import { type Condition, check, claim, remove, set, versionIs, type Write } from '../table/write.ts';
+import { attributesAre, check, claim, isAbsent, remove, set, versionIs, type Write } from '../table/write.ts';
 import { heldEmailKey } from '../users/email-key.ts';
 import { type Finding, nameOf } from './finding.ts';
 import { findDefect } from './item-kinds.ts';
@@ -102,12 +102,7 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
   if (!guard || guard.id === holder?.id) return [];
 
   const id = guard.id as number;
-  const stillNamed: Condition = {
-    condition: '#id = :seen',
-    names: { '#id': 'id' },
-    values: { ':seen': id },
-    onConditionFailed: 'retry',
-  };
+  const stillNamed = attributesAre({ id });
   if (holder) {
     return found(
       `${unique}-guard-wrong`,
@@ -133,7 +128,5 @@ const userIs = (user: VerifiedUser): Write => check(entityKey('USER', user.id), 
 
 /** Checks that the user is as it was read, or still does not exist. */
 export function unchangedSinceRead(id: number, item: Item | undefined): Write {
-  return item
-    ? userIs(verifiedUserOf(item))
-    : check(entityKey('USER', id), { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' });
+  return item ? userIs(verifiedUserOf(item)) : check(entityKey('USER', id), isAbsent());
 }

@@ -1,6 +1,6 @@
 import { mailCountKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { type Condition, put, type Write } from '../table/write.ts';
+import { attributesAre, isAbsent, put, type Write } from '../table/write.ts';
 import type { Occasion } from './occasion.ts';
 
 /** Invitations need no limit: an administrator creates an account once. */
@@ -48,15 +48,6 @@ export function countMail(
   if (current && current.n >= MAILS_PER_WINDOW[occasion]) return undefined;
   const { n, since } = current ?? { n: 0, since: now };
   const expires = Math.ceil(since / 1000) + WINDOW_SECONDS;
-  return { ...put(mailCountKey(userId, occasion), { n: n + 1, since, expires }), ...countIs(count) };
-}
-
-function countIs(count: MailCount | undefined): Condition {
-  if (!count) return { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' };
-  return {
-    condition: '#n = :n AND #since = :since',
-    names: { '#n': 'n', '#since': 'since' },
-    values: { ':n': count.n, ':since': count.since },
-    onConditionFailed: 'retry',
-  };
+  const unchanged = count ? attributesAre({ n: count.n, since: count.since }) : isAbsent();
+  return { ...put(mailCountKey(userId, occasion), { n: n + 1, since, expires }), ...unchanged };
 }

@@ -5,10 +5,10 @@ import { collectionOf, findDefect } from '../integrity/item-kinds.ts';
 import { change, commit } from '../table/change.ts';
 import { type Key, notBeforeKey, PARAMETERS_PER_INTEGRATION_EVER, rosterKey, sequenceKey } from '../table/keys.ts';
 import { NotGatehouseTable } from '../table/not-gatehouse-table.ts';
-import type { Item, Table } from '../table/table.ts';
+import type { Table } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
 import { nextVersion } from '../table/version.ts';
-import { type Condition, remove, set } from '../table/write.ts';
+import { attributesAre, EXISTS, remove, set } from '../table/write.ts';
 
 /**
  * How many ids are skipped: more than were assigned between the backup and the loss of the table. Over 35 days, the
@@ -77,7 +77,7 @@ async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skipp
     (item) => {
       const before = (item?.n as number | undefined) ?? 0;
       const after = before + skippedIds;
-      return { writes: [set(key, { n: after }, isUnchanged(item, 'n'))], result: { kind, before, after } };
+      return { writes: [set(key, { n: after }, attributesAre({ n: item?.n }))], result: { kind, before, after } };
     },
   );
 }
@@ -94,20 +94,9 @@ async function rejectIssuedTokens(table: Table): Promise<number> {
       // A later time comes from an adoption with a faster clock, unless only a wrong clock can have stored it.
       const isWrong = before > next + 2 * MAX_CLOCK_DIFFERENCE_SECONDS;
       const seconds = isWrong ? next : Math.max(before, next);
-      return { writes: [set(notBeforeKey, { seconds }, isUnchanged(item, 'seconds'))], result: seconds };
+      return { writes: [set(notBeforeKey, { seconds }, attributesAre({ seconds: item?.seconds }))], result: seconds };
     },
   );
-}
-
-/** Requires that the number has not changed since the item was read. */
-function isUnchanged(item: Item | undefined, attribute: string): Condition {
-  const before = item?.[attribute];
-  return {
-    condition: before === undefined ? 'attribute_not_exists(#n)' : '#n = :before',
-    names: { '#n': attribute },
-    ...(before !== undefined && { values: { ':before': before } }),
-    onConditionFailed: 'retry',
-  };
 }
 
 async function adoptItems(
@@ -157,5 +146,3 @@ async function adoptIntegration(table: Table, key: Key): Promise<boolean> {
     },
   );
 }
-
-const EXISTS = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;

@@ -28,7 +28,7 @@ export interface Write extends Partial<Condition> {
 
 /** Creates an item that must not exist. */
 export function claim(key: Key, attributes: Record<string, unknown>, onConditionFailed: OnConditionFailed): Write {
-  return { act: 'Put', key, attributes, condition: 'attribute_not_exists(pk)', onConditionFailed };
+  return { ...isAbsent(onConditionFailed), act: 'Put', key, attributes };
 }
 
 /** Creates or replaces an item, unconditionally. */
@@ -102,11 +102,29 @@ export function withCondition(write: Write, condition: Condition): Write {
 }
 
 /** The version of the item is unchanged since it was read; otherwise the change is retried. */
-export function versionIs(item: { readonly version: Version }): Condition {
+export const versionIs = ({ version }: { readonly version: Version }): Condition => attributesAre({ version });
+
+/**
+ * The attributes have these values, as when they were read; undefined means that the attribute is absent. Otherwise the
+ * change is retried.
+ */
+export function attributesAre(expected: Readonly<Record<string, unknown>>): Condition {
+  const names = Object.keys(expected);
+  const present = names.filter((name) => expected[name] !== undefined);
+  const isAsExpected = (name: string) =>
+    present.includes(name) ? `#${name} = :${name}` : `attribute_not_exists(#${name})`;
   return {
-    condition: '#version = :version',
-    names: { '#version': 'version' },
-    values: { ':version': item.version },
+    condition: names.map(isAsExpected).join(' AND '),
+    names: Object.fromEntries(names.map((name) => [`#${name}`, name])),
+    values: Object.fromEntries(present.map((name) => [`:${name}`, expected[name]])),
     onConditionFailed: 'retry',
   };
 }
+
+/** The item does not exist. */
+export function isAbsent(onConditionFailed: OnConditionFailed = 'retry'): Condition {
+  return { condition: 'attribute_not_exists(pk)', onConditionFailed };
+}
+
+/** The item exists; otherwise the change is retried. */
+export const EXISTS: Condition = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' };

@@ -1,5 +1,5 @@
 import type { KMSClient } from '@aws-sdk/client-kms';
-import { auditDays, auditEntry, OPERATOR } from '../audit/audit-entry.ts';
+import { auditEntry, OPERATOR } from '../audit/audit-entry.ts';
 import { newIntegration } from '../integrations/create-integration.ts';
 import { addParameter } from '../integrations/create-parameter.ts';
 import { auditEventForIntegration } from '../integrations/integration-table.ts';
@@ -48,7 +48,7 @@ export function openIntegrationImporter(table: Table, valuesKey: string, kms: KM
         changeTotal('INTEGRATION', 1),
         ...added.map((parameter) => claim(entityKey('CONF', parameter.id), { ...parameter }, 'retry')),
         ...(added.length > 0 ? [changeTotal('CONF', added.length)] : []),
-        auditEntry(OPERATOR, event, { now, auditDays: auditDays() }),
+        auditEntry(OPERATOR, event, now),
       ]);
     },
   };

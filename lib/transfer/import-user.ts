@@ -1,4 +1,4 @@
-import { auditDays, auditEntry, OPERATOR } from '../audit/audit-entry.ts';
+import { auditEntry, OPERATOR } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { isVerifiable } from '../passwords/passwords.ts';
 import { changeWithoutLoad } from '../table/change.ts';
@@ -44,10 +44,7 @@ export function openUserImporter(table: Table, pepperKeys: readonly string[]): I
       const id = await table.nextId('USER');
       await changeWithoutLoad(table, (now) => {
         const user = userOf(record, id, now);
-        return [
-          ...creation(user),
-          auditEntry(OPERATOR, auditEventFor('user.created', user), { now, auditDays: auditDays() }),
-        ];
+        return [...creation(user), auditEntry(OPERATOR, auditEventFor('user.created', user), now)];
       });
     },
   };

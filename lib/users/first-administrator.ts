@@ -1,19 +1,15 @@
-import { auditDays, auditEntry, OPERATOR } from '../audit/audit-entry.ts';
+import { auditEntry, OPERATOR } from '../audit/audit-entry.ts';
 import type { PasswordHasher } from '../passwords/hasher.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { change } from '../table/change.ts';
 import { rosterKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { type Condition, withCondition } from '../table/write.ts';
+import { attributesAre, withCondition } from '../table/write.ts';
 import { newAccount } from './create-user.ts';
 import type { User } from './user.ts';
 import { auditEventFor, creation } from './user-table.ts';
 
-const noAdministrators: Condition = {
-  condition: 'attribute_not_exists(#ids)',
-  names: { '#ids': 'ids' },
-  onConditionFailed: 'retry',
-};
+const noAdministrators = attributesAre({ ids: undefined });
 
 /**
  * Creates the first administrator; all other accounts are created through the API. Returns undefined and changes
@@ -40,7 +36,7 @@ export async function createFirstAdministrator(
     const user = newAccount(fields, 'system', now);
     const writes = [
       ...creation(user).map((write) => (write.key === rosterKey ? withCondition(write, noAdministrators) : write)),
-      auditEntry(OPERATOR, auditEventFor('user.created', user), { now, auditDays: auditDays() }),
+      auditEntry(OPERATOR, auditEventFor('user.created', user), now),
     ];
     return { writes, result: user };
   });

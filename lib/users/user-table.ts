@@ -2,7 +2,17 @@ import type { AuditEvent } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { emailGuardKey, entityKey, loginGuardKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { type Condition, changeTotal, check, claim, remove, set, versionIs, type Write } from '../table/write.ts';
+import {
+  attributesAre,
+  changeTotal,
+  check,
+  claim,
+  isAbsent,
+  remove,
+  set,
+  versionIs,
+  type Write,
+} from '../table/write.ts';
 import { membership } from './administrators.ts';
 import { formerEmailKeys, heldEmailKey } from './email-key.ts';
 import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
@@ -41,13 +51,6 @@ export const auditEventFor = (
   fields,
 });
 
-const owns = (user: User): Condition => ({
-  condition: '#id = :id',
-  names: { '#id': 'id' },
-  values: { ':id': user.id },
-  onConditionFailed: 'retry',
-});
-
 const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');
 /** Claims the address and checks that no guard by the former rule holds it, except the one that the user held. */
 const claimEmail = (user: User, held?: string): Write[] => [
@@ -55,12 +58,10 @@ const claimEmail = (user: User, held?: string): Write[] => [
   ...(heldEmailKey(user) === held ? [] : [claim(emailGuardKey(heldEmailKey(user)), { id: user.id }, 'email-taken')]),
   ...formerEmailKeys(user.email)
     .filter((key) => key !== held)
-    .map((key) =>
-      check(emailGuardKey(key), { condition: 'attribute_not_exists(pk)', onConditionFailed: 'email-taken' }),
-    ),
+    .map((key) => check(emailGuardKey(key), isAbsent('email-taken'))),
 ];
-const releaseLogin = (user: User) => remove(loginGuardKey(user.login), owns(user));
-const releaseEmail = (user: User) => remove(emailGuardKey(heldEmailKey(user)), owns(user));
+const releaseLogin = (user: User) => remove(loginGuardKey(user.login), attributesAre({ id: user.id }));
+const releaseEmail = (user: User) => remove(emailGuardKey(heldEmailKey(user)), attributesAre({ id: user.id }));
 
 /*
  * The writes below are in the order in which violations are reported: login, e-mail, last administrator.
@@ -122,14 +123,8 @@ export function rehash(user: User, passwordHash: string): Write {
   return setPassword(user, { passwordHash });
 }
 
-function setPassword(user: User, attributes: Record<string, unknown>): Write {
-  return set(entityKey('USER', user.id), attributes, {
-    ...(user.passwordHash === undefined
-      ? { condition: 'attribute_not_exists(#hash)' }
-      : { condition: '#hash = :hash', values: { ':hash': user.passwordHash } }),
-    names: { '#hash': 'passwordHash' },
-    onConditionFailed: 'retry',
-  });
+function setPassword({ id, passwordHash }: User, attributes: Record<string, unknown>): Write {
+  return set(entityKey('USER', id), attributes, attributesAre({ passwordHash }));
 }
 
 /** The writes that delete a user permanently; the id is never reused. */

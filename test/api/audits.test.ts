@@ -234,11 +234,7 @@ describe('GET /api/audits', () => {
       vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(daysAgo(days)) });
       try {
         const target = `user/${1000 + days}` as const;
-        return auditEntry(
-          OPERATOR,
-          { action: 'user.created', target, targetName: 'merged', fields: [] },
-          { now: Date.now(), auditDays: undefined },
-        );
+        return auditEntry(OPERATOR, { action: 'user.created', target, targetName: 'merged', fields: [] }, Date.now());
       } finally {
         vi.useRealTimers();
       }

@@ -620,10 +620,17 @@ export const edges: readonly Mutant[] = [
   ...plant('lib/table/write.ts', 'test/unit/write.test.ts', [
     ['`(${write.condition}) AND (${condition.condition})`', '`${write.condition} AND ${condition.condition}`'],
     ['write.onConditionFailed ?? condition.onConditionFailed', 'condition.onConditionFailed'],
+    ["condition: names.map(isAsExpected).join(' AND ')", "condition: names.map(isAsExpected).join(' OR ')"],
+    ['present.includes(name) ?', 'expected[name] ?'],
+    ["condition: 'attribute_not_exists(pk)'", "condition: 'attribute_exists(pk)'"],
+    [
+      "condition: 'attribute_exists(pk)', onConditionFailed: 'retry'",
+      "condition: 'attribute_exists(pk)', onConditionFailed: 'not-found'",
+    ],
     ["update: 'ADD #n :amount, #changes :one'", "update: 'ADD #n :amount, #changes :amount'"],
     [
-      "return { act: 'Put', key, attributes, condition: 'attribute_not_exists(pk)', onConditionFailed };",
-      "return { act: 'Put', key, attributes, onConditionFailed };",
+      "return { ...isAbsent(onConditionFailed), act: 'Put', key, attributes };",
+      "return { onConditionFailed, act: 'Put', key, attributes };",
     ],
   ]),
 ];

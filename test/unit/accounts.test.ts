@@ -357,9 +357,9 @@ describe('logIn', () => {
           act: 'Update',
           key: entityKey('USER', 7),
           update: 'SET #set0 = :set0',
-          condition: '#hash = :hash',
-          names: { '#hash': 'passwordHash', '#set0': 'passwordHash' },
-          values: { ':hash': 'hash of old', ':set0': 'hash of old' },
+          condition: '#passwordHash = :passwordHash',
+          names: { '#passwordHash': 'passwordHash', '#set0': 'passwordHash' },
+          values: { ':passwordHash': 'hash of old', ':set0': 'hash of old' },
           onConditionFailed: 'retry',
         },
       ],
@@ -536,9 +536,9 @@ describe('finishReset', () => {
       act: 'Update',
       key: entityKey('USER', 7),
       update: 'SET #set0 = :set0, #set1 = :set1, #set3 = :set3 REMOVE #set2',
-      condition: '(#hash = :hash) AND (#version = :version)',
+      condition: '(#passwordHash = :passwordHash) AND (#version = :version)',
       names: {
-        '#hash': 'passwordHash',
+        '#passwordHash': 'passwordHash',
         '#version': 'version',
         '#set0': 'passwordHash',
         '#set1': 'passwordChanges',
@@ -546,7 +546,7 @@ describe('finishReset', () => {
         '#set3': 'resetStamp',
       },
       values: {
-        ':hash': 'hash of old',
+        ':passwordHash': 'hash of old',
         ':version': '3-abc',
         ':set0': 'hash of new',
         ':set1': 4,
@@ -672,7 +672,7 @@ describe('changePassword', () => {
     const [[set, cleared, mail, audit, ...others] = []] = table.transactions;
     expect(set).toMatchObject({
       key: entityKey('USER', 7),
-      values: { ':hash': 'hash of old', ':set0': 'hash of new', ':set1': 4, ':set2': 'this token' },
+      values: { ':passwordHash': 'hash of old', ':set0': 'hash of new', ':set1': 4, ':set2': 'this token' },
     });
     expect(set?.names).toMatchObject({
       '#set0': 'passwordHash',

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ListAudits } from '../../lib/audit/audit-contracts.ts';
-import { AUDITED_ACTIONS, auditDays, auditEntry, changedFields, OPERATOR } from '../../lib/audit/audit-entry.ts';
+import { AUDITED_ACTIONS, auditEntry, changedFields, OPERATOR } from '../../lib/audit/audit-entry.ts';
 import { readAudits } from '../../lib/audit/read-audits.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Caller } from '../../lib/contract/caller.ts';
@@ -21,10 +21,7 @@ describe('an audit entry', () => {
   const event = { action: 'user.updated', target: 'user/8', targetName: 'bob', fields: ['email'] } as const;
 
   it('records actor, action, target, fields and time, and expires after AUDIT_DAYS', () => {
-    const { act, key, attributes, condition, onConditionFailed } = auditEntry(actor, event, {
-      now: NOW,
-      auditDays: auditDays(),
-    });
+    const { act, key, attributes, condition, onConditionFailed } = auditEntry(actor, event, NOW);
 
     expect(attributes).toEqual({
       id: expect.stringMatching(UUID),
@@ -41,7 +38,7 @@ describe('an audit entry', () => {
   it.each(['1', '30', '3650'])('expires %s days after the change', (days) => {
     vi.stubEnv('AUDIT_DAYS', days);
 
-    const { attributes } = auditEntry(actor, event, { now: NOW, auditDays: auditDays() });
+    const { attributes } = auditEntry(actor, event, NOW);
 
     expect(attributes?.expires).toBe(Math.floor(NOW / 1000) + Number(days) * 86_400);
   });
@@ -49,7 +46,7 @@ describe('an audit entry', () => {
   it.each([undefined, ''])('never expires and is stored in the permanent partition when AUDIT_DAYS is %j', (days) => {
     vi.stubEnv('AUDIT_DAYS', days);
 
-    const { key, attributes } = auditEntry(OPERATOR, event, { now: NOW, auditDays: auditDays() });
+    const { key, attributes } = auditEntry(OPERATOR, event, NOW);
 
     expect(attributes).not.toHaveProperty('expires');
     expect(attributes).toMatchObject({ actor: 'system', actorId: 0 });
@@ -57,10 +54,7 @@ describe('an audit entry', () => {
   });
 
   it('has a unique id', () => {
-    const [one, other] = [
-      auditEntry(actor, event, { now: NOW, auditDays: auditDays() }),
-      auditEntry(actor, event, { now: NOW, auditDays: auditDays() }),
-    ];
+    const [one, other] = [auditEntry(actor, event, NOW), auditEntry(actor, event, NOW)];
 
     expect(one.attributes?.id).not.toBe(other.attributes?.id);
   });

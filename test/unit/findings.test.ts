@@ -80,18 +80,18 @@ const leavesEvenLast = (id: number) => ({
 const removesGuard = (key: keys.Key, seen: number) => ({
   act: 'Delete',
   key,
-  condition: '#id = :seen',
+  condition: '#id = :id',
   names: { '#id': 'id' },
-  values: { ':seen': seen },
+  values: { ':id': seen },
   onConditionFailed: 'retry',
 });
 const renamesGuard = (key: keys.Key, seen: number, id: number) => ({
   act: 'Update',
   key,
   update: 'SET #set0 = :set0',
-  condition: '#id = :seen',
+  condition: '#id = :id',
   names: { '#id': 'id', '#set0': 'id' },
-  values: { ':seen': seen, ':set0': id },
+  values: { ':id': seen, ':set0': id },
   onConditionFailed: 'retry',
 });
 const claims = (key: keys.Key, id: number) => ({

@@ -531,9 +531,14 @@ describe('setting a password', () => {
     expect(stamp).not.toBe(ada.resetStamp);
     expect(namesOf(write)).toEqual(['passwordChanges', 'passwordHash', 'passwordHash', 'resetStamp', 'tokenExcepted']);
     expect(write).toMatchObject({
-      ...{ act: 'Update', key: entityKey('USER', 7), condition: '#hash = :hash', onConditionFailed: 'retry' },
+      ...{
+        act: 'Update',
+        key: entityKey('USER', 7),
+        condition: '#passwordHash = :passwordHash',
+        onConditionFailed: 'retry',
+      },
     });
-    expect(write.values).toMatchObject({ ':hash': 'hash' });
+    expect(write.values).toMatchObject({ ':passwordHash': 'hash' });
   });
 
   it('by a mailed key excepts no token and removes the former exception', () => {
@@ -546,14 +551,17 @@ describe('setting a password', () => {
     const write = rehash(ada, 'new hash');
 
     expect(namesOf(write)).toEqual(['passwordHash', 'passwordHash']);
-    expect(write).toMatchObject({ condition: '#hash = :hash', values: { ':hash': 'hash', ':set0': 'new hash' } });
+    expect(write).toMatchObject({
+      condition: '#passwordHash = :passwordHash',
+      values: { ':passwordHash': 'hash', ':set0': 'new hash' },
+    });
   });
 
   it('for an account without one requires that it still has none', () => {
     const write = passwordChange({ ...ada, passwordHash: undefined }, 'new hash');
 
-    expect(write).toMatchObject({ condition: 'attribute_not_exists(#hash)', onConditionFailed: 'retry' });
-    expect(write.values).not.toHaveProperty(':hash');
+    expect(write).toMatchObject({ condition: 'attribute_not_exists(#passwordHash)', onConditionFailed: 'retry' });
+    expect(write.values).not.toHaveProperty(':passwordHash');
   });
 });
 

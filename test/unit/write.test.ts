@@ -23,7 +23,20 @@ import {
   sourceAttemptsKey,
   totalKey,
 } from '../../lib/table/keys.ts';
-import { add, changeTotal, check, claim, put, remove, set, versionIs, withCondition } from '../../lib/table/write.ts';
+import {
+  add,
+  attributesAre,
+  changeTotal,
+  check,
+  claim,
+  EXISTS,
+  isAbsent,
+  put,
+  remove,
+  set,
+  versionIs,
+  withCondition,
+} from '../../lib/table/write.ts';
 import { joinRoster, leaveRoster, membership } from '../../lib/users/administrators.ts';
 
 const key = { pk: 'a', sk: 'b' };
@@ -85,6 +98,24 @@ describe('a write', () => {
       names: { '#n': 'n', '#y': 'y' },
       values: { ':amount': 1, ':y': 2 },
       onConditionFailed: 'retry',
+    });
+  });
+
+  it('can require values that were read, and the absence of others', () => {
+    expect(attributesAre({ n: 0, since: 5, changes: undefined })).toEqual({
+      condition: '#n = :n AND #since = :since AND attribute_not_exists(#changes)',
+      names: { '#n': 'n', '#since': 'since', '#changes': 'changes' },
+      values: { ':n': 0, ':since': 5 },
+      onConditionFailed: 'retry',
+    });
+  });
+
+  it('can require that the item exists or is absent', () => {
+    expect(EXISTS).toEqual({ condition: 'attribute_exists(pk)', onConditionFailed: 'retry' });
+    expect(isAbsent()).toEqual({ condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' });
+    expect(isAbsent('email-taken')).toEqual({
+      condition: 'attribute_not_exists(pk)',
+      onConditionFailed: 'email-taken',
     });
   });
 
