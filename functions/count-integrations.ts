@@ -10,5 +10,10 @@ const table = openTable();
 
 /** GET /api/utm-integrations/count: the number of integrations that match the query. */
 export const handler = endpoint(CountIntegrations, async ({ caller, query }) =>
-  ok(await countEntities(table, 'INTEGRATION', query, integrationOf, readBudget(table, caller))),
+  ok(
+    await countEntities(
+      { table, kind: 'INTEGRATION', entityOf: integrationOf, spend: readBudget(table, caller) },
+      query,
+    ),
+  ),
 );

@@ -11,6 +11,7 @@ const table = openTable();
 
 /** GET /api/utm-integrations: a page of all integrations. */
 export const handler = endpoint(ListIntegrations, async ({ caller, query, pathname }) => {
-  const page = await listPage(table, 'INTEGRATION', query, integrationOf, readBudget(table, caller));
+  const spend = readBudget(table, caller);
+  const page = await listPage({ table, kind: 'INTEGRATION', entityOf: integrationOf, spend }, query);
   return pageResponse(page, integrationView, { query, pathname });
 });

@@ -11,6 +11,6 @@ const table = openTable();
 
 /** GET /api/users: a page of all accounts, deactivated ones included. */
 export const handler = endpoint(ListUsers, async ({ caller, query, pathname }) => {
-  const page = await listPage(table, 'USER', query, userOf, readBudget(table, caller));
+  const page = await listPage({ table, kind: 'USER', entityOf: userOf, spend: readBudget(table, caller) }, query);
   return pageResponse(page, userView, { query, pathname });
 });

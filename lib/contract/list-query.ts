@@ -68,34 +68,35 @@ export function listQuery(
     v.metadata({ list: { fields, sortable, pageSizeMax } satisfies ListRules }),
     v.rawTransform(({ dataset: { value: values }, addIssue, NEVER }): ListQuery => {
       const wrong = new Map<string, Limits>();
-      const parameters: QueryParameter[] = (values.sort ?? [])
-        .filter((text) => orders(text).length > 0)
-        .map((text) => ['sort', text]);
-      const query: ListQuery = {
-        page: integerOr(values.page, 0, 0),
-        size: Math.min(integerOr(values.size, 1, DEFAULT_SIZE), pageSizeMax),
-        sort: (values.sort ?? []).flatMap(orders).filter(isFirstOfField),
-        filters: Object.entries(values).flatMap(([parameter, texts]) => {
-          if (!parameter.includes('.')) return [];
-          const filter = filterOf(fields, parameter, texts);
-          if (!('operands' in filter)) {
-            wrong.set(parameter, filter);
-            return [];
-          }
-          parameters.push(...texts.map((text) => [parameter, text] as const));
-          return [filter];
-        }),
-        parameters,
-        after: cursorId(values.cursor?.[0]),
-      };
-      if (query.sort.some(({ field }) => !sortable.includes(field))) wrong.set('sort', { allowed: sortable });
-      const byId = sortable.includes('id') && query.filters.length === 0 && (query.sort[0]?.field ?? 'id') === 'id';
-      if (values.cursor && (query.after === undefined || !byId)) wrong.set('cursor', {});
+      const filters: Filter[] = [];
+      const filterNames = Object.keys(values).filter((name) => name.includes('.'));
+      for (const name of filterNames) {
+        const filter = filterOf(fields, name, values[name] ?? []);
+        if ('operands' in filter) filters.push(filter);
+        else wrong.set(name, filter);
+      }
+      const sortTexts = (values.sort ?? []).filter((text) => orders(text).length > 0);
+      const sort = sortTexts.flatMap(orders).filter(isFirstOfField);
+      if (sort.some(({ field }) => !sortable.includes(field))) wrong.set('sort', { allowed: sortable });
+      const after = cursorId(values.cursor?.[0]);
+      const byId = sortable.includes('id') && filters.length === 0 && (sort[0]?.field ?? 'id') === 'id';
+      if (values.cursor && (after === undefined || !byId)) wrong.set('cursor', {});
       for (const [key, limits] of wrong) {
         const place = { type: 'object', origin: 'value', input: values, key, value: values[key], limits } as const;
         addIssue({ message: 'Pattern', path: [place] });
       }
-      return wrong.size > 0 ? NEVER : query;
+      if (wrong.size > 0) return NEVER;
+      return {
+        page: integerOr(values.page, 0, 0),
+        size: Math.min(integerOr(values.size, 1, DEFAULT_SIZE), pageSizeMax),
+        sort,
+        filters,
+        parameters: [
+          ...sortTexts.map((text) => ['sort', text] as const),
+          ...filterNames.flatMap((name) => (values[name] ?? []).map((text) => [name, text] as const)),
+        ],
+        after,
+      };
     }),
   );
 }

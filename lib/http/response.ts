@@ -89,15 +89,15 @@ function linksTo(
   pathname: string,
 ): string[] {
   const last = total === undefined ? undefined : Math.max(0, Math.ceil(total / size) - 1);
-  const pages = { next: more ? page + 1 : -1, prev: page - 1 <= (last ?? page) ? page - 1 : -1, last, first: 0 };
-  return Object.entries(pages)
-    .filter((entry): entry is [string, number] => entry[1] !== undefined && entry[1] >= 0)
-    .map(([relation, target]) => {
-      const query = new URLSearchParams({ page: String(target), size: String(size) });
-      for (const [name, value] of parameters) query.append(name, value);
-      if (relation === 'next' && cursor) query.set('cursor', cursor);
-      return `<${pathname}?${query}>; rel="${relation}"`;
-    });
+  const hasPrevious = page > 0 && page - 1 <= (last ?? page);
+  const pages = { next: more ? page + 1 : undefined, prev: hasPrevious ? page - 1 : undefined, last, first: 0 };
+  return Object.entries(pages).flatMap(([relation, target]) => {
+    if (target === undefined) return [];
+    const query = new URLSearchParams({ page: String(target), size: String(size) });
+    for (const [name, value] of parameters) query.append(name, value);
+    if (relation === 'next' && cursor) query.set('cursor', cursor);
+    return [`<${pathname}?${query}>; rel="${relation}"`];
+  });
 }
 
 function longestParameter({ parameters }: ListQuery): string {

@@ -49,7 +49,8 @@ export async function readParameters(
   const spend = readBudget(table, caller);
   // Called before the parameters are read. Each value on the page also costs a KMS decryption, which the budget allows
   // only to an authorized caller.
-  const page = await listPage(table, 'CONF', query, parameterOf, (units) => spend(units + query.size));
+  const spendForPage = (units: number) => spend(units + query.size);
+  const page = await listPage({ table, kind: 'CONF', entityOf: parameterOf, spend: spendForPage }, query);
   const owner = ownerOf(query.filters);
   const [values, integrations] = await settleAll([
     mapConcurrently(page.entities, MAX_CONCURRENT_DECRYPTIONS, ({ id, confValue }) => unseal(confValue, id)),
@@ -91,7 +92,7 @@ async function readOwner(
 
 /** Counts the parameters that match the filters. Fails with forbidden, read-budget-spent, parameter-list-too-long. */
 export function countParameters(table: Table, caller: AuthorizedCaller, query: ListQuery): Promise<number> {
-  return countEntities(table, 'CONF', query, parameterOf, readBudget(table, caller));
+  return countEntities({ table, kind: 'CONF', entityOf: parameterOf, spend: readBudget(table, caller) }, query);
 }
 
 function decrypted(

@@ -77,7 +77,8 @@ async function verifyMembership(table: TableScanner, id: number, noneLeft: boole
  * then, rejects a roster that is not empty.
  */
 function leave(id: number, noneLeft: boolean): Write {
-  const { values: { ':one': _one, ...values } = {}, ...write } = leaveRoster(id);
-  if (!noneLeft) return { ...leaveRoster(id), onConditionFailed: 'retry' };
-  return { ...write, values, condition: 'contains(#ids, :id)', onConditionFailed: 'retry' };
+  const write: Write = { ...leaveRoster(id), onConditionFailed: 'retry' };
+  if (!noneLeft) return write;
+  // DynamoDB rejects values that no expression uses.
+  return { ...write, condition: 'contains(#ids, :id)', values: { ':set': new Set([id]), ':id': id } };
 }

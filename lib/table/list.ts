@@ -19,7 +19,14 @@ export interface Page<E> {
 interface Entity {
   readonly id: number;
 }
-type Read<E> = (item: Item) => E;
+
+/** The entities of one kind in a table, how items become entities, and the budget that pays for the reads. */
+interface Collection<E> {
+  readonly table: Table;
+  readonly kind: Kind;
+  readonly entityOf: (item: Item) => E;
+  readonly spend: SpendUnits;
+}
 
 /** Average cost of reading an entity, in read units of 4 KB: measured for users, with a margin for large parameters. */
 const UNITS_PER_ENTITY: Record<Kind, number> = { USER: 0.11, INTEGRATION: 0.2, CONF: 1.5 };
@@ -27,23 +34,18 @@ const UNITS_PER_ENTITY: Record<Kind, number> = { USER: 0.11, INTEGRATION: 0.2, C
 const UNITS_PER_INTEGRATION = 60;
 
 /**
- * Reads one page of a kind and charges it to `spend`. In id order, the first page and a page after a cursor cost only
- * that page; any other page is read from the nearer end of the collection. Any other order and any filter read the
- * whole collection. Fails as `spend` does, and beyond 10,000 items or 16 MB with page-too-deep or list-too-long
- * (parameter-list-too-long for parameters).
+ * Reads one page and charges it. In id order, the first page and a page after a cursor cost only that page; any other
+ * page is read from the nearer end of the collection. Any other order and any filter read the whole collection. Fails as
+ * `spend` does, and beyond 10,000 items or 16 MB with page-too-deep or list-too-long (parameter-list-too-long for
+ * parameters).
  */
-export async function listPage<E extends Entity>(
-  table: Table,
-  kind: Kind,
-  query: ListQuery,
-  read: Read<E>,
-  spend: SpendUnits,
-): Promise<Page<E>> {
+export async function listPage<E extends Entity>(collection: Collection<E>, query: ListQuery): Promise<Page<E>> {
   const [first] = query.sort;
   if (query.filters.length === 0 && (!first || first.field === 'id')) {
-    return pageById(table, kind, query, read, spend, first?.descending ?? false);
+    const readPage = query.page === 0 || query.after !== undefined ? pageAfter : pageByNumber;
+    return readPage(collection, query, first?.descending ?? false);
   }
-  const entities = (await select(table, kind, query, read, spend)).sort(comparator(query.sort));
+  const entities = (await select(collection, query)).sort(comparator(query.sort));
   const start = query.page * query.size;
   const end = start + query.size;
   return {
@@ -54,71 +56,73 @@ export async function listPage<E extends Entity>(
   };
 }
 
-/** Counts the entities that match the filters and charges the read to `spend`. Fails as `listPage` does. */
-export async function countEntities<E>(
-  table: Table,
-  kind: Kind,
-  query: ListQuery,
-  read: Read<E>,
-  spend: SpendUnits,
-): Promise<number> {
-  return query.filters.length === 0 ? table.total(kind) : (await select(table, kind, query, read, spend)).length;
+/** Counts the entities that match the filters and charges the read. Fails as `listPage` does. */
+export async function countEntities<E>(collection: Collection<E>, query: ListQuery): Promise<number> {
+  return query.filters.length === 0
+    ? collection.table.total(collection.kind)
+    : (await select(collection, query)).length;
 }
 
-async function pageById<E extends Entity>(
-  table: Table,
-  kind: Kind,
-  { page, size, after }: ListQuery,
-  read: Read<E>,
-  spend: SpendUnits,
+/** The first page, or the page after a cursor. */
+async function pageAfter<E extends Entity>(
+  collection: Collection<E>,
+  { size, after }: ListQuery,
   backwards: boolean,
 ): Promise<Page<E>> {
-  const readItems = (range: Range, entities: number) =>
-    chargedQuery(table, kind, range, spend, entities * UNITS_PER_ENTITY[kind]);
-  const pageOf = (total: number, items: readonly Item[], more: boolean): Page<E> => {
-    const entities = items.map(read);
-    const last = entities.at(-1);
-    return { total, entities, more, cursor: more && last ? cursorAfter(last.id) : undefined };
-  };
-  if (page === 0 || after !== undefined) {
-    const range = after === undefined ? {} : rangeAfter(after, backwards);
-    // A short page is free of charge, so it is read in parallel with the total. If its entities are as large as
-    // possible, it costs 23 units; `throttle.all` bounds how often they are read.
-    const isShort = (size + 1) * UNITS_PER_ENTITY[kind] <= FREE_UNITS;
-    const counted = isShort ? undefined : await table.total(kind);
-    // One extra item tells whether more follow, even if the total changes between the two reads.
-    const limit = size + 1;
-    const [items, total] = await settleAll([
-      readItems({ ...range, backwards, limit }, Math.min(limit, counted ?? limit)),
-      counted === undefined ? table.total(kind) : Promise.resolve(counted),
-    ]);
-    return pageOf(total, items.slice(0, size), items.length > size);
-  }
-  const total = await table.total(kind);
-  const offset = page * size;
-  const remaining = total - offset - size;
-  if (offset >= total) return pageOf(total, [], false);
-  const fromStart = offset <= remaining;
-  const limit = fromStart ? offset + size : total - offset;
+  const { table, kind } = collection;
+  // One extra item tells whether more follow, even if the total changes between the two reads.
+  const limit = size + 1;
+  const range = { ...(after !== undefined && rangeAfter(after, backwards)), backwards, limit };
+  // A short page is free of charge, so it is read in parallel with the total. If its entities are as large as possible,
+  // it costs 23 units; `throttle.all` bounds how often they are read.
+  const isShort = limit * UNITS_PER_ENTITY[kind] <= FREE_UNITS;
+  const counted = isShort ? undefined : await table.total(kind);
+  const [items, total] = await settleAll([
+    readItems(collection, range, Math.min(limit, counted ?? limit)),
+    counted === undefined ? table.total(kind) : Promise.resolve(counted),
+  ]);
+  return pageOf(collection, items.slice(0, size), total, items.length > size);
+}
+
+/** A page by its number, read from the nearer end of the collection. */
+async function pageByNumber<E extends Entity>(
+  collection: Collection<E>,
+  { page, size }: ListQuery,
+  backwards: boolean,
+): Promise<Page<E>> {
+  const total = await collection.table.total(collection.kind);
+  const [start, end] = [page * size, (page + 1) * size];
+  if (start >= total) return pageOf(collection, [], total, false);
+  const fromStart = end <= total - start;
+  const limit = fromStart ? end : total - start;
   const tooLong = 'page-too-deep';
   if (limit > MAX_LIST_ITEMS) throw new Failure(tooLong);
-  if (fromStart) {
-    const items = await readItems({ backwards, limit, tooLong }, limit);
-    return pageOf(total, items.slice(offset), remaining > 0);
-  }
-  const items = await readItems({ backwards: !backwards, limit, tooLong }, limit);
-  return pageOf(total, items.reverse().slice(0, size), remaining > 0);
+  const items = await readItems(collection, { backwards: fromStart ? backwards : !backwards, limit, tooLong }, limit);
+  return pageOf(collection, fromStart ? items.slice(start) : items.reverse().slice(0, size), total, end < total);
 }
+
+function pageOf<E extends Entity>(
+  { entityOf }: Collection<E>,
+  items: readonly Item[],
+  total: number,
+  more: boolean,
+): Page<E> {
+  const entities = items.map(entityOf);
+  const last = entities.at(-1);
+  return { total, entities, more, cursor: more && last ? cursorAfter(last.id) : undefined };
+}
+
+/** Reads a range that is expected to have this many entities. */
+const readItems = <E>(collection: Collection<E>, range: Range, entities: number): Promise<Item[]> =>
+  chargedQuery(collection, range, entities * UNITS_PER_ENTITY[collection.kind]);
 
 /**
  * Reads a range and charges it: the expected units before the read, at most those after which it would be rejected, and
  * what it costs beyond them afterwards.
  */
-async function chargedQuery(
-  table: Table,
-  kind: Kind,
+async function chargedQuery<E>(
+  { table, kind, spend }: Collection<E>,
   range: Range,
-  spend: SpendUnits,
   expectedUnits: number,
 ): Promise<Item[]> {
   const charged = Math.min(expectedUnits, MAX_LIST_UNITS);
@@ -146,13 +150,8 @@ export function ownerOf(filters: readonly Filter[]): number | undefined {
 }
 
 /** All entities that match the filters. A filter on one integration reads only the parameters of that integration. */
-async function select<E>(
-  table: Table,
-  kind: Kind,
-  { filters }: ListQuery,
-  read: Read<E>,
-  spend: SpendUnits,
-): Promise<E[]> {
+async function select<E>(collection: Collection<E>, { filters }: ListQuery): Promise<E[]> {
+  const { table, kind, entityOf } = collection;
   const owner = kind === 'CONF' ? ownerOf(filters) : undefined;
   const byOwner = owner !== undefined;
   if (byOwner && !canOwnParameters(owner)) return [];
@@ -162,7 +161,7 @@ async function select<E>(
   // The query would be rejected after 10,000 entities, so it is not started.
   if (!byOwner && total > MAX_LIST_ITEMS) throw new Failure(tooLong);
   const units = Math.min(total * UNITS_PER_ENTITY[kind], byOwner ? UNITS_PER_INTEGRATION : Number.POSITIVE_INFINITY);
-  const entities = (await chargedQuery(table, kind, { ...range, tooLong }, spend, units)).map(read);
+  const entities = (await chargedQuery(collection, { ...range, tooLong }, units)).map(entityOf);
   return entities.filter((entity) => filters.every((filter) => matches(entity as Record<string, unknown>, filter)));
 }
 

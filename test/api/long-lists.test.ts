@@ -26,7 +26,10 @@ function listOf(total: number) {
   const read = async (page: number, size: number, direction: 'asc' | 'desc') => {
     const sort = [{ field: 'id', descending: direction === 'desc' }];
     const query = { page, size, sort, filters: [], parameters: [], after: undefined };
-    const { entities } = await listPage(table as Partial<Table> as Table, 'USER', query, idOf, spend);
+    const { entities } = await listPage(
+      { table: table as Partial<Table> as Table, kind: 'USER', entityOf: idOf, spend },
+      query,
+    );
     return entities.map(({ id }) => id);
   };
   return { reads, read };
@@ -80,7 +83,7 @@ describe('a page in id order', () => {
     const table: Table = { ...openTable('none', unreachable), total: async () => 22_001 };
 
     const query = { page: 5, size: 2000, sort: [], filters: [], parameters: [], after: undefined };
-    const middle = listPage(table, 'USER', query, idOf, spend);
+    const middle = listPage({ table, kind: 'USER', entityOf: idOf, spend }, query);
 
     await expect(middle).rejects.toMatchObject({ code: 'page-too-deep' });
   });

@@ -49,8 +49,8 @@ function listOf(items: readonly Item[], totals: Partial<Record<Kind, number>> = 
     table,
     spent,
     settled,
-    page: (query: Partial<ListQuery>) => listPage(table, kind, queryOf(query), read, spend),
-    count: (query: Partial<ListQuery>) => countEntities(table, kind, queryOf(query), read, spend),
+    page: (query: Partial<ListQuery>) => listPage({ table, kind, entityOf: read, spend }, queryOf(query)),
+    count: (query: Partial<ListQuery>) => countEntities({ table, kind, entityOf: read, spend }, queryOf(query)),
   };
 }
 
@@ -237,7 +237,9 @@ describe('the cost of a list', () => {
     const reject = () => Promise.reject(new Error('spent'));
 
     for (const query of [{ size: 100 }, { page: 1, size: 20 }, { filters: [filter('id', 'equals', 1)] }]) {
-      await expect(listPage(table, 'USER', queryOf(query), read, reject)).rejects.toThrow('spent');
+      await expect(listPage({ table, kind: 'USER', entityOf: read, spend: reject }, queryOf(query))).rejects.toThrow(
+        'spent',
+      );
     }
 
     expect(table.queries).toEqual([]);
