@@ -55,9 +55,9 @@ export const functionFiles = (): string[] => readdirSync(join(ROOT, 'functions')
 const BUILTIN_MODULES = new Set(builtinModules);
 
 /**
- * Loads Node's modules with `getBuiltinModule`. An import reads every export of a built-in module, and reading
- * `WebSocket` of `http` makes Node load its entire fetch implementation: a fifth of a cold start. An `import` reads
- * the exports in use and no others, because esbuild would copy all exports of a CommonJS module for each importer.
+ * Loads Node's modules with `getBuiltinModule`. A native import reads every export of a built-in module, and reading
+ * `WebSocket` of `http` makes Node load its entire fetch implementation: a fifth of a cold start. Each import becomes
+ * an ES module that reads only the exports in use; of a CommonJS module, esbuild would copy all for each importer.
  */
 const builtins: Plugin = {
   name: 'builtins',

@@ -16,7 +16,7 @@ export const WRONG_ARGUMENTS = 2;
 
 export const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Prints progress or an error, apart from the results of a command. */
+/** Prints progress or an error to standard error, separate from the results of a command. */
 export const printError = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Prints a sentence to standard error and exits. Exiting runs the handlers that stop processes started here. */

@@ -32,7 +32,7 @@ const STATE_CLIENT_ADDRESS = `function handler(event) {
 }
 `;
 
-/** CloudFront keeps errors for ten seconds unless told otherwise, also those that must not be stored. */
+/** CloudFront keeps errors for ten seconds unless told otherwise, even those that must not be stored. */
 const CACHED_ERRORS = [400, 403, 404, 405, 414, 500, 501, 502, 503, 504];
 
 /** Also the longest time for which WAF blocks an address that stops sending requests. */

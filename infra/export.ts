@@ -32,7 +32,7 @@ FILE          the file to create; it must not exist
 Exit status
   ${EXPORTED}  exported
   ${WRONG_ARGUMENTS}  wrong arguments
-  ${NOT_COMPLETED}  not completed: there is no file`,
+  ${NOT_COMPLETED}  not completed: FILE was not created`,
   options: { table: { type: 'string' } },
   positionals: ['FILE'],
 } as const;

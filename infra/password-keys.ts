@@ -17,7 +17,7 @@ const { table: name } = readArguments({
               without it, the table of the service that runs on STATE_DIR (default .local)
 
 Exit status
-  ${REPLACED}  no hash is under another key than the first one; those of imported users may be under none
+  ${REPLACED}  no hash is under a key other than the first; those of imported users may be under none
   ${OTHERS_IN_USE}  some hashes are under other keys
   ${NOT_COUNTED}  the hashes could not be counted, or wrong arguments
 
@@ -47,7 +47,7 @@ async function run(): Promise<number> {
     else byKey.set(key, (byKey.get(key) ?? 0) + 1);
   }
   for (const [key, hashes] of byKey) print(`${hashes} under the key ${key}${remarkOn(key)}`);
-  if (bcrypt > 0) print(`${bcrypt} of imported users, under no key until their first login`);
+  if (bcrypt > 0) print(`${bcrypt} of imported users, under no key until a login or a new password replaces them`);
   return [...byKey].some(([key, hashes]) => key !== first && hashes > 0) ? OTHERS_IN_USE : REPLACED;
 
   function remarkOn(key: string): string {

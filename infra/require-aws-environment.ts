@@ -5,7 +5,7 @@ const URL_VARIABLES = ['AWS_ENDPOINT_URL_DYNAMODB', 'AWS_ENDPOINT_URL'];
 /** Fails if it is unclear from the variables of the AWS SDK which account or which URL a command would use. */
 export function requireAwsEnvironment(): void {
   requireEndpointUrls();
-  // The SDK would use the profile, but the AWS CLI and the CDK the keys.
+  // The SDK would use the profile, but the AWS CLI and the CDK would use the keys.
   if (!process.env.AWS_PROFILE || !process.env.AWS_ACCESS_KEY_ID) return;
   throw new Error(
     'AWS_PROFILE and AWS_ACCESS_KEY_ID are both set, and can be of different accounts: unset AWS_PROFILE, or ' +

@@ -235,7 +235,7 @@ export const settings = v.pipe(
         all: v.pipe(throttleLimits('a route'), v.description('The limits of each route.')),
         login: v.pipe(
           throttleLimits('the route'),
-          v.description('The limits of login, request of a reset and finish of a reset, each (`strictThrottle`).'),
+          v.description('The limits of each route with `strictThrottle`: login, reset request and completion.'),
         ),
       }),
       v.description('The limits of API Gateway, which bound the cost of a flood of requests.'),

@@ -22,7 +22,7 @@ const FAILED = 1;
 
 const COMMAND = {
   usage: 'npm run smoke -- --url URL [--mail ADDRESS] [--origin ORIGIN] [--past-edge URL]',
-  help: `Checks a deployed environment: signs in, uses every route, and deletes the user and the integration that it has
+  help: `Checks a deployed environment: logs in, uses every route, and deletes the user and the integration that it has
 created for this. Prints one line for each check. What a failed run leaves is deleted by the next one; run one at a time.
 
 --url URL         the URL of the API, which the deployment prints as Url

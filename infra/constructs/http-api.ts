@@ -54,7 +54,7 @@ export class GatehouseHttpApi extends Construct {
     this.api = new HttpApi(this, 'Api', {
       apiName: Stack.of(this).stackName,
       createDefaultStage: false,
-      // Otherwise a client could bypass whatever the host name leads through.
+      // Otherwise a client could bypass what is in front of the host name, such as an edge.
       ...(domain && { disableExecuteApiEndpoint: true }),
       ...(corsOrigins.length > 0 && {
         corsPreflight: {

@@ -17,7 +17,7 @@ import { OPERATOR } from './state/operator.ts';
 import type { State } from './state/state.ts';
 
 export interface CloudOptions {
-  /** The folder of the cloud assembly, which may still be in the making: the engine starts meanwhile. */
+  /** The folder of the cloud assembly. A promise while it is being synthesized: the engine starts meanwhile. */
   readonly assembly: string | Promise<string>;
   readonly state: State;
   /** The URL of a DynamoDB engine to use instead of the embedded one. */

@@ -6,7 +6,7 @@ export function howToTry({ url, functions }: Pick<Cloud, 'url' | 'functions'>): 
     return ['The local cloud has no edge: it rejects every request with 403 until `edge` is removed from cdk.json'];
   }
   return [
-    `The API reference, to read and to try: ${url}/docs`,
+    `The interactive API reference: ${url}/docs`,
     'Try it:',
     `  TOKEN=$(curl -s ${url}/api/authenticate -H 'Content-Type: application/json' \\`,
     `    -d '{"username":"admin","password":"admin"}' | sed 's/.*:"\\(.*\\)".*/\\1/')`,

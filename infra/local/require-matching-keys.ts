@@ -23,7 +23,7 @@ export async function requireMatchingKeys(cloud: Cloud, options: CloudOptions): 
 }
 
 function mismatch({ tableName }: Cloud, { engineUrl, state: { folder = 'memory' } }: CloudOptions): string {
-  const keys = `other keys than those in ${folder}/${KEYS_FILE}`;
+  const keys = `keys other than those in ${folder}/${KEYS_FILE}`;
   return engineUrl
     ? `The table ${tableName} at ${engineUrl} was created with ${keys}: set STATE_DIR to the folder of its keys, ` +
         `or delete the table to start over without its data: ${deletion(tableName, engineUrl)}`

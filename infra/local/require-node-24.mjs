@@ -5,7 +5,7 @@ const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   console.error(
     `Gatehouse requires Node 24 or newer; this is Node ${process.versions.node}. ` +
-      'On Linux `npm ci` installs Node 24; on other platforms, install it and try again.',
+      'On Linux and macOS `npm ci` installs a newer one; on other platforms, install Node 24.7 or newer.',
   );
   process.exit(1);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** The 250 files of this project take two milliseconds. */
 const INTERVAL_MS = 150;
-/** The interval in which polling takes a fortieth of the time, also on a busy machine or a slow disk. */
+/** The interval in which polling takes a fortieth of the time, even on a busy machine or a slow disk. */
 const INTERVAL_PER_DURATION = 40;
 /** A poll during which the machine stood still for a second must not delay the next one by many. */
 const MAX_INTERVAL_MS = 2000;

@@ -38,7 +38,7 @@ export const HEADERS: Readonly<
   },
   ETag: { description: 'The state of the entity, for If-Match.', required: true, schema: text },
   Link: {
-    description: 'Links to the pages `next`, `prev`, `last` and `first`, as far as they exist and fit (RFC 8288).',
+    description: 'Links to the pages `next`, `prev`, `last` and `first`, where they exist and fit (RFC 8288).',
     schema: text,
   },
   Location: { description: 'The path of the created entity.', required: true, schema: text },

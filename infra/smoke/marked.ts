@@ -7,7 +7,7 @@ const MARK = 'Created by npm run smoke';
 /** The login of the marked user, which the test renames. */
 export const LOGINS = { first: 'gatehouse-smoke', renamed: 'gatehouse-smoke-renamed' };
 
-/** The mailbox simulator of SES accepts these addresses, also in the sandbox, and delivers nothing. */
+/** The mailbox simulator of SES accepts these addresses, even in the sandbox, and delivers nothing. */
 export const ADDRESSES = {
   first: 'success+gatehouse-smoke@simulator.amazonses.com',
   changed: 'success+gatehouse-smoke-changed@simulator.amazonses.com',

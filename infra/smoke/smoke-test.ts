@@ -69,7 +69,7 @@ async function checkEdge(checks: Checks, pastEdge: Deployment): Promise<void> {
   const forged = { [EDGE_HEADERS.clientAddress]: '203.0.113.1', [EDGE_HEADERS.secret]: 'guessed' };
   for (const route of ['GET /api/health', 'POST /api/authenticate'] as const) {
     await checks.check(`${route} past the edge is rejected with 403`, () => pastEdge.reject(route, 403));
-    await checks.check(`${route} past the edge is rejected with 403, also with the headers of the edge`, () =>
+    await checks.check(`${route} past the edge is rejected with 403, even with the headers of the edge`, () =>
       pastEdge.reject(route, 403, { headers: forged }),
     );
   }

@@ -69,7 +69,7 @@ async function checkResetKey(checks: Checks, password: string): Promise<void> {
   await checks.rejects('POST /api/account/reset-password/finish', 'an unknown key with 400', 400, { body });
 }
 
-/** The routes of the own account, as the marked user. Its address and its password are different afterwards. */
+/** The routes of the caller's own account, as the marked user. Its address and password are different afterwards. */
 async function checkAccount(checks: Checks, password: string): Promise<void> {
   const token = await checkLogin(checks, 'a login of the created user', LOGINS.first, password);
   await checks.rejects('GET /api/users/authorities', 'a caller without the role with 403', 403, { token });

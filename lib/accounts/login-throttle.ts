@@ -168,7 +168,7 @@ export function openLoginThrottle(
             failure = undefined;
             requireNoWait(current, { now, arrivedAt, ...limits });
             const decision = recordFailure(keys, current, now);
-            // Kept before the commit, whose outcome can be unknown: to take it back is conditional on this very count.
+            // Kept before the commit, whose outcome can be unknown: taking it back is conditional on this very count.
             failure = decision.result;
             return decision;
           });

@@ -4,9 +4,9 @@ import type { Table } from '../table/table.ts';
 import { put } from '../table/write.ts';
 
 /*
- * Every change checks the item of its caller, so a user that sends a stream of changes keeps its own item busy, and
- * could delay the change by which an administrator deactivates it, and a stolen token the reset of its password. On its
- * first conflict, such a change therefore takes precedence: for a short time all changes by that user wait before their
+ * Every change checks the item of its caller, so a stream of changes by one user keeps that item busy. It could delay
+ * the deactivation of the user by an administrator, or, with a stolen token, the reset of its password. On its first
+ * conflict, such a change therefore takes precedence: for a short time all changes by that user wait before their
  * transaction.
  */
 

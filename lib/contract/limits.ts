@@ -23,7 +23,7 @@ export function limited<T>(limits: Limits, holds: (value: T) => boolean, message
 
 type Limited = { readonly limits?: Limits } | null | undefined;
 
-/** The limits of a check; those of an issue's check, or of its place in the value. Undefined if there are none. */
+/** The limits of a check, or of an issue: those of its check or of the end of its path. Undefined if there are none. */
 export const limitsOf = ({ requirement, path }: { readonly requirement?: unknown; readonly path?: unknown }) =>
   (requirement as Limited)?.limits ?? ((path as readonly unknown[] | undefined)?.at(-1) as Limited)?.limits;
 

@@ -119,7 +119,7 @@ function orders(text: string): Order[] {
   return named.map((field) => ({ field, descending: direction === 'desc' }));
 }
 
-/** Whether an order is the first one by its field. Any other one cannot decide, but would cost time. */
+/** Whether an order is the first by its field. A later one by the same field decides nothing and would cost time. */
 function isFirstOfField({ field }: Order, index: number, all: readonly Order[]): boolean {
   return all.findIndex((order) => order.field === field) === index;
 }

@@ -37,8 +37,8 @@ export async function readParameter(
 }
 
 /**
- * Reads and decrypts a page of parameters. With a filter on one integration, that is as of the same moment as the
- * values; integrations of any other page can be newer. Fails with forbidden, read-budget-spent, unavailable,
+ * Reads and decrypts a page of parameters. With a filter on one integration, it is read as of the same moment as
+ * the values; the integrations of any other page can be newer. Fails with forbidden, read-budget-spent, unavailable,
  * parameter-list-too-long, page-too-deep.
  */
 export async function readParameters(

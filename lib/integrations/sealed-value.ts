@@ -80,7 +80,7 @@ async function sealUnderNewKey(integrationId: number, valuesKey: string, kms: KM
 /** A sealed value has been modified, or was sealed for another parameter of the integration. */
 export class UnreadableValue extends Error {}
 
-/** Decrypts a sealed value. Fails with UnreadableValue, and with errors of KMS, also for another integration's value. */
+/** Decrypts a sealed value. Fails with UnreadableValue, and with errors of KMS, as for another integration's value. */
 export async function unseal(
   sealed: Uint8Array,
   parameterId: number,

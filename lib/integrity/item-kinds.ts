@@ -67,7 +67,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
     owns: (key) => prefixed('ATTEMPTS#', 'ELSEWHERE')(key) || /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),
     attributes: v.object({ n: count, last: count, expires: count }),
   },
-  // `n` can be negative: an attempt that is refunded after its window has ended is subtracted from the next window.
+  // `n` can be negative: a failure that is taken back after its window has ended is subtracted from the next window.
   { owns: prefixed('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: whole, since: count, expires: count }) },
   {
     owns: ({ pk, sk }) => /^MAILS#\d{16}$/.test(pk) && OCCASIONS.includes(sk as Occasion),

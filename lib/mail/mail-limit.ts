@@ -8,7 +8,8 @@ type LimitedOccasion = Exclude<Occasion, 'invitation'>;
 
 /**
  * The maximum number of mails to one account on one occasion within an hour. Anyone can trigger a reset mail. The limit
- * of notices is higher: a thief of the account that exhausted it with harmless changes would hide the next notice.
+ * of notices is higher: whoever has stolen the account could otherwise exhaust it with harmless changes, to hide
+ * the next notice.
  */
 export const MAILS_PER_WINDOW: Readonly<Record<LimitedOccasion, number>> = {
   reset: 5,

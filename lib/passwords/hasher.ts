@@ -12,7 +12,7 @@ import { sharedKms } from '../runtime/kms.ts';
  *
  *   $argon2id$v=19$m=19456,t=2,p=1,keyid=<id of the key>$<salt>$<HMAC of the hash>
  *
- * Apart from the verification, so that functions that only set passwords do not load bcrypt.
+ * Separate from passwords.ts, so that functions that only set passwords do not load bcrypt.
  */
 
 /** The cost of argon2id; memory in KiB. */

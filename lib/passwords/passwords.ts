@@ -15,7 +15,7 @@ import {
 } from './hasher.ts';
 import { MAX_UNITS } from './password-schema.ts';
 
-/* Stored hashes are those of hasher.ts. An imported user has a bcrypt hash until the first login. */
+/* Stored hashes are those of hasher.ts, or bcrypt hashes of imported users, usually until their first login. */
 
 const PHC =
   /^\$argon2id\$v=19\$m=(?<memory>\d{1,6}),t=(?<passes>\d{1,2}),p=(?<parallelism>[1-9]),keyid=(?<key>[\w.-]{1,100})\$(?<salt>[A-Za-z0-9+/]{11,})\$(?<mac>[A-Za-z0-9+/]{43})$/;
@@ -28,8 +28,8 @@ export interface Passwords extends PasswordHasher {
    */
   matches(password: string, stored: string | undefined): Promise<boolean>;
   /**
-   * Whether a new hash of the password, which matches this hash, is to replace it: the parameters or the key differ
-   * from those of a new hash. A bcrypt hash stays if it does not prove every character of the password.
+   * Whether this hash, which the password matches, is to be replaced: its parameters or its key differ from those of a
+   * new hash. A bcrypt hash stays if it does not prove every character of the password.
    */
   isOutdated(stored: string, password: string): boolean;
 }

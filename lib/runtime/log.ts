@@ -9,7 +9,7 @@ import { SourceMap } from 'node:module';
 
 type Entry = Readonly<Record<string, string | number | undefined>>;
 
-/** A field of a log line that CloudWatch records as a metric, once for each of the lists of fields by which it counts. */
+/** A field of a log line that CloudWatch records as a metric, once for each list in `dimensions`. */
 export interface Metric {
   readonly field: string;
   readonly unit: 'Count' | 'Milliseconds' | 'Seconds';

@@ -1,4 +1,4 @@
-/* Which errors a retry may overcome. Apart from the clients of AWS, so that functions without one do not load them. */
+/* Which errors a retry may overcome. Separate from the AWS clients, so that functions without one do not load them. */
 
 const NO_RESPONSE = new Set(['TimeoutError', 'AbortError', 'TransactionInProgressException']);
 const NO_CONNECTION = new Set([

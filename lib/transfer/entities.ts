@@ -26,7 +26,7 @@ export async function* itemsOf(table: Table, kind: 'USER' | 'INTEGRATION'): Asyn
     yield* items;
     const last = items.at(-1);
     if (!last || items.length < PAGE_ITEMS) return;
-    // The key that follows it, also if it is not that of an id, such as that of a copy made by hand.
+    // The next possible sort key, even if the last one is not an id, as in a copy made by hand.
     from = `${last.sk}\0`;
   }
 }

@@ -58,7 +58,7 @@ async function decryptedParameters(table: Table, { id }: Integration, valuesKey:
   });
 }
 
-/** Whether the value is damaged or KMS rejects its data key, rather than that KMS fails or rejects the operator. */
+/** True if the value is damaged or KMS rejects its data key; false if KMS fails or denies the operator access. */
 const isAboutValue = (error: Error): boolean =>
   error instanceof UnreadableValue || ['InvalidCiphertextException', 'IncorrectKeyException'].includes(error.name);
 

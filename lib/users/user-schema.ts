@@ -21,7 +21,7 @@ export const login = v.pipe(text(1, 50), matching(LOGIN));
 /** The `{login}` of a path. A path without a valid login names no user. */
 export const loginInPath = v.object({ login: v.pipe(v.string(), matching(LOGIN)) });
 
-// Excludes characters of mail syntax: a message to `a<b@c>` would go to another address than the one that is unique.
+// Excludes characters of mail syntax: a message to `a<b@c>` would go to an address other than the unique one.
 // The URL parser behind asciiDomain would decode a percent sign in a domain.
 const ADDRESS = /^[^@\s,\p{Cc}<>()[\]\\;:"]+@[^@\s,\p{Cc}<>()[\]\\;:"%]+$/u;
 

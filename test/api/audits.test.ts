@@ -70,7 +70,7 @@ describe('the audit trail', () => {
     expect(deleted.entries).toEqual(oneEntry('admin', 1, 'user.deleted', target, 'renamed'));
   });
 
-  it('records an update of the own account and a change of its password', async () => {
+  it("records an update of the caller's own account and a change of its password", async () => {
     const { user, token } = await gatehouse.makeCaller('selfie', { password: 'selfie', langKey: 'de' });
     const account = await audited(() => send('POST', '/api/account', { langKey: 'en', lastName: null }, token));
     const passwords = { currentPassword: 'selfie', newPassword: 'another' };

@@ -88,7 +88,7 @@ describe('the steps for CORS', () => {
     expect((await preflight(gatehouse.cloud.url))[0]).toBe('HTTP/1.1 404 Not Found');
   });
 
-  it('expose the headers that the guide names, also in errors', async () => {
+  it('expose the headers that the guide names, even in errors', async () => {
     const [, named = ''] = /Scripts of an allowed origin can read(.*?)The API uses/s.exec(section('CORS')) ?? [];
     const names = [...named.matchAll(/`(.*?)`/g)].map(([, name = '']) => name.toLowerCase());
 

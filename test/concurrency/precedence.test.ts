@@ -46,10 +46,10 @@ const resetPassword = (email: string) => {
 
 describe('an account that changes itself before every attempt of a change that takes precedence', () => {
   it.each([
-    ['deactivates', async (user: { login: string }) => (await update({ ...user, activated: false })).status],
-    ['deletes', async ({ login }: { login: string }) => (await remove(login)).status],
-    ['resets', async ({ email }: { email: string }) => (await resetPassword(email)).status],
-  ])('delays whoever %s it by at most one retry', async (verb, act) => {
+    ['deactivation', async (user: { login: string }) => (await update({ ...user, activated: false })).status],
+    ['deletion', async ({ login }: { login: string }) => (await remove(login)).status],
+    ['reset', async ({ email }: { email: string }) => (await resetPassword(email)).status],
+  ])('delays its %s by at most one retry', async (verb, act) => {
     const { user, token } = await gatehouse.makeCaller(`nimble-${verb}`);
     // Warms the function up: a cold start could outlast the administrator's held call, which the SDK would then retry.
     await rename(token, -1);

@@ -63,7 +63,7 @@ describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
     await screenshot('operations');
   });
 
-  it('shows why signing in fails, and who has signed in', async () => {
+  it('shows why a login fails, and who has logged in', async () => {
     const form = page.locator('#sign-in');
     const signIn = async (password: string) => {
       await form.getByLabel('Login').fill('admin');
@@ -74,7 +74,7 @@ describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
     await signIn('wrong');
     await form.getByText('401 Bad credentials').waitFor();
     await signIn('admin');
-    await form.getByText('Signed in as admin').waitFor();
+    await form.getByText('Logged in as admin').waitFor();
   });
 
   it('creates and changes what the operator enters', async () => {

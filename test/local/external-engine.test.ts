@@ -70,7 +70,7 @@ describe('the local cloud on another engine', () => {
     const { message } = await start(await openState(newFolder())).catch((error) => error);
 
     expect(message).toMatch(
-      /^The table Gatehouse-dev-Table at http:\S+ was created with other keys than those in .+: set STATE_DIR to/,
+      /^The table Gatehouse-dev-Table at http:\S+ was created with keys other than those in .+: set STATE_DIR to/,
     );
     expect(message).toContain(
       ': env -u AWS_PROFILE AWS_ACCESS_KEY_ID=operator AWS_SECRET_ACCESS_KEY=local aws dynamodb delete-table ' +

@@ -26,7 +26,7 @@ function run(body: string) {
 }
 
 describe('a function in the local cloud', () => {
-  it('has an error printed that it causes after its response', async () => {
+  it('has its errors after the response printed', async () => {
     const { functions, lines } = run("setTimeout(() => Promise.reject(new RangeError('Forgotten')), 10); return 'ok';");
 
     expect(await functions.invoke('f', {}, 'id')).toBe('ok');

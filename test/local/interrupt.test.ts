@@ -7,7 +7,7 @@ import { expect, inject, it } from 'vitest';
 
 const CLOUD = join(import.meta.dirname, '../bench/local-cloud.ts');
 
-/** All processes but those that have ended and that nobody has waited for. */
+/** All processes except zombies. */
 const processes = (): { pid: number; parent: number }[] =>
   execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' })
     .split('\n')
@@ -29,7 +29,7 @@ it('the local cloud of a benchmark ends with its engine on Ctrl-C, which reaches
   await expect.poll(() => processes().filter(({ pid }) => started.includes(pid))).toEqual([]);
 });
 
-it('an engine ends with its owner, also before it is ready', async () => {
+it('an engine ends with its owner, even before it is ready', async () => {
   const engine = join(import.meta.dirname, '../../infra/local/aws/engine.ts');
   const owner = `
     const { startEngine } = await import(${JSON.stringify(engine)});

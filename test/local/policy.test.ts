@@ -336,7 +336,7 @@ describe('a context key of the local cloud', () => {
   );
 });
 
-it('reports the first of several matching statements as the right that was used', () => {
+it('reports the grant of the first of several matching statements', () => {
   const { allows, grants } = policy({ ...GET, Action: 'a:B' }, { ...GET, Action: 'dynamodb:*' }, GET);
 
   expect(allows(requestWith())).toEqual([grants[1]]);
@@ -365,13 +365,13 @@ it('reports only the grants of a statement that cover the action, the resource a
   ]);
 });
 
-it('a right without a condition on partition keys covers all of them', () => {
+it('a grant without a condition on partition keys covers all of them', () => {
   const { grants } = policy({ ...GET, Condition: { Null: { [KEYS]: 'false' } } });
 
   expect(grants.map(({ leadingKey }) => leadingKey)).toEqual([undefined]);
 });
 
-it('a deny statement is not counted as a right', () => {
+it('a deny statement is not counted as a grant', () => {
   expect(policy({ ...GET, Effect: 'Deny' }, GET).grants).toHaveLength(1);
 });
 
@@ -379,7 +379,7 @@ it('rejects a policy without a version', () => {
   expect(() => readPolicy([{ Statement: [GET] }])).toThrow('version undefined');
 });
 
-it('a right is one action on one resource for one partition key, and the one that was used is reported', () => {
+it('a grant is one action on one resource for one partition key, and the one that was used is reported', () => {
   const Condition = { 'ForAllValues:StringLike': { [KEYS]: ['USER', 'LOGIN#*'] } };
   const Action = ['dynamodb:GetItem', 'dynamodb:Query'];
 

@@ -232,9 +232,9 @@ describe.concurrent('npm run smoke', () => {
       );
       expect(stdout.filter((line) => line.includes('past the edge'))).toEqual([
         'ok    GET /api/health past the edge is rejected with 403',
-        'ok    GET /api/health past the edge is rejected with 403, also with the headers of the edge',
+        'ok    GET /api/health past the edge is rejected with 403, even with the headers of the edge',
         'ok    POST /api/authenticate past the edge is rejected with 403',
-        'ok    POST /api/authenticate past the edge is rejected with 403, also with the headers of the edge',
+        'ok    POST /api/authenticate past the edge is rejected with 403, even with the headers of the edge',
       ]);
       expect(await stored(origin, admin)).toEqual(['admin', 'user', 'gatehouse-smoke']);
     });

@@ -77,7 +77,7 @@ describe('a start', () => {
 
     const name = relative('.', lost);
     expect(await reasonNotToStart(lost)).toBe(
-      `The table in ${name} was created with other keys than those in ${name}/keys.json: ` +
+      `The table in ${name} was created with keys other than those in ${name}/keys.json: ` +
         `restore ${name} from a backup, or delete it to start over without its data.`,
     );
   });

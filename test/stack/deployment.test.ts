@@ -17,7 +17,7 @@ it.each([
   expect(Object.keys(template.toJSON().Resources).length).toBeLessThan(RESOURCES_MAX);
 });
 
-it('no resource depends on itself, also not through the update policy of an alias', () => {
+it('no resource depends on itself, not even through the update policy of an alias', () => {
   const resources: Record<string, Resource> = prod.toJSON().Resources;
   const dependencies = (id: string) => [
     ...(resources[id]?.DependsOn ?? []),

@@ -59,7 +59,7 @@ describe('during the rotation of the signing key', () => {
     expect(keys).toEqual(['PepperKey', 'SigningKey', 'SigningKey2', 'TableKey', 'ValuesKey']);
   });
 
-  it('only the login has both keys, in order, and the right to use them', () => {
+  it('only the login has both keys, in order, and the permission to use them', () => {
     const users = Object.values(both.findResources('AWS::Lambda::Function')).filter(
       ({ Properties }) => 'SIGNING_KEYS' in Properties.Environment.Variables,
     );
@@ -128,14 +128,14 @@ function tableRights(route: string): Record<string, unknown> {
   const statements = statementsOf(route).filter(({ Action }) => String(Action).startsWith('dynamodb:'));
   return Object.fromEntries(
     statements.map(({ Action, Condition }) => [
-      // An update that is allowed outside of transactions too is a separate right.
+      // An update that is allowed outside of transactions too is a separate permission.
       Condition?.['ForAnyValue:StringEquals'] || !/Update/.test(String(Action)) ? Action : `${Action}, alone`,
       Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'],
     ]),
   );
 }
 
-describe('the rights of a function', () => {
+describe('the permissions of a function', () => {
   it('are exactly those of its route', () => {
     expect(tableRights('DELETE /api/users/{login}')).toEqual({
       'dynamodb:GetItem': ['LOGIN#*', 'USER', 'PRECEDENCE#*'],
@@ -375,7 +375,7 @@ describe('the configuration set for mail', () => {
 describe('the daily verification', () => {
   const verified = template('prod');
 
-  it('is off by default, with no right to scan and no schedule', () => {
+  it('is off by default, with no permission to scan and no schedule', () => {
     expect(JSON.stringify(dev.toJSON())).not.toContain('dynamodb:Scan');
     dev.resourceCountIs('AWS::Events::Rule', 0);
   });
@@ -393,7 +393,7 @@ describe('the daily verification', () => {
     verified.hasResourceProperties('AWS::Lambda::EventInvokeConfig', { MaximumRetryAttempts: 0 });
   });
 
-  it('has the right to read the table and no other', () => {
+  it('has the permission to read the table and no other', () => {
     const [policy, ...others] = Object.entries(verified.findResources('AWS::IAM::Policy'))
       .filter(([id]) => id.startsWith('DailyVerification'))
       .map(([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[]);

@@ -173,7 +173,7 @@ other than [the edge](operating.md#an-edge) in front of the API.
 | \`AWS_ENDPOINT_URL_DYNAMODB\` | \`npm start\`, \`npm test\`, all commands | the URL of another [tested engine](../README.md#other-platforms) to use instead of the embedded one, or instead of AWS |
 | \`AWS_ENDPOINT_URL\` | \`preflight\`, all commands with \`--table\` | the URL to use instead of AWS for all services; \`npm start\` prints that of the local cloud |
 | \`AWS_REGION\` | all commands with \`--table\` | the region of the table; required unless the profile has one |
-| \`AWS_PROFILE\`, or \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and \`AWS_SESSION_TOKEN\` | \`npm run deploy\`, \`preflight\`, all commands with \`--table\` | the AWS credentials: a profile, or keys. The commands reject both together, because they would use the profile, but the AWS CLI and the CDK (\`npm run deploy\`) the keys |
+| \`AWS_PROFILE\`, or \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and \`AWS_SESSION_TOKEN\` | \`npm run deploy\`, \`preflight\`, all commands with \`--table\` | the AWS credentials: a profile, or keys. The commands reject both together, because they would use the profile, but the AWS CLI and the CDK (\`npm run deploy\`) would use the keys |
 | \`SMOKE_LOGIN\`, \`SMOKE_PASSWORD\` | \`npm run smoke\` | the login and the password of an administrator; asked for if not set |
 | \`TRANSPORT\` | \`npm start\`, \`npm test\` | overrides \`transport\` on this machine |
 | \`LONG\` | \`npm test\` | \`1\` runs the long tests too |

@@ -467,7 +467,7 @@ describe('requestReset', () => {
     expect(events.filter((event) => event.startsWith('mail'))).toHaveLength(1);
   });
 
-  it('sends no mail and stores no key once the account has used up its mail quota', async () => {
+  it('sends no mail and stores no key once the account has reached its mail limit', async () => {
     const table = tableOf(ada);
     table.items.push({ ...mailCountKey(7, 'reset'), n: 5, since: NOW });
 
@@ -621,7 +621,7 @@ describe('finishReset', () => {
     expect(events.filter((event) => event.startsWith('hash'))).toHaveLength(1);
   });
 
-  it('sends no mail once the account has used up its mail quota', async () => {
+  it('sends no mail once the account has reached its mail limit', async () => {
     const table = tableWithKey();
     table.items.push({ ...mailCountKey(7, 'passwordChanged'), n: 20, since: NOW });
 
@@ -855,7 +855,7 @@ describe('changePassword', () => {
     expect(events).not.toContain('notify passwordChanged ada@example.com');
   });
 
-  it('sends no notice once the account has used up its mail quota', async () => {
+  it('sends no notice once the account has reached its mail limit', async () => {
     const table = tableOf(ada);
     table.items.push({ ...mailCountKey(7, 'passwordChanged'), n: 20, since: NOW });
 

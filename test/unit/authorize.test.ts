@@ -56,16 +56,16 @@ describe('a caller', () => {
   ];
   const rejected: [string, Partial<typeof STORED> | undefined, Access, string][] = [
     ['whose user is deleted', undefined, INTEGRATORS, 'forbidden'],
-    ['whose user is deleted, for the own account,', undefined, 'authenticated', 'unauthorized'],
+    ['whose user is deleted, for their own account,', undefined, 'authenticated', 'unauthorized'],
     ['whose id belongs to another account', { accountStamp: 'other' }, INTEGRATORS, 'forbidden'],
     [
-      'whose id belongs to another account, for the own account,',
+      'whose id belongs to another account, for their own account,',
       { accountStamp: 'other' },
       'authenticated',
       'unauthorized',
     ],
     ['who is deactivated', { activated: false }, INTEGRATORS, 'forbidden'],
-    ['who is deactivated, for the own account,', { activated: false }, 'authenticated', 'forbidden'],
+    ['who is deactivated, for their own account,', { activated: false }, 'authenticated', 'forbidden'],
     ['who lacks the role', { authorities: ['ROLE_USER'] }, ADMINISTRATORS, 'forbidden'],
     ['who has only another role', { authorities: ['ROLE_ANALYST'] }, INTEGRATORS, 'forbidden'],
     ['whose password has changed', { passwordChanges: 3 }, 'authenticated', 'forbidden'],
@@ -89,7 +89,7 @@ describe('a caller', () => {
   it.each(rejected)('%s may neither read nor change', async (_, fields, access, code) => {
     const table = tableWith(fields);
 
-    // The token alone authorizes reads of the own account.
+    // The token alone authorizes reads of the caller's own account.
     const read = authorize(table, CALLER, access).requireAuthorized();
     if (access === 'authenticated') await expect(read).resolves.toBeUndefined();
     else await expect(read).rejects.toMatchObject({ code });
@@ -110,7 +110,7 @@ describe('a caller', () => {
     });
   });
 
-  it('finds the own account while it exists, even when it is deactivated', async () => {
+  it('finds their own account while it exists, even when it is deactivated', async () => {
     expect(await findCallerUser(tableWith({ activated: false, passwordChanges: 9 }), CALLER)).toMatchObject({
       login: 'ada',
     });
@@ -201,7 +201,7 @@ describe('a change by a caller', () => {
     expect(writesOf(table)[0]?.values).toEqual(values);
   });
 
-  it('adds the condition to the write of the own account instead of checking it separately', async () => {
+  it("adds the condition to the write of the caller's own account instead of checking it separately", async () => {
     const table = tableWith({});
     const own = set(entityKey('USER', 7), { firstName: 'Ada' }, versionIs({ version: '1-a' }));
 
@@ -304,7 +304,7 @@ describe('precedence', () => {
   });
 
   it.each([
-    ['the own account', { id: 7 } as User],
+    ["the caller's own account", { id: 7 } as User],
     ['no account', undefined],
   ])('is not claimed on %s', async (_, targetUser) => {
     const table = contended();

@@ -11,7 +11,7 @@ describe('the explanation of an error', () => {
     );
   });
 
-  it('names the setting that is no URL, which Node does not', () => {
+  it('names the setting that is not a URL, which Node does not do', () => {
     const error = Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL' });
 
     expect(explainError(error, 'Gate')).toBe('The endpoint_url of the AWS profile is not a URL.');

@@ -138,7 +138,7 @@ describe('an import', () => {
     expect([tally.imported, rejected]).toEqual([1, ['1 email email-taken']]);
   });
 
-  it('rejects a repetition of a record of the same file, also of one that the table already contains', async () => {
+  it('rejects a repetition of a record of the same file, even of one that the table already contains', async () => {
     const table = memoryTable();
     const records = [...Array(150).keys()].map((index) => userRecord(`user-${index}`));
 

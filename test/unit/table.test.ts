@@ -148,7 +148,7 @@ describe('query', () => {
     ]);
   });
 
-  it('reports the read units of each call, also of those before a failure', async () => {
+  it('reports the read units of each call, including those before a failure', async () => {
     const consumed: number[] = [];
     const report = (units: number) => consumed.push(units);
     const complete = tableReceiving(page(items(1), { next: '1', units: 2.5 }), page([], { units: 1 }));

@@ -306,7 +306,7 @@ describe('updateUser', () => {
     expect(notices).toEqual([['emailChanged', 'ada@example.com']]);
   });
 
-  it('sends no notice once the account has used up its mail quota', async () => {
+  it('sends no notice once the account has reached its mail limit', async () => {
     const full = { ...mailCountKey(7, 'emailChanged'), n: 20, since: NOW - 1000 };
 
     const { writes, notices } = await update({ email: 'ADA@example.com' }, ada, undefined, [full]);
@@ -439,7 +439,7 @@ describe('updateAccount', () => {
     expect(notices).toEqual([['emailChanged', 'ada@example.com']]);
   });
 
-  it('sends no notice once the account has used up its mail quota', async () => {
+  it('sends no notice once the account has reached its mail limit', async () => {
     const full = { ...mailCountKey(7, 'emailChanged'), n: 20, since: NOW - 1000 };
 
     const { notices, table } = await update({ email: 'eve@example.com' }, ada, [full]);

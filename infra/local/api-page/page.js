@@ -28,5 +28,5 @@ form.addEventListener('submit', async (event) => {
   });
   const { id_token, detail, title, message } = await response.json();
   token = id_token;
-  output.value = response.ok ? `Signed in as ${username}` : `${response.status} ${detail ?? title ?? message}`;
+  output.value = response.ok ? `Logged in as ${username}` : `${response.status} ${detail ?? title ?? message}`;
 });

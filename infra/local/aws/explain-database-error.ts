@@ -1,7 +1,7 @@
 import { invalidDatabase } from '../state/database.ts';
 import { externalEngine } from './external-engine.ts';
 
-/* Apart from the engine, so that commands on deployed tables do not load it. */
+/* Separate from the engine, so that commands on deployed tables do not load it. */
 
 /** The words of SQLite about a file that it cannot use, in the errors of the embedded engine. */
 const INVALID_DATABASE = /not a valid SQLite database|database disk image is malformed/;

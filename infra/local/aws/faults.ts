@@ -60,7 +60,7 @@ export interface Faults {
   /** Applies faults to calls of functions only: operators and tests always see the real state. */
   readonly intercept: Interceptor;
   /**
-   * Replaces all rules. The first rule that applies to a call takes effect. Throws on an invalid rule, also on one for
+   * Replaces all rules. The first rule that applies to a call takes effect. Throws on an invalid rule, even one for
    * a function that is not among these names if they are given.
    */
   inject(rules: readonly unknown[], functionNames?: readonly string[]): void;
