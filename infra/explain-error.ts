@@ -6,6 +6,8 @@ const EXPIRED_CREDENTIALS = new Set(['ExpiredTokenException', 'ExpiredToken', 'R
 const INVALID_CREDENTIALS = new Set([
   'UnrecognizedClientException',
   'InvalidSignatureException',
+  // Of services with the query protocol, such as STS and SNS.
+  'SignatureDoesNotMatch',
   'InvalidClientTokenId',
   'MissingAuthenticationTokenException',
 ]);

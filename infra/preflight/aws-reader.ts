@@ -27,7 +27,7 @@ export function awsReader(region: string, endpoint = process.env.AWS_ENDPOINT_UR
     region,
     ses,
     async read({ service, path = '/', headers, body }) {
-      const url = new URL(path, endpoint ?? `https://${service}.${region}.${suffix}`);
+      const url = new URL(path, endpoint || `https://${service}.${region}.${suffix}`);
       const credentials = await ses.config.credentials();
       const method = body === undefined ? 'GET' : 'POST';
       const unsigned = {

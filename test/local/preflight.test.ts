@@ -1,11 +1,14 @@
 import { type ExecFileException, execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, inject, it, vi } from 'vitest';
+import { afterAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { awsReader } from '../../infra/preflight/aws-reader.ts';
-import { BOOTSTRAP_VERSION, checksOf } from '../../infra/preflight/checks.ts';
+import { accountOf, BOOTSTRAP_VERSION, checksOf } from '../../infra/preflight/checks.ts';
 import type { Settings } from '../../infra/settings.ts';
 import { OTHER_SETTINGS } from '../support/other-settings.ts';
 import { type ScriptedResponse, scriptedAws } from '../support/scripted-aws.ts';
@@ -258,10 +261,61 @@ describe('an account', () => {
     expect(await missing(lacking, fewer)).toEqual({});
   });
 
+  it('needs no topic for alarms that an e-mail address receives', async () => {
+    const settings = { ...SETTINGS, alarms: 'operators@one.example' };
+
+    expect(await missing({ GetTopicAttributes: { error: 'NotFound' } }, settings)).toEqual({});
+  });
+
   it('must be bootstrapped with the version that the cloud assembly requires', () => {
     const { artifacts } = JSON.parse(readFileSync(join(inject('assembly'), 'manifest.json'), 'utf8'));
 
     expect(artifacts['Gatehouse-dev'].properties.requiresBootstrapStackVersion).toBe(BOOTSTRAP_VERSION);
+  });
+});
+
+describe('a response of AWS', () => {
+  async function readerOf(status: number, text: string, headers: Record<string, string> = {}) {
+    const server = createServer((_, outgoing) => outgoing.writeHead(status, headers).end(text)).listen(0, '127.0.0.1');
+    stops.push(() => server.close());
+    await once(server, 'listening');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'operator');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
+    return awsReader('eu-north-1', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  }
+  const xml = (code: string) => `<ErrorResponse><Error><Code>${code}</Code><Message>so it is</Message></Error>`;
+
+  it.each<[string, string, Record<string, string>, string, string]>([
+    ['in a header', '{"message":"so"}', { 'x-amzn-errortype': 'AccessDeniedException:http://x' }, 'AccessDenied', 'so'],
+    ['in JSON', '{"__type":"com.amazon#AccessDeniedException","Message":"so"}', {}, 'AccessDenied', 'so'],
+    ['in XML', xml('ExpiredToken'), {}, 'ExpiredToken', 'so it is'],
+    ['in XML, abbreviated', xml('AuthorizationError'), {}, 'AccessDenied', 'so it is'],
+    ['nowhere', 'Oops', {}, 'HTTP 403', 'HTTP 403'],
+  ])('has the name of its error %s', async (_, text, headers, name, message) => {
+    const aws = await readerOf(403, text, headers);
+
+    const error = await aws.read({ service: 'sns' }).catch((error) => error);
+
+    expect([error.name.replace(/Exception$/, ''), error.message]).toEqual([name, message]);
+  });
+
+  it('comes from the endpoint of the service when AWS_ENDPOINT_URL is empty', async () => {
+    const fetched = vi.fn(async (_url: URL) => new Response('ok'));
+    vi.stubGlobal('fetch', fetched);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    vi.stubEnv('AWS_ENDPOINT_URL', '');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'operator');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
+
+    await awsReader('eu-north-1').read({ service: 'sns' });
+
+    expect(fetched.mock.calls.map(([url]) => String(url))).toEqual(['https://sns.eu-north-1.amazonaws.com/']);
+  });
+
+  it('must name the account of the credentials', async () => {
+    const aws = await readerOf(200, '<GetCallerIdentityResult/>');
+
+    await expect(accountOf(aws)).rejects.toThrow('STS does not name the account of the credentials.');
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { explainError } from '../../infra/explain-error.ts';
+import { Failure } from '../../lib/contract/failure.ts';
 
 describe('the explanation of an error', () => {
   const malformed = new Error('backend: database disk image is malformed');
@@ -19,5 +20,39 @@ describe('the explanation of an error', () => {
 
   it('does not name it for a deployed table', () => {
     expect(explainError(malformed, 'Gate')).toBe(malformed.message);
+  });
+
+  const MISSING = 'There are no AWS credentials, for example in AWS_PROFILE: so it is.';
+  const EXPIRED = 'The AWS credentials have expired: renew them and run the command again.';
+  const INVALID = 'AWS rejects the credentials: so it is.';
+
+  it.each([
+    ['CredentialsProviderError', MISSING],
+    ['TokenProviderError', MISSING],
+    ['ExpiredTokenException', EXPIRED],
+    ['ExpiredToken', EXPIRED],
+    ['RequestExpired', EXPIRED],
+    ['UnrecognizedClientException', INVALID],
+    ['InvalidSignatureException', INVALID],
+    ['SignatureDoesNotMatch', INVALID],
+    ['InvalidClientTokenId', INVALID],
+    ['MissingAuthenticationTokenException', INVALID],
+    ['TimeoutError', 'AWS did not respond in time: run the command again.'],
+  ])('of the name %s is %s', (name, sentence) => {
+    expect(explainError(Object.assign(new Error('so it is'), { name }), 'Gate')).toBe(sentence);
+  });
+
+  it.each(['ENOTFOUND', 'EAI_AGAIN'])('names the host that is unknown: %s', (code) => {
+    const error = Object.assign(new Error('getaddrinfo'), { code, hostname: 'aws.invalid' });
+
+    expect(explainError(error, 'Gate')).toBe('The host aws.invalid is unknown: check AWS_REGION and the network.');
+  });
+
+  it('says that the table did not respond', () => {
+    expect(explainError(new Failure('unavailable'), 'Gate')).toBe('The table did not respond in time.');
+  });
+
+  it('is what was thrown if that is no error', () => {
+    expect(explainError('stopped', 'Gate')).toBe('stopped');
   });
 });
