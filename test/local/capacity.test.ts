@@ -192,6 +192,7 @@ await direct.send(
 );
 
 type Maximum = { Read?: number; Write?: number };
+const mailbox = localMailbox(openMemoryState());
 
 async function openMetered(maximum: Maximum | undefined, holdTransactions?: number) {
   const awsEndpoint = await startAwsEndpoint({
@@ -201,7 +202,7 @@ async function openMetered(maximum: Maximum | undefined, holdTransactions?: numb
     kms: () => ({ status: 400, body: {} }),
     identify: () => undefined,
     kill: () => undefined,
-    mailbox: localMailbox(openMemoryState()),
+    mailbox,
     denialReason: () => undefined,
     stackTable: () => ({ TableName: 'Table' }),
     onLateCall: () => undefined,
@@ -386,7 +387,34 @@ describe('a partition key', () => {
   });
 });
 
+it('a Scan charges each partition key for its share of the bytes', async () => {
+  const meter = meterCapacity({ region, tableMaximum: () => ({}), now });
+  const items = [itemOf('S1', '1', 100), itemOf('S2', '1', 400 * KB)];
+  const scanned = { status: 200, body: { Items: items, ConsumedCapacity: { CapacityUnits: 6000 } } };
+  const pass = async () => SUCCEEDED;
+  await meter({ operation: 'Scan', input: { TableName, ConsistentRead: true } }, async () => scanned, pass);
+  const read = (pk: string) =>
+    meter({ operation: 'GetItem', input: { TableName, Key: keyOf(pk, '1') } }, async () => SUCCEEDED, pass);
+
+  const responses = [await read('S1'), await read('S2')];
+
+  expect(responses.map(({ status }) => status)).toEqual([200, 400]);
+});
+
 describe('the table', () => {
+  it('has another maximum as soon as a deployment changes it', async () => {
+    let maximum: Maximum = { Write: 1 };
+    const meter = meterCapacity({ region, tableMaximum: () => maximum, now });
+    const pass = async () => SUCCEEDED;
+    const write = async (pk: string) =>
+      (await meter({ operation: 'PutItem', input: { TableName, Item: itemOf(pk, '1', 100) } }, pass, pass)).status;
+
+    const before = [await write('D1'), await write('D2')];
+    maximum = { Write: 2 };
+
+    expect([...before, await write('D3'), await write('D4'), await write('D5')]).toEqual([200, 400, 200, 200, 400]);
+  });
+
   it('rejects requests beyond its on-demand maximum with ThrottlingException', async () => {
     await limitTable({ Read: 2, Write: 2 });
     for (const pk of ['M1', 'M2']) await Promise.all([put(pk, '1'), get(pk, '1')]);
@@ -541,6 +569,14 @@ describe('the cost of a call', () => {
       () => client.send(new QueryCommand({ ...queryInput('U'), FilterExpression: 'attribute_exists(absent)' })),
     ],
     ['a Query without results costs 1', 1, () => query('nothing')],
+    [
+      'a page of a Scan costs the total size of its items',
+      2,
+      () =>
+        client.send(
+          new ScanCommand({ TableName, ExclusiveStartKey: keyOf('U', '1500'), Limit: 1, ConsistentRead: true }),
+        ),
+    ],
   ])('%s (%d read units)', async (_, units, call) => {
     expect(await unitsOf('Read', call)).toBe(units);
   });
@@ -557,6 +593,27 @@ describe('the cost of a call', () => {
 
     expect(await unitsOf('Write', twice)).toBe(2 * 5);
     expect(await unitsOf('Read', twice)).toBe(2 * 2);
+  });
+
+  it('a transaction repeated after it was canceled costs writes again', async () => {
+    const meter = meterCapacity({ region, tableMaximum: () => ({}), now });
+    const TransactItems = [{ Put: { TableName, Item: itemOf('Z', '1', 400 * KB) } }];
+    const input = { ClientRequestToken: 'canceled', TransactItems };
+    const forwarded: string[] = [];
+    const transact = (response: AwsResponse, name: string) =>
+      meter(
+        { operation: 'TransactWriteItems', input },
+        async () => {
+          forwarded.push(name);
+          return response;
+        },
+        async () => SUCCEEDED,
+      );
+
+    await transact({ status: 400, body: {} }, 'canceled');
+    await transact(SUCCEEDED, 'throttled');
+
+    expect(forwarded).toEqual(['canceled']);
   });
 
   it('a transaction repeated after 10 minutes costs writes again', async () => {

@@ -57,9 +57,12 @@ describe('a fault', () => {
   });
 
   it('slow delays a call before it is made', async () => {
+    const started = performance.now();
     const result = await rename('By slow', { ...first, fault: 'slow', milliseconds: 300 });
 
     expect(result).toEqual({ status: 200, transactions: 1, done: true });
+    // The timers of Node.js can be early by a millisecond.
+    expect(performance.now() - started).toBeGreaterThan(298);
   });
 
   it('affects every call when its rule names none', async () => {
@@ -113,6 +116,69 @@ describe('a fault rule', () => {
     { function: 'PUT /api/users', operation: 'Query' },
   ] as const)('%j does not match the call', async (rule) => {
     expect(await matches(rule)).toBe(false);
+  });
+
+  it.each([
+    ['error-before', 0, 500, undefined],
+    ['reset', 0, 500, 'before'],
+    ['error-after', 1, 500, undefined],
+    ['lost', 1, 200, 'before'],
+    ['half', 1, 200, 'middle'],
+    ['kill', 1, 200, 'before'],
+  ] as const)('of the fault %s makes %i calls and responds with %i, cut off %s', async (fault, calls, status, cut) => {
+    const some = openFaults();
+    some.inject([{ fault }]);
+    let made = 0;
+
+    const response = await some.intercept(read, async () => {
+      made++;
+      return { status: 200, body: {} };
+    });
+
+    expect([made, response.status, response.cut]).toEqual([calls, status, cut]);
+  });
+
+  it.each([
+    ['DynamoDB', 400, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException'],
+    ['KMS', 400, 'ThrottlingException'],
+    ['SES', 429, 'TooManyRequestsException'],
+  ] as const)('throttles as %s does', async (service, status, __type) => {
+    const some = openFaults();
+    some.inject([{ fault: 'throttle' }]);
+
+    const response = await some.intercept({ ...read, service }, async () => ({ status: 200, body: {} }));
+
+    expect(response).toMatchObject({ status, body: { __type } });
+  });
+
+  it('counts the calls that it matches, also those to which another rule applies', async () => {
+    const some = openFaults();
+    some.inject([
+      { operation: 'GetItem', nth: 1, fault: 'error-before' },
+      { operation: 'GetItem', nth: 2, fault: 'throttle' },
+    ]);
+    const statuses: number[] = [];
+    for (let calls = 0; calls < 3; calls++)
+      statuses.push((await some.intercept(read, async () => ({ status: 200, body: {} }))).status);
+
+    expect(statuses).toEqual([500, 400, 200]);
+  });
+
+  it.each<[string, object, string | undefined, (string | undefined)[]]>([
+    ['the first item of a transaction', {}, undefined, ['TransactionConflict', 'None']],
+    ['the item that it names', { item: 'B/*' }, undefined, ['None', 'TransactionConflict']],
+    ['a single write', {}, 'PutItem', []],
+  ])('causes a conflict on %s', async (_, rule, operation = 'TransactWriteItems', codes) => {
+    const some = openFaults();
+    some.inject([{ fault: 'conflict', ...rule }]);
+    const put = (pk: string) => ({ TableName: 'house', Item: { pk: { S: pk }, sk: { S: '1' } } });
+    const input = operation === 'PutItem' ? put('A') : { TransactItems: [{ Put: put('A') }, { Put: put('B') }] };
+
+    const { body } = await some.intercept({ ...read, operation, input }, async () => ({ status: 200, body: {} }));
+
+    const { __type, CancellationReasons = [] } = body as { __type: string; CancellationReasons?: { Code: string }[] };
+    expect(CancellationReasons.map(({ Code }) => Code)).toEqual(codes);
+    expect(__type).toMatch(codes.length > 0 ? /#TransactionCanceledException$/ : /#TransactionConflictException$/);
   });
 
   it('does not cause conflicts on reads', async () => {

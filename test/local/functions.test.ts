@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { runFunctions } from '../../infra/local/lambda/functions.ts';
+import { environmentOf, runFunctions } from '../../infra/local/lambda/functions.ts';
 import { newFolder, stopAll } from '../support/start-process.ts';
 
 /* The runtime of functions in the local cloud. */
@@ -9,17 +9,18 @@ import { newFolder, stopAll } from '../support/start-process.ts';
 afterAll(stopAll);
 
 /** Runs a function with this body of its handler, as one instance. */
-function run(body: string) {
+function run(body: string, { head = '', timeoutMs }: { head?: string; timeoutMs?: number } = {}) {
   const assembly = newFolder();
   const file = join(assembly, 'bundles/f/index.mjs');
   mkdirSync(join(file, '..'), { recursive: true });
-  writeFileSync(file, `export const handler = async (event) => { ${body} };`);
+  writeFileSync(file, `${head} export const handler = async (event, context) => { ${body} };`);
   const lines: string[] = [];
   const functions = runFunctions([{ name: 'f', file, environment: {}, timeoutMs: 1000, memoryMb: 128 }], {
     endpoint: 'http://127.0.0.1:9',
     region: 'eu-central-1',
     maxInstancesPerFunction: 1,
     onLine: (line) => lines.push(line),
+    timeoutMs,
   });
   onTestFinished(() => functions.stop());
   return { assembly, functions, lines };
@@ -70,5 +71,107 @@ describe('a function in the local cloud', () => {
     await functions.invoke('f', {}, 'id');
 
     expect(existsSync(join(assembly, 'compiled'))).toBe(true);
+  });
+
+  it('gets the context of its request', async () => {
+    const { functions } = run(
+      'const before = context.getRemainingTimeInMillis(); await new Promise((done) => setTimeout(done, 50));' +
+        'const { awsRequestId: id, memoryLimitInMB: memory } = context;' +
+        'return { id, memory, before, after: context.getRemainingTimeInMillis() };',
+    );
+
+    const { id, memory, before, after } = (await functions.invoke('f', {}, 'id')) as Record<string, number>;
+
+    expect({ id, memory }).toEqual({ id: 'id', memory: '128' });
+    expect(before).toBeLessThanOrEqual(1000);
+    expect(after).toBeLessThan(before as number);
+  });
+
+  it.each([
+    ['its own timeout', undefined, 'f timed out after 1 seconds'],
+    ['the common timeout', 200, 'f timed out after 0.2 seconds'],
+  ])('is ended after %s, and a new instance handles the next event', async (_, timeoutMs, sentence) => {
+    const { functions } = run("if (event.hangs) await new Promise(() => {}); return 'ok';", {
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    });
+
+    await expect(functions.invoke('f', { hangs: true }, '1')).rejects.toThrow(sentence);
+    expect(await functions.invoke('f', {}, '2')).toBe('ok');
+  });
+
+  it('is ended after the common timeout, too, while it starts', async () => {
+    const { functions } = run('', { head: 'await new Promise((done) => setTimeout(done, 5000));', timeoutMs: 200 });
+
+    await expect(functions.invoke('f', {}, 'id')).rejects.toThrow('f timed out after 0.2 seconds');
+  });
+
+  it('fails its request when it exits', async () => {
+    const { functions } = run('process.exit();');
+
+    await expect(functions.invoke('f', {}, 'id')).rejects.toThrow('f has exited');
+  });
+
+  it('has its warnings printed', async () => {
+    const { functions, lines } = run("process.stderr.write('a warning\\n');");
+
+    await functions.invoke('f', {}, 'id');
+
+    await vi.waitFor(() => expect(lines).toEqual(['a warning']));
+  });
+
+  it('handles no event after its instances were recycled, and is ended as soon as it is idle', async () => {
+    const { functions, lines } = run(
+      'if (event.stays) setInterval(() => console.log("alive"), 10);' +
+        'if (event.stays) await new Promise((done) => setTimeout(done, 300));' +
+        'globalThis.events = (globalThis.events ?? 0) + 1; return globalThis.events;',
+    );
+    const invoke = (event = {}) => functions.invoke('f', event, 'id');
+
+    const before = [await invoke({ stays: true }), await invoke()];
+    functions.recycle();
+    const after = await invoke();
+    const busy = invoke({ stays: true });
+    functions.recycle();
+    const meanwhile = await Promise.race([invoke(), busy.then(() => 'waited')]);
+    const last = await busy;
+    await new Promise((done) => setTimeout(done, 50));
+    const printed = lines.length;
+    await new Promise((done) => setTimeout(done, 100));
+
+    expect([before, after, meanwhile, last]).toEqual([[1, 2], 1, 1, 2]);
+    expect([printed > 0, lines.length]).toEqual([true, printed]);
+  });
+
+  it('responds to its last request when the next stack does not have it', async () => {
+    const { functions } = run("await new Promise((done) => setTimeout(done, 100)); return 'ok';");
+
+    const last = functions.invoke('f', {}, '1');
+    const waiting = functions.invoke('f', {}, '2').catch((error) => error.message);
+    functions.replace([]);
+
+    expect(await last).toBe('ok');
+    await functions.stop();
+    expect(await waiting).toContain('f was stopped');
+  });
+});
+
+it('a function has the environment of Lambda and of its stack, but no access to the files of a developer', () => {
+  const config = { name: 'f', file: '', environment: { OWN: 'yes' }, timeoutMs: 1, memoryMb: 512 };
+  const local = { region: 'eu-north-1', endpoint: 'http://127.0.0.1:9', accessKey: 'LOCAL7' };
+
+  expect(environmentOf(config, local)).toEqual({
+    OWN: 'yes',
+    AWS_REGION: 'eu-north-1',
+    AWS_DEFAULT_REGION: 'eu-north-1',
+    AWS_ACCESS_KEY_ID: 'LOCAL7',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_SESSION_TOKEN: 'local',
+    AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
+    AWS_LAMBDA_FUNCTION_NAME: 'f',
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '512',
+    AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+    AWS_CONFIG_FILE: '/dev/null',
+    AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
+    TZ: ':UTC',
   });
 });

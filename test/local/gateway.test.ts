@@ -81,7 +81,7 @@ async function eventOf(...request: Parameters<typeof send>): Promise<APIGatewayP
 describe('the event for a function', () => {
   it('has payload format version 2.0', async () => {
     const path = '/things/a%252Fb%20c/parts/%2541+%2B?q=%20x&empty&plus=a+b';
-    const event = await eventOf('GET', path, ['User-Agent', 'tester/1']);
+    const event = await eventOf('GET', path, ['User-Agent', 'tester/1', 'X-Forwarded-For', '203.0.113.7']);
 
     expect(event).toEqual({
       version: '2.0',
@@ -92,9 +92,16 @@ describe('the event for a function', () => {
       queryStringParameters: { q: ' x', empty: '', plus: 'a b' },
       pathParameters: { id: 'a/b c', part: 'A++' },
       requestContext: expect.objectContaining({
-        http: expect.objectContaining({ method: 'GET', sourceIp: '127.0.0.1', userAgent: 'tester/1' }),
+        http: {
+          method: 'GET',
+          path: '/things/a/b c/parts/A++',
+          protocol: 'HTTP/1.1',
+          sourceIp: '127.0.0.1',
+          userAgent: 'tester/1',
+        },
         requestId: expect.stringMatching(/^[\w=-]{8,}$/),
         stage: '$default',
+        time: expect.stringMatching(/^\d{2}\/[A-Z][a-z]{2}\/\d{4}:\d{2}:\d{2}:\d{2} \+0000$/),
       }),
       isBase64Encoded: false,
     });
@@ -140,6 +147,20 @@ describe('the event for a function', () => {
 
     expect(event.isBase64Encoded).toBe(isBase64Encoded);
     expect(event.body).toBe(body.toString(isBase64Encoded ? 'base64' : 'utf8'));
+  });
+
+  it('has isBase64Encoded for a text that is not in UTF-8', async () => {
+    const body = Buffer.from('é', 'latin1');
+
+    const event = await eventOf('POST', '/things', ['Content-Type', 'text/plain'], body);
+
+    expect([event.isBase64Encoded, event.body]).toEqual([true, body.toString('base64')]);
+  });
+
+  it('has the whole query, also with another question mark', async () => {
+    const event = await eventOf('GET', '/things/1?q=a?b&r=?');
+
+    expect(event).toMatchObject({ rawQueryString: 'q=a?b&r=?', queryStringParameters: { q: 'a?b', r: '?' } });
   });
 
   it('omits body, query, parameters and cookies when there are none', async () => {
@@ -195,6 +216,12 @@ describe('a request', () => {
       431,
       'Request Header Fields Too Large',
       () => send('GET', '/things/1', ['X-A', 'a'.repeat(10_240)]),
+    ],
+    [
+      'a URL over the limit',
+      431,
+      'Request Header Fields Too Large',
+      () => send('GET', `/things/1?${'a'.repeat(10_240)}`),
     ],
     [
       'a body of 7 MB',
@@ -322,6 +349,16 @@ describe('CORS', () => {
     expect(invoked).toEqual(['get-thing']);
   });
 
+  it('responds to OPTIONS itself, and allows methods to preflights only', async () => {
+    api = { routes: ROUTES, cors };
+
+    const { status, headers } = await send('OPTIONS', '/things/1', ['Origin', 'https://console.example']);
+
+    expect([status, invoked]).toEqual([204, []]);
+    expect(headers).toHaveProperty('access-control-allow-origin');
+    expect(headers).not.toHaveProperty('access-control-allow-methods');
+  });
+
   it('lets an allowed origin read errors of the gateway and of functions', async () => {
     api = { routes: ROUTES, cors };
     invoke = async () => {
@@ -398,4 +435,42 @@ it('responds with 503 when a function takes too long, and then gives up waiting 
   const response = await send('GET', '/things/7');
 
   expect([response.status, response.text, signal?.aborted]).toEqual([503, '{"message":"Service Unavailable"}', true]);
+});
+
+it('ends requests that are still in flight after the grace period when it stops', async () => {
+  const other = await startGateway(
+    0,
+    () => api,
+    () => new Promise(() => undefined),
+    () => undefined,
+  );
+  const inFlight = fetch(`${other.url}/things/7`).catch(() => 'ended');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+
+  await other.stop(50);
+
+  expect(await inFlight).toBe('ended');
+});
+
+it('serves pages at paths without a route to GET requests, with a security policy', async () => {
+  const page = { contentType: 'text/html', body: Buffer.from('<p>Hello') };
+  const other = await startGateway(
+    0,
+    () => api,
+    echo,
+    () => undefined,
+    { pages: (path) => (path === '/' ? page : undefined) },
+  );
+
+  const response = await fetch(other.url);
+  const posted = await fetch(other.url, { method: 'POST' });
+  await other.stop(0);
+
+  expect([response.status, await response.text(), posted.status]).toEqual([200, '<p>Hello', 404]);
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'content-type': 'text/html',
+    'content-security-policy': expect.stringMatching(/^default-src 'self'; .*frame-ancestors 'none'$/),
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-cache',
+  });
 });

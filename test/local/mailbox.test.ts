@@ -4,9 +4,10 @@ import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
+import { localMailbox } from '../../infra/local/aws/mailbox.ts';
 import { setPasswordPage } from '../../infra/local/aws/mailbox-pages.ts';
 import { startCloud } from '../../infra/local/cloud.ts';
-import { openState } from '../../infra/local/state/state.ts';
+import { openMemoryState, openState } from '../../infra/local/state/state.ts';
 import { startGatehouse } from '../support/gatehouse.ts';
 import { newFolder, stopAll } from '../support/start-process.ts';
 
@@ -100,7 +101,42 @@ describe('a mailed link', () => {
   });
 });
 
+const mailOf = (subject: string, text = 't') => ({
+  FromEmailAddress: 'a@example.com',
+  Destination: { ToAddresses: ['b@example.com'] },
+  Content: { Simple: { Subject: { Data: subject }, Body: { Text: { Data: text } } } },
+});
+
 describe('the mailbox', () => {
+  it('shows the newest message first, as text with its links, and is not stored by browsers', async () => {
+    const headers = { Authorization: 'AWS4-HMAC-SHA256 Credential=operator/x/' };
+    const mails = [mailOf('an older one'), mailOf('<b>Now</b>', `<i>See</i> https://gates.example/?a=1&b='2' there`)];
+    for (const mail of mails) {
+      const body = JSON.stringify(mail);
+      await exchange(`${gatehouse.cloud.endpoint}/v2/email/outbound-emails`, 'POST', headers, body);
+    }
+
+    const response = await fetch(`${gatehouse.cloud.endpoint}/mailbox`);
+    const page = await response.text();
+
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(page).toContain('<h2>&lt;b&gt;Now&lt;/b&gt;</h2>');
+    const url = 'https://gates.example/?a=1&amp;b=&#39;2&#39;';
+    expect(page).toContain(`<pre>&lt;i&gt;See&lt;/i&gt; <a href="${url}">${url}</a> there</pre>`);
+    expect(page.indexOf('Now')).toBeLessThan(page.indexOf('an older one'));
+  });
+
+  it('keeps the last 200 messages, also for the next start', () => {
+    const state = openMemoryState();
+    const { send } = localMailbox(state);
+    for (let sent = 1; sent <= 201; sent++) send(mailOf(`${sent}`));
+
+    const { mails } = localMailbox(state);
+    state.close();
+
+    expect([mails.length, mails[0]?.subject, mails.at(-1)?.subject]).toEqual([200, '2', '201']);
+  });
+
   it('has no other pages', async () => {
     expect((await fetch(`${gatehouse.cloud.endpoint}/mailbox/other`)).status).toBe(404);
   });

@@ -63,19 +63,24 @@ async function smoke({ url = gatehouse.cloud.url, options = [], environment = {}
 interface Changes {
   readonly toRequest?: (headers: IncomingHttpHeaders) => void;
   readonly toResponse?: (headers: IncomingHttpHeaders, target: string, method: string) => void;
+  /** Returns another body; undefined to forward that of the service. */
+  readonly bodyOf?: (target: string, method: string) => string | undefined;
   /** The URL of the service; that of the shared instance unless given. */
   readonly target?: string;
 }
 
 /** Starts a proxy in front of the service. */
-async function proxy({ toRequest, toResponse, target = gatehouse.cloud.url }: Changes) {
+async function proxy({ toRequest, toResponse, bodyOf, target = gatehouse.cloud.url }: Changes) {
   const server = createServer((incoming, outgoing) => {
     const { method = '', url: path = '', headers } = incoming;
     toRequest?.(headers);
     const forwarded = request(`${target}${path}`, { method, headers }, (response) => {
       toResponse?.(response.headers, path, method);
+      const body = bodyOf?.(path, method);
+      if (body !== undefined) delete response.headers['content-length'];
       outgoing.writeHead(response.statusCode ?? 0, response.headers);
-      response.pipe(outgoing);
+      if (body === undefined) response.pipe(outgoing);
+      else response.resume().once('end', () => outgoing.end(body));
     });
     incoming.pipe(forwarded);
   });
@@ -151,6 +156,108 @@ describe.concurrent('npm run smoke', () => {
       expect(code).toBe(1);
       expect(failures[0]).toBe('FAIL  POST /api/authenticate: the header Authorization is missing');
       expect(failures).toHaveLength(2);
+    });
+
+    it('fails when bodies are others, and when a page may not send every change', async () => {
+      const bodies: Record<string, string> = {
+        '/api/health': '{"status":"DOWN"}',
+        '/api/audits?size=100': '[]',
+      };
+      const { url, stop } = await proxy({
+        toResponse(headers, _, method) {
+          if (method === 'OPTIONS') headers['access-control-allow-methods'] = 'GET,POST,PUT';
+          if (method === 'OPTIONS') headers['access-control-allow-origin'] = ORIGIN;
+        },
+        bodyOf(path, method) {
+          if (path === '/api/account' && method === 'GET' && !hasToken) return '<html>Unauthorized</html>';
+          const isValue = method === 'GET' && /^\/api\/utm-integration-confs\/\d+$/.test(path);
+          return isValue ? JSON.stringify(PARAMETER) : bodies[path];
+        },
+        toRequest: (headers) => {
+          hasToken = headers.authorization !== undefined;
+        },
+      });
+      let hasToken = false;
+      const PARAMETER = {
+        id: 1,
+        integration: { id: 1, name: 'gatehouse-smoke', module: null },
+        confName: 'kept',
+        confValue: 'another',
+        confDescription: null,
+      };
+
+      const { code, failures } = await smoke({ url: `${url}/`, options: ['--origin', ORIGIN] });
+      stop();
+
+      expect(code).toBe(1);
+      expect(failures.slice(0, -1)).toEqual([
+        'FAIL  GET /api/health: the body does not comply with the contract',
+        'FAIL  a request without a token is rejected with 401 and WWW-Authenticate: the body is not that of an error of the service',
+        `FAIL  pages of ${ORIGIN} may send changes: the header access-control-allow-methods is GET,POST,PUT, without DELETE`,
+        'FAIL  a value is decrypted as it was sent: the value is a different one',
+        'FAIL  the audit trail contains the deletion of the created user: there is no such entry',
+      ]);
+    });
+
+    it('fails when headers have other contents, and when a guessed secret of the edge is accepted', async () => {
+      const { url, stop } = await proxy({
+        toResponse(headers, path, method) {
+          if (headers['www-authenticate']) headers['www-authenticate'] = 'Basic';
+          headers['access-control-allow-origin'] = ORIGIN;
+          headers['access-control-expose-headers'] = 'authorization,link,x-total-count';
+          if (path === '/api/authenticate') headers.authorization = 'Bearer another';
+          if (method !== 'OPTIONS') return;
+          headers['access-control-allow-methods'] = 'PUT,DELETE';
+          headers['access-control-allow-headers'] = 'authorization,content-type,if-match';
+        },
+      });
+      // Rejects a request that does not claim to come from the edge.
+      const origin = createServer((incoming, outgoing) => {
+        const status = incoming.headers['gatehouse-edge-secret'] ? 200 : 403;
+        outgoing.writeHead(status, {
+          'cache-control': 'no-store',
+          'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+          'referrer-policy': 'no-referrer',
+          'strict-transport-security': 'max-age=63072000; includeSubDomains',
+          'x-content-type-options': 'nosniff',
+        });
+        outgoing.end(JSON.stringify({ status }));
+      }).listen(0, '127.0.0.1');
+      await once(origin, 'listening');
+      const pastEdge = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`;
+
+      const { code, failures } = await smoke({ url, options: ['--origin', ORIGIN, '--past-edge', pastEdge] });
+      stop();
+      origin.close();
+
+      expect(code).toBe(1);
+      expect(failures.slice(0, -1)).toEqual([
+        'FAIL  a request without a token is rejected with 401 and WWW-Authenticate: the header WWW-Authenticate is Basic',
+        'FAIL  GET /api/health past the edge is rejected with 403, even with the headers of the edge: 200 instead of 403',
+        `FAIL  pages of ${ORIGIN} may read the headers of responses: the header access-control-expose-headers is authorization,link,x-total-count, without etag`,
+        'FAIL  POST /api/authenticate: the header Authorization does not contain the token',
+      ]);
+    });
+
+    it('fails without the link of the invitation, and deletes the user', async () => {
+      const { code, failures } = await smoke({ options: ['--mail', 'ann@example.com'], link: () => '' });
+
+      expect(code).toBe(1);
+      expect(failures[0]).toBe('FAIL  the mail to ann@example.com has arrived: no link was given');
+      expect(await stored(gatehouse, { token: await gatehouse.adminToken() })).toEqual(['admin', 'user']);
+    });
+
+    it('deletes no user without its mark', async () => {
+      const user = await gatehouse.makeUser('gatehouse-smoke');
+
+      const { code, failures } = await smoke();
+      const { status, body } = await gatehouse.call('GET', '/api/users/gatehouse-smoke', {
+        token: await gatehouse.adminToken(),
+      });
+      await gatehouse.call('DELETE', '/api/users/gatehouse-smoke', { token: await gatehouse.adminToken() });
+
+      expect([code, status, body.id]).toEqual([1, 200, user.id]);
+      expect(failures[0]).toMatch(/^FAIL {2}POST \/api\/users: 400 with error\.userexists instead of 201/);
     });
 
     it('fails on a service that does not respond', async () => {

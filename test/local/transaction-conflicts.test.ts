@@ -61,6 +61,14 @@ describe('while a transaction is in progress', () => {
     expect(third).toBe(OK);
   });
 
+  it('its items stay held when another one ends', async () => {
+    await pass('TransactWriteItems', transaction('second', { Update: item('X') }), succeed);
+
+    const response = await pass('UpdateItem', item('A'), succeed);
+
+    expect(sdkErrorOf(response)).toMatchObject({ name: 'TransactionConflictException' });
+  });
+
   it.each([
     ['PutItem', put('B')],
     ['UpdateItem', item('A')],

@@ -1,6 +1,7 @@
 import { KMSClient } from '@aws-sdk/client-kms';
 import { describe, expect, it } from 'vitest';
 import { openSeal } from '../../lib/integrations/sealed-value.ts';
+import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { exportRecords } from '../../lib/transfer/export-records.ts';
 import { useNoDataKeys } from '../support/data-keys.ts';
@@ -66,4 +67,27 @@ describe('a value', () => {
 
     await expect(exported).rejects.toMatchObject({ name });
   });
+});
+
+it('decrypts at most 32 values at a time, fewer than a client has connections', async () => {
+  const seal = await openSeal(4, 'values-key', kmsReceiving(DATA_KEY));
+  const parameters = [...Array(90).keys()].map((index) => ({
+    ...entityKey('CONF', 4_000_001 + index),
+    ...{ id: 4_000_001 + index, confName: 'name', version: 'v', confValue: seal('secret', 4_000_001 + index) },
+  }));
+  const table = memoryTable([...INTACT_ITEMS.filter(({ pk }) => pk !== 'CONF'), ...parameters]);
+  const { settings, requests } = scriptedClient(...parameters.map(() => DATA_KEY));
+  let [concurrent, highest] = [0, 0];
+  const requestHandler = {
+    async handle(...args: Parameters<typeof settings.requestHandler.handle>) {
+      highest = Math.max(highest, ++concurrent);
+      await new Promise(setImmediate);
+      concurrent--;
+      return settings.requestHandler.handle(...args);
+    },
+  };
+
+  for await (const _ of exportRecords(table, 'values-key', new KMSClient({ ...settings, requestHandler })));
+
+  expect([requests.length, highest]).toEqual([90, 32]);
 });

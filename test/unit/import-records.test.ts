@@ -1,9 +1,10 @@
 import { KMSClient } from '@aws-sdk/client-kms';
 import { describe, expect, it } from 'vitest';
-import { emailGuardKey, entityKey } from '../../lib/table/keys.ts';
+import { emailGuardKey, entityKey, loginGuardKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { importRecords } from '../../lib/transfer/import-records.ts';
 import { memoryTable } from '../support/memory-table.ts';
+import { waitMicrotasks } from '../support/microtasks.ts';
 import { cancelledBy } from '../support/recording-table.ts';
 import { bcryptHash, integrationRecord, userRecord } from '../support/transfer.ts';
 
@@ -46,6 +47,7 @@ describe('a record is rejected', () => {
     ['without a type', {}, 'type NotNull'],
     ['of an unknown type', { type: 'group' }, 'type Pattern'],
     ['without login and address', { type: 'user' }, 'login NotNull, email NotNull'],
+    ['with null as its login', userRecord('ann', { login: null }), 'login NotNull'],
     ['with an id', userRecord('ann', { id: 7 }), 'id UnknownField'],
     ['with a password', userRecord('ann', { password: 'pass' }), 'password UnknownField'],
     ['with an unknown role', userRecord('ann', { authorities: ['ROLE_USER', 'ROLE_ROOT'] }), 'authorities.1 Pattern'],
@@ -89,6 +91,14 @@ describe('a record is rejected', () => {
       integrationRecord('a', Array(12).fill('a'.repeat(16_384))),
       'parameters parameters-too-large',
     ],
+    [
+      'with too large descriptions',
+      {
+        ...integrationRecord('a'),
+        parameters: Array(90).fill({ confName: 'a', confValue: 'a', confDescription: '😀'.repeat(600) }),
+      },
+      'parameters parameters-too-large',
+    ],
   ])('%s', async (_, record, errors) => {
     const table = memoryTable();
 
@@ -108,6 +118,13 @@ describe('a record is rejected', () => {
     );
 
     expect(rejected).toEqual(['2 email email-taken']);
+  });
+
+  it('whose login is held by a user with another login', async () => {
+    const user = { ...entityKey('USER', 9), id: 9, login: 'bob', email: 'ann@old.example' };
+    const table = memoryTable([{ ...loginGuardKey('ann'), id: 9 }, user]);
+
+    expect((await importLines([userRecord('ann')], table)).rejected).toEqual(['1 login login-taken']);
   });
 
   it.each([
@@ -163,6 +180,47 @@ describe('an import', () => {
 
     expect(tally.imported).toBe(1);
     expect(table.find(entityKey('USER', 1001))?.passwordHash).toBe(argon2Hash('current-key'));
+  });
+
+  it('stores no hash for a user whose hash is null', async () => {
+    const table = memoryTable();
+
+    const { tally } = await importLines([userRecord('ann', { passwordHash: null })], table);
+
+    expect(tally.imported).toBe(1);
+    expect(table.find(entityKey('USER', 1001))?.passwordHash).toBeUndefined();
+  });
+
+  it('looks up 16 records at a time', async () => {
+    const table = memoryTable();
+    let [concurrent, highest] = [0, 0];
+    const counting: Table = {
+      ...table,
+      async getAll(keys) {
+        highest = Math.max(highest, ++concurrent);
+        await waitMicrotasks();
+        concurrent--;
+        return table.getAll(keys);
+      },
+    };
+
+    await importLines(
+      [...Array(40).keys()].map((index) => userRecord(`user-${index}`)),
+      counting,
+    );
+
+    expect(highest).toBe(16);
+  });
+
+  it('reads the integrations of the table once', async () => {
+    const table = memoryTable();
+
+    await importLines(
+      [...Array(150).keys()].map((index) => integrationRecord(`Firewall ${index}`)),
+      table,
+    );
+
+    expect(table.queries.map(({ pk }) => pk)).toEqual(['INTEGRATION']);
   });
 
   it.each([
