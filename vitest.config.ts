@@ -8,8 +8,8 @@ const LONG_TESTS = process.env.LONG === '1' ? [] : ['test/long/**'];
 // Workers and the processes that tests start share the cache; without it, a command spends half of its time compiling.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
 
-// The engine for the instances that tests launch. Removed from the environment, because the AWS clients in functions and
-// commands would call the engine directly.
+// The engine for the instances that tests launch. Removed from the environment, because the AWS clients in functions
+// and commands would call the engine directly.
 const { AWS_ENDPOINT_URL_DYNAMODB: TEST_ENGINE_URL = '' } = process.env;
 delete process.env.AWS_ENDPOINT_URL_DYNAMODB;
 

@@ -9,11 +9,7 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** GET /api/utm-integrations/count: the number of integrations that match the query. */
-export const handler = endpoint(CountIntegrations, async ({ caller, query }) =>
-  ok(
-    await countEntities(
-      { table, kind: 'INTEGRATION', entityOf: integrationOf, spend: readBudget(table, caller) },
-      query,
-    ),
-  ),
-);
+export const handler = endpoint(CountIntegrations, async ({ caller, query }) => {
+  const spend = readBudget(table, caller);
+  return ok(await countEntities({ table, kind: 'INTEGRATION', entityOf: integrationOf, spend }, query));
+});

@@ -11,6 +11,7 @@ const table = openTable();
 
 /** GET /api/users: a page of all accounts, deactivated ones included. */
 export const handler = endpoint(ListUsers, async ({ caller, query, pathname }) => {
-  const page = await listPage({ table, kind: 'USER', entityOf: userOf, spend: readBudget(table, caller) }, query);
+  const spend = readBudget(table, caller);
+  const page = await listPage({ table, kind: 'USER', entityOf: userOf, spend }, query);
   return pageResponse(page, userView, { query, pathname });
 });

@@ -17,7 +17,9 @@ interface Options {
   readonly skippedIds: number;
 }
 
-/** Adopts and verifies a table, and prints each change. Returns whether it is adopted and intact; prints errors, too. */
+/**
+ * Adopts and verifies a table, and prints each change. Returns whether it is adopted and intact; prints errors, too.
+ */
 export async function adoptAndVerify(
   { tableName, client }: Pick<TableConnection, 'tableName' | 'client'>,
   { name, wishes, skippedIds }: Options,

@@ -108,7 +108,8 @@ export async function bundle(
     metafile: true,
     entryPoints: files.map((file) => ({ in: `functions/${file}.ts`, out: `${file}/index` })),
     absWorkingDir: ROOT,
-    // A link to node_modules elsewhere would otherwise put that path into the source maps, and so into the asset hashes.
+    // A link to node_modules elsewhere would otherwise put that path into the source maps, and so into the asset
+    // hashes.
     preserveSymlinks: true,
     outdir: folder,
     plugins: [...plugins, builtins, trimSdk],

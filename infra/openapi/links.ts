@@ -13,8 +13,8 @@ export const operationIdOf = ({ handler }: Route): string =>
   handler.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * The links of a successful response, by operation id: of a creation, the paths below its own and its PUT; of a list, the
- * PUT of its first entity.
+ * The links of a successful response, by operation id: of a creation, the paths below its own and its PUT; of a list,
+ * the PUT of its first entity.
  */
 export function linksOf({ route, contract }: Route, routes: readonly Route[]): Record<string, Link> {
   const isCreation = contract.status === 201;

@@ -9,7 +9,10 @@ import { attributesAre, type Condition, isAbsent, put, type Write, withCondition
  * network. Each source has two counts across all logins, against floods: failures, and all expensive requests.
  */
 
-/** The failure that begins a wait of one second; each further one doubles the wait, up to the maximum in seconds. */
+/**
+ * How many attempts at a login need no wait. The failure of the last one begins a wait of a second; each further
+ * failure doubles the wait, up to the maximum in seconds.
+ */
 const FREE_FAILURES = 10;
 const MAX_WAIT_SECONDS = 15 * 60;
 /** How long the failures of a login count after the last one. */

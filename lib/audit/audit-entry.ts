@@ -55,7 +55,8 @@ export const MILLISECONDS_PER_DAY = 86_400_000;
 
 /**
  * The write that adds an entry in the transaction of its change. `now` is in milliseconds since 1970. Entries are kept
- * for AUDIT_DAYS, which the stack sets for functions; operators' scripts run without it, so their entries are permanent.
+ * for AUDIT_DAYS, which the stack sets for functions; operators' scripts run without it, so their entries are
+ * permanent.
  */
 export function auditEntry(actor: Actor, { action, target, targetName, fields }: AuditEvent, now: number): Write {
   const auditDays = Number(process.env.AUDIT_DAYS);

@@ -75,8 +75,8 @@ async function readIntegrations(table: Table, parameters: readonly Parameter[]):
 }
 
 /**
- * The integration of these parameters as of a moment at which they were as given; undefined if they have changed. A read
- * before or after the list would not do: both may see only some of the writes of a transaction.
+ * The integration of these parameters as of a moment at which they were as given; undefined if they have changed. A
+ * read before or after the list would not do: both may see only some of the writes of a transaction.
  */
 async function readOwner(
   table: SnapshotTable,

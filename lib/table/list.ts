@@ -35,8 +35,8 @@ const UNITS_PER_INTEGRATION = 60;
 
 /**
  * Reads one page and charges it. In id order, the first page and a page after a cursor cost only that page; any other
- * page is read from the nearer end of the collection. Any other order and any filter read the whole collection. Fails as
- * `spend` does, and beyond 10,000 items or 16 MB with page-too-deep or list-too-long (parameter-list-too-long for
+ * page is read from the nearer end of the collection. Any other order and any filter read the whole collection. Fails
+ * as `spend` does, and beyond 10,000 items or 16 MB with page-too-deep or list-too-long (parameter-list-too-long for
  * parameters).
  */
 export async function listPage<E extends Entity>(collection: Collection<E>, query: ListQuery): Promise<Page<E>> {

@@ -15,7 +15,8 @@ export interface Verifier {
 }
 
 /**
- * `Bearer` in any case (RFC 9110, 11.1), one space and a JWS in compact form whose ES256 signature has exactly 64 bytes.
+ * `Bearer` in any case (RFC 9110, 11.1), one space and a JWS in compact form whose ES256 signature has exactly 64
+ * bytes.
  */
 const BEARER = /^Bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86})$/i;
 const MAX_HEADER_LENGTH = 2048;

@@ -40,7 +40,10 @@ const integration = { name: 'Syslog', shortName: 'sys log', integrationType: 'CO
 const parameterOf = (owner: { id: number }) => ({ integration: owner, confName: 'port', confValue: '514' });
 const user = (login: string) => ({ login, email: `${login}@example.com` });
 
-/** 46 similar users, 40 integrations (two full pages) and 105 parameters created in an order other than that of their ids. */
+/**
+ * 46 similar users, 40 integrations (two full pages) and 105 parameters created in an order other than that of their
+ * ids.
+ */
 async function fill() {
   const FIRST_NAMES = ['Ada', 'bob', undefined, 'Čeněk', ''];
   const members = Array.from({ length: 43 }, (_, index) => {

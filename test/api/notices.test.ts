@@ -8,8 +8,8 @@ import { useGatehouse } from '../support/gatehouse.ts';
 import { LONG } from '../support/long.ts';
 
 /*
- * Notices of changed e-mail addresses and passwords, and the limit on mail per account. The tests that wait for mail are
- * concurrent.
+ * Notices of changed e-mail addresses and passwords, and the limit on mail per account. The tests that wait for mail
+ * are concurrent.
  */
 
 /** What SES does with the mails to an account and its new address, both of which contain this name. */

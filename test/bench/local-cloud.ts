@@ -2,9 +2,9 @@ import { CHANGES, openSetup, type Prepared, type PreparedRequest } from '../supp
 import { launch } from '../support/launch.ts';
 
 /*
- * A process that runs the local cloud of the assembly in its first argument, with the throttling of DynamoDB and as many
- * users as its second argument says. Sends requests for its load to its parent, and then the number of transactions so
- * far for every message that it receives.
+ * A process that runs the local cloud of the assembly in its first argument, with the throttling of DynamoDB and as
+ * many users as its second argument says. Sends requests for its load to its parent, and then the number of
+ * transactions so far for every message that it receives.
  */
 
 /** What a load can send. The requests of each list do not affect each other. */

@@ -64,16 +64,16 @@ describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
   });
 
   it('shows why a login fails, and who has logged in', async () => {
-    const form = page.locator('#sign-in');
-    const signIn = async (password: string) => {
+    const form = page.locator('#log-in');
+    const logIn = async (password: string) => {
       await form.getByLabel('Login').fill('admin');
       await form.getByLabel('Password').fill(password);
       await form.getByRole('button').click();
     };
 
-    await signIn('wrong');
+    await logIn('wrong');
     await form.getByText('401 Bad credentials').waitFor();
-    await signIn('admin');
+    await logIn('admin');
     await form.getByText('Logged in as admin').waitFor();
   });
 

@@ -2,8 +2,8 @@ import { budgetOf } from './call-budgets.ts';
 import { PRICES } from './prices.ts';
 
 /*
- * What a million requests of a route cost, from its budget, its CPU time in docs/performance.md and the prices. A deployed
- * function was not available: the assumptions stand in for what only AWS can measure.
+ * What a million requests of a route cost, from its budget, its CPU time in docs/performance.md and the prices. A
+ * deployed function was not available: the assumptions stand in for what only AWS can measure.
  */
 
 /** Milliseconds of a call to DynamoDB, KMS or SES from Lambda in the same region: AWS promises single-digit ones. */
@@ -12,7 +12,9 @@ const ROUND_TRIP_MS = 8;
 const NETWORK_CPU_MS = 0.3;
 /** The memory at which Lambda allocates one vCPU; a function with less memory takes proportionally longer. */
 const MB_PER_CPU = 1769;
-/** Lambda's three lines per request (about 380 bytes), one of the function (180), one of the gateway (310), overhead. */
+/**
+ * Lambda's three lines per request (about 380 bytes), one of the function (180), one of the gateway (310), overhead.
+ */
 const LOG_BYTES = 1000;
 /** A response with its headers: most are a single entity. */
 const RESPONSE_BYTES = 2000;

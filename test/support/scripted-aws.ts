@@ -8,8 +8,8 @@ import type { InMemoryScanner } from './in-memory-scanner.ts';
 export type Input = Record<string, any>;
 
 /**
- * A response: an object is a success, `{ xml }` one of an older API, `{ error }` an exception, `'cut'` closes the connection, `'no-response'` leaves
- * the request open.
+ * A response: an object is a success, `{ xml }` one of an older API, `{ error }` an exception, `'cut'` closes the
+ * connection, `'no-response'` leaves the request open.
  */
 export type ScriptedResponse =
   | object
@@ -19,8 +19,8 @@ export type ScriptedResponse =
   | 'no-response';
 
 /**
- * Starts a server that stands in for AWS and responds as the test decides. An operation is the name of a JSON or a query
- * API, or method and path of a REST API.
+ * Starts a server that stands in for AWS and responds as the test decides. An operation is the name of a JSON or a
+ * query API, or method and path of a REST API.
  */
 export async function scriptedAws(respond: (operation: string, input: Input) => ScriptedResponse | undefined) {
   const calls: string[] = [];

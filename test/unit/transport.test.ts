@@ -78,7 +78,9 @@ async function serverWith(...replies: Reply[]) {
 
 const CREDENTIALS = { accessKeyId: 'AKID', secretAccessKey: 'secret' };
 
-/** Clients of one implementation for a server. The transport reads endpoint, region and credentials in the environment. */
+/**
+ * Clients of one implementation for a server. The transport reads endpoint, region and credentials in the environment.
+ */
 function clientsOf(aws: Any, endpoint: string, more: object = {}) {
   const settings = {
     endpoint,

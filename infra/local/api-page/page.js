@@ -15,7 +15,7 @@ globalThis.SwaggerUIBundle({
   },
 });
 
-const form = document.querySelector('#sign-in');
+const form = document.querySelector('#log-in');
 const output = form.querySelector('output');
 
 form.addEventListener('submit', async (event) => {
