@@ -212,7 +212,8 @@ const REJECTED_BY_API_GATEWAY = ['{"message":"Bad Request"}', '{"message":"Reque
 
 /** Fails unless this request of a route may have this response, whatever else the test checks. */
 function checkContract(method: string, path: string, sent: Sent, received: Received): void {
-  if (REJECTED_BY_API_GATEWAY.includes(received.text)) return;
+  // No route has the method HEAD, and without a body its responses do not show that API Gateway rejected the path.
+  if (method === 'HEAD' || REJECTED_BY_API_GATEWAY.includes(received.text)) return;
   const row = routeOf(method, path);
   if (!row) return;
   const { route, contract } = row;
