@@ -2,8 +2,7 @@ import { auditEntry } from '../audit/audit-entry.ts';
 import type { Caller } from '../contract/caller.ts';
 import type { Access, Role } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
-import { CALL_RESERVE_MS } from '../runtime/aws.ts';
-import { remainingMs } from '../runtime/deadline.ts';
+import { CALL_RESERVE_MS, currentDeadline } from '../runtime/deadline.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { sleep } from '../runtime/sleep.ts';
 import { change } from '../table/change.ts';
@@ -141,7 +140,7 @@ async function loadAfterPrecedence<L>(
   loadUser: () => Promise<User>,
   load: (callerUser: Promise<User>) => Promise<L>,
 ): Promise<readonly [User, L]> {
-  const giveUpAt = Date.now() + Math.min(MAX_PRECEDENCE_WAIT_MS, remainingMs() - CALL_RESERVE_MS);
+  const giveUpAt = Math.min(Date.now() + MAX_PRECEDENCE_WAIT_MS, currentDeadline() - CALL_RESERVE_MS);
   for (;;) {
     const callerUser = loadUser();
     const [user, loaded, wait] = await settleAll([callerUser, load(callerUser), precedenceWait(table, callerId)]);

@@ -1,5 +1,6 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2';
-import { abortBeforeDeadline, clientSettings, openConnection } from '../runtime/aws.ts';
+import { clientSettings, openConnection } from '../runtime/aws.ts';
+import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { recipientOf } from './address.ts';
 import { logMailNotSent } from './log-mail-not-sent.ts';

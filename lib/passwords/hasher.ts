@@ -1,7 +1,7 @@
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
 import { GenerateMacCommand, type KMSClient } from '@aws-sdk/client-kms';
-import { abortBeforeDeadline } from '../runtime/aws.ts';
+import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 

@@ -1,10 +1,5 @@
-import { remainingMs } from './deadline.ts';
-
 // An import would make Node load its entire fetch implementation: a fifth of the start of a command.
 const [http, https] = [process.getBuiltinModule('node:http'), process.getBuiltinModule('node:https')];
-
-/** The time that calls to AWS leave for the response of the current request; milliseconds. */
-export const CALL_RESERVE_MS = 500;
 
 const CONNECTION_TIMEOUT_MS = 500;
 
@@ -44,11 +39,4 @@ export function openConnection(service: 'dynamodb' | 'email'): void {
     .on('error', () => undefined)
     .on('timeout', () => request.destroy())
     .end();
-}
-
-/** The SDK option that aborts a request CALL_RESERVE_MS before the deadline, or after `maxMs` if that is earlier. */
-export function abortBeforeDeadline(maxMs = Number.POSITIVE_INFINITY): { abortSignal?: AbortSignal } {
-  const timeoutMs = Math.min(maxMs, remainingMs() - CALL_RESERVE_MS);
-  if (timeoutMs === Number.POSITIVE_INFINITY) return {};
-  return { abortSignal: timeoutMs > 0 ? AbortSignal.timeout(Math.floor(timeoutMs)) : AbortSignal.abort() };
 }

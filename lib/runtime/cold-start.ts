@@ -1,5 +1,4 @@
-import { CALL_RESERVE_MS } from './aws.ts';
-import { setDeadline } from './deadline.ts';
+import { CALL_RESERVE_MS, setDeadline } from './deadline.ts';
 
 const MAX_COLD_START_MS = 2000;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Failure } from '../contract/failure.ts';
-import { remainingMs } from '../runtime/deadline.ts';
+import { currentDeadline } from '../runtime/deadline.ts';
 import { isOutage } from '../runtime/outage.ts';
 import { countRetry } from '../runtime/retries.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
@@ -67,7 +67,7 @@ export async function ignoreUnavailable(change: Promise<unknown>): Promise<void>
   });
 }
 
-const giveUpAt = (): number => Date.now() + Math.min(MAX_DURATION_MS, remainingMs() - RESPONSE_RESERVE_MS);
+const giveUpAt = (): number => Math.min(Date.now() + MAX_DURATION_MS, currentDeadline() - RESPONSE_RESERVE_MS);
 
 function pauses(): () => Promise<void> {
   let bound = FIRST_WAIT_MS;

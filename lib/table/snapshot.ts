@@ -1,7 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, type GetCommandInput, TransactGetCommand } from '@aws-sdk/lib-dynamodb';
 import { Failure } from '../contract/failure.ts';
-import { abortBeforeDeadline } from '../runtime/aws.ts';
+import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
 import type { Key } from './keys.ts';

@@ -9,7 +9,8 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { Failure, type TooLong } from '../contract/failure.ts';
-import { abortBeforeDeadline, clientSettings } from '../runtime/aws.ts';
+import { clientSettings } from '../runtime/aws.ts';
+import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { isOutage } from '../runtime/outage.ts';
 import { sleepJittered } from '../runtime/sleep.ts';

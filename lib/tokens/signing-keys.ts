@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { GetPublicKeyCommand, SignCommand } from '@aws-sdk/client-kms';
-import { abortBeforeDeadline } from '../runtime/aws.ts';
+import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { logError } from '../runtime/log.ts';

@@ -287,7 +287,7 @@ export const domain: readonly Mutant[] = [
     ['if (targetUser && targetUser.id !== caller.id)', 'if (targetUser)'],
     ['      if (targetUser && targetUser.id !== caller.id) await takePrecedence(table, targetUser.id);\n', ''],
     ['Date.now() + wait > giveUpAt', 'Date.now() + wait >= giveUpAt'],
-    ['remainingMs() - CALL_RESERVE_MS', 'remainingMs()'],
+    ['currentDeadline() - CALL_RESERVE_MS', 'currentDeadline()'],
     ['MAX_PRECEDENCE_WAIT_MS = 5000', 'MAX_PRECEDENCE_WAIT_MS = 3000'],
     ['if (wait === 0) return [user, loaded];', 'if (wait < 500) return [user, loaded];'],
     ['[check({ pk, sk }, stillAuthorized), ...writes]', '[...writes, check({ pk, sk }, stillAuthorized)]'],

@@ -17,7 +17,7 @@ const BUDGETS = {
   minimal: {
     status: 40,
     withoutToken: 62,
-    login: 80,
+    login: 81,
     withKms: 81,
     usual: 78,
     withMail: 79,

@@ -11,7 +11,7 @@ import type { Caller } from '../../lib/contract/caller.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import type { Mailer } from '../../lib/mail/mail.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
-import { remainingMs } from '../../lib/runtime/deadline.ts';
+import { currentDeadline } from '../../lib/runtime/deadline.ts';
 import {
   elsewhereAttemptsKey,
   emailGuardKey,
@@ -494,7 +494,7 @@ describe('requestReset', () => {
     const left: number[] = [];
     const { get } = table;
     table.get = (key) => {
-      left.push(remainingMs());
+      left.push(currentDeadline() - Date.now());
       return get(key);
     };
 

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { abortBeforeDeadline, clientSettings, openConnection } from '../../lib/runtime/aws.ts';
+import { clientSettings, openConnection } from '../../lib/runtime/aws.ts';
 import { finishColdStart, startInColdStart } from '../../lib/runtime/cold-start.ts';
-import { remainingMs, setDeadline } from '../../lib/runtime/deadline.ts';
+import { abortBeforeDeadline, currentDeadline, setDeadline } from '../../lib/runtime/deadline.ts';
 import { requireEnv } from '../../lib/runtime/env.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { isOutage } from '../../lib/runtime/outage.ts';
@@ -95,7 +95,7 @@ describe('a call to AWS', () => {
   };
 
   it('has no time limit outside a request', () => {
-    expect(remainingMs()).toBe(Number.POSITIVE_INFINITY);
+    expect(currentDeadline()).toBe(Number.POSITIVE_INFINITY);
     expect(abortBeforeDeadline()).toEqual({});
   });
 
@@ -114,8 +114,22 @@ describe('a call to AWS', () => {
 
     abortBeforeDeadline();
 
-    expect(remainingMs()).toBe(5000);
+    expect(currentDeadline() - Date.now()).toBe(5000);
     expect(timeout.mock.calls).toEqual([[4500]]);
+  });
+
+  it('shares its signal with other calls of the request without a maximum of their own', () => {
+    const timeout = limits(10_000);
+
+    const { abortSignal } = abortBeforeDeadline();
+    vi.setSystemTime(Date.now() + 3000);
+    const ofSameRequest = [abortBeforeDeadline(), abortBeforeDeadline(8000), abortBeforeDeadline(2000)];
+    setDeadline(10_000);
+    const { abortSignal: ofNextRequest } = abortBeforeDeadline();
+
+    expect(ofSameRequest.map((options) => options.abortSignal === abortSignal)).toEqual([true, true, false]);
+    expect(ofNextRequest).not.toBe(abortSignal);
+    expect(timeout.mock.calls).toEqual([[9500], [2000], [9500]]);
   });
 
   it('is limited by its own maximum where that is shorter, even outside a request', () => {
@@ -265,7 +279,7 @@ describe('startInColdStart', () => {
 
     startInColdStart(() => later('fails', 1).then(() => Promise.reject(new Error('lost'))));
     startInColdStart(() => later('works', 5));
-    const limit = remainingMs();
+    const limit = currentDeadline() - Date.now();
     await finishColdStart();
 
     expect(completed).toEqual(['fails', 'works']);

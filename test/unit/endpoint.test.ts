@@ -11,9 +11,8 @@ import { endpoint } from '../../lib/http/endpoint.ts';
 import type { Request } from '../../lib/http/lambda-handler.ts';
 import { publicEndpoint } from '../../lib/http/public-endpoint.ts';
 import { ok, okEmpty } from '../../lib/http/response.ts';
-import { CALL_RESERVE_MS } from '../../lib/runtime/aws.ts';
 import { startInColdStart } from '../../lib/runtime/cold-start.ts';
-import { remainingMs } from '../../lib/runtime/deadline.ts';
+import { CALL_RESERVE_MS, currentDeadline } from '../../lib/runtime/deadline.ts';
 import { countRetry } from '../../lib/runtime/retries.ts';
 import { useLogLines } from '../support/log-lines.ts';
 import { makeSigningKeyPair } from '../support/mint.ts';
@@ -179,7 +178,7 @@ describe('a request', () => {
     });
     let remaining = 0;
     const handler = publicEndpoint(PUBLIC, async () => {
-      remaining = remainingMs();
+      remaining = currentDeadline() - Date.now();
       completed.push('request');
       return okEmpty();
     });
@@ -573,7 +572,7 @@ describe('a protected endpoint', () => {
   it('loads the public keys in the cold start, within two seconds', () => {
     endpointOf({ ...PUBLIC, access: 'authenticated' });
 
-    expect(remainingMs()).toBe(2000 + CALL_RESERVE_MS);
+    expect(currentDeadline() - Date.now()).toBe(2000 + CALL_RESERVE_MS);
     expect(Date.now()).toBe(NOW * 1000);
   });
 });
