@@ -3,14 +3,16 @@ import { percentile } from './statistics.ts';
 import { digits, table } from './tables.ts';
 
 const CONNECTIONS = [1, 64];
-const WARM_UP_MS = 1000;
 
-/** Measures the local cloud under load, from the gateway to the engine. */
-export async function measureGateway(cloud: CloudProcess, durationMs: number): Promise<string> {
+/** Measures the local cloud under load, from the gateway to the engine. Durations are in milliseconds. */
+export async function measureGateway(
+  cloud: CloudProcess,
+  { warmUpMs, durationMs }: { warmUpMs: number; durationMs: number },
+): Promise<string> {
   const kinds = { 'GET /api/users/{login}': cloud.getUser, 'PUT /api/users': cloud.putUsers };
   const rows: string[][] = [];
   for (const [route, requests] of Object.entries(kinds)) {
-    await load(cloud, requests, { connections: 64, durationMs: WARM_UP_MS });
+    await load(cloud, requests, { connections: 64, durationMs: warmUpMs });
     for (const connections of CONNECTIONS) {
       process.stderr.write(`gateway: ${route} with ${connections} connections\n`);
       const loaded = await load(cloud, requests, { connections, durationMs });

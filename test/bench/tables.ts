@@ -7,9 +7,11 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), `|---|${'---:|'.repeat(head.length - 1)}`, ...rows.map(line)].join('\n');
 }
 
-/** A number with three significant digits, or as an integer with separators if it is larger. */
-export const digits = (value: number): string =>
-  value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 10 ? 1 : 2);
+/** A number with three significant digits, or as an integer with separators if it is larger; NaN was not measured. */
+export const digits = (value: number): string => {
+  if (Number.isNaN(value)) return '–';
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 10 ? 1 : 2);
+};
 
 /** A measure of several functions. */
 export interface Measure {
@@ -32,7 +34,7 @@ export const measureOf = (
 
 /** A value, with its ratio to that of the floor in parentheses. */
 const cell = (variant: Variant, value: number, ratio: number): string =>
-  variant === 'floor' ? digits(value) : `${digits(value)} (${ratio.toFixed(2)})`;
+  variant === 'floor' || Number.isNaN(ratio) ? digits(value) : `${digits(value)} (${ratio.toFixed(2)})`;
 
 /** The values of a measure by function and variant. */
 export const comparisonTable = ({ rows }: Measure): string =>

@@ -25,10 +25,13 @@ interface WarmOptions {
   readonly measureMs: number;
 }
 
+/** Fewer calls have no meaningful 99th percentile. */
+const MIN_CALLS_FOR_P99 = 100;
+
 const MEASURES: Readonly<Record<string, (loop: Loop) => number>> = {
   'CPU time in µs per call': ({ cpuUs }) => cpuUs,
   'Latency in µs, p50': ({ p50Us }) => p50Us,
-  'Latency in µs, p99': ({ p99Us }) => p99Us,
+  'Latency in µs, p99': ({ calls, p99Us }) => (calls < MIN_CALLS_FOR_P99 ? Number.NaN : p99Us),
 };
 
 /** Measures repeated calls of every function. The network is a stub with recorded responses. */
@@ -46,9 +49,11 @@ export async function measureWarmWithEngine(functions: Functions, options: WarmO
   const samples = await measure('warm, with the engine', recordings, options, (recording, variant) =>
     runChild(engineJobOf(functions, recording, variant, options)),
   );
-  return measuresOf(recordings, samples)
-    .map((measured) => `${measured.title}:\n\n${comparisonTable(measured)}`)
-    .join('\n\n');
+  const calls = [...samples.values()].flat().map((loop) => loop.calls);
+  const tables = measuresOf(recordings, samples).map(
+    (measured) => `${measured.title}:\n\n${comparisonTable(measured)}`,
+  );
+  return [`Measured calls of a process: ${Math.min(...calls)} to ${Math.max(...calls)}.`, ...tables].join('\n\n');
 }
 
 type Samples = ReadonlyMap<string, Loop[]>;
