@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { DecryptCommand, GenerateDataKeyCommand, type KMSClient } from '@aws-sdk/client-kms';
 import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
@@ -67,8 +67,7 @@ async function sealUnderNewKey(integrationId: number, valuesKey: string, kms: KM
     abortBeforeDeadline(),
   );
   const wrapped = Buffer.from(CiphertextBlob as Uint8Array);
-  // With the bytes as key, a cipher takes a tenth of the processor time of a change.
-  const dataKey = createSecretKey(Plaintext as Uint8Array);
+  const dataKey = dataKeyOf(Plaintext);
   return (value, parameterId) => {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, dataKey, nonce, { authTagLength: TAG_BYTES });
@@ -78,6 +77,9 @@ async function sealUnderNewKey(integrationId: number, valuesKey: string, kms: KM
     return Buffer.concat([head, wrapped, nonce, cipher.getAuthTag(), encrypted]);
   };
 }
+
+/** A data key of KMS. With its bytes as key, a cipher would take a tenth of the processor time of a request. */
+const dataKeyOf = (plaintext: Uint8Array | undefined): KeyObject => createSecretKey(plaintext as Uint8Array);
 
 /** A sealed value has been modified, or was sealed for another parameter of the integration. */
 export class UnreadableValue extends Error {}
@@ -99,7 +101,7 @@ export async function unseal(
     abortBeforeDeadline(),
   );
   return readable(() => {
-    const decipher = createDecipheriv(CIPHER, Plaintext as Uint8Array, nonce, { authTagLength: TAG_BYTES });
+    const decipher = createDecipheriv(CIPHER, dataKeyOf(Plaintext), nonce, { authTagLength: TAG_BYTES });
     decipher.setAAD(additionalData(parameterId));
     decipher.setAuthTag(tag);
     return decipher.update(encrypted, undefined, 'utf8') + decipher.final('utf8');
