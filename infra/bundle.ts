@@ -90,10 +90,10 @@ function moduleOfBuiltin(name: string): string {
 
 /**
  * Bundles all functions, or the given ones, each into its own folder. A single esbuild call reads each module once.
- * `mainFields` prefers the libraries' ES modules because esbuild cannot tree-shake CommonJS: with the
- * SDK, bundles are half as large. Minification halves them again. The source map has no
- * sources: it is only for the file names and lines in the log. `forDebugger` keeps the names of variables, and lets a
- * debugger find the sources. Returns the source files of each bundle, below the repository.
+ * `mainFields` prefers the libraries' ES modules because esbuild cannot tree-shake CommonJS: bundles with the SDK are
+ * half as large. Minification halves every bundle, and saves no time. The source map has no sources: it is only for the
+ * file names and lines in the log. `forDebugger` keeps the names of variables, and lets a debugger find the sources.
+ * Returns the source files of each bundle, below the repository.
  */
 export async function bundle(
   folder: string,
