@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createKey, type StoredKey } from '../../infra/local/aws/kms.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
-import { openState, processIdentity, type State } from '../../infra/local/state/state.ts';
+import { openState, processIdentity, runningTable, type State } from '../../infra/local/state/state.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 import { newFolder, stopAll } from '../support/start-process.ts';
 
@@ -118,4 +118,28 @@ it('two starts that wait for the engine of a killed service do not both own its 
   for (const start of starts) if (start.status === 'fulfilled') start.value.close();
 
   expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+});
+
+it('a lock can disappear at any moment, as it does when its service ends', async () => {
+  const shared = newFolder();
+  const others = spawn(
+    process.execPath,
+    [
+      '-e',
+      `const { linkSync, rmSync, writeFileSync } = require('node:fs');
+      writeFileSync('lock', '{"service":"4194304:1"}');
+      for (console.log('ready'); ; rmSync('processes.json', { force: true })) {
+        try { linkSync('lock', 'processes.json'); } catch {}
+      }`,
+    ],
+    { cwd: shared },
+  );
+  await once(others.stdout, 'data');
+  try {
+    for (let read = 0; read < 5000; read++) expect(runningTable(shared)).toBeUndefined();
+    for (let start = 0; start < 500; start++) (await openState(shared)).close();
+  } finally {
+    others.kill('SIGKILL');
+    await once(others, 'exit');
+  }
 });

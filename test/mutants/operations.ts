@@ -655,7 +655,9 @@ export const operations: readonly Mutant[] = [
     ['INTERVAL_PER_DURATION * duration', 'INTERVAL_MS'],
   ]),
   ...plant('infra/local/state/state.ts', 'test/local/state-files.test.ts', [
-    [' && isDeepStrictEqual(readLock(lockFile), stale)', ''],
+    ['if (isDeepStrictEqual(readLock(lockFile), stale)) rmSync', 'rmSync'],
+    ["if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;", ''],
+    ['if (!stale) return;', 'if (!stale) throw new Error(lockFile);'],
     ['parseJson(join(folder, name), text, remedy)', 'parseJson(join(folder, name), text, startOver(folder))'],
   ]),
   ...plant('infra/local/state/state.ts', 'test/local/start.test.ts', [

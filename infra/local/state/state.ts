@@ -99,14 +99,7 @@ export async function openState(path: string): Promise<State> {
     writeFileSync(`${lockFile}.new`, JSON.stringify(lock));
     renameSync(`${lockFile}.new`, lockFile);
   };
-  const read = (name: string) => {
-    try {
-      return readFileSync(join(folder, name), 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw error;
-    }
-  };
+  const read = (name: string) => contentOf(join(folder, name));
   return {
     database: join(folder, DATABASE),
     tableSuffix: '',
@@ -128,9 +121,7 @@ export const hasDatabase = (path: string): boolean => existsSync(join(path, DATA
 
 /** The table of the service that runs on a folder; undefined if none runs. Throws while the service is starting. */
 export function runningTable(path: string): TableLocation | undefined {
-  const lockFile = join(path, LOCK_FILE);
-  if (!existsSync(lockFile)) return undefined;
-  const { service, table } = readLock(lockFile);
+  const { service, table } = readLock(join(path, LOCK_FILE)) ?? {};
   if (!isAlive(service)) return undefined;
   if (!table) throw new Error(`${path} is in use by process ${pidOf(service)}, which has no table yet. Try again.`);
   return table;
@@ -138,6 +129,7 @@ export function runningTable(path: string): TableLocation | undefined {
 
 async function releaseStaleLock(lockFile: string, folder: string): Promise<void> {
   const stale = readLock(lockFile);
+  if (!stale) return;
   const { service, engine } = stale;
   if (isAlive(service)) {
     throw new Error(
@@ -153,7 +145,7 @@ async function releaseStaleLock(lockFile: string, folder: string): Promise<void>
     }
   }
   // Another start may have waited for the same engine and already own the folder.
-  if (existsSync(lockFile) && isDeepStrictEqual(readLock(lockFile), stale)) rmSync(lockFile, { force: true });
+  if (isDeepStrictEqual(readLock(lockFile), stale)) rmSync(lockFile, { force: true });
 }
 
 /** Creates a folder and checks that files can be created in it. */
@@ -192,8 +184,24 @@ function createLock(lockFile: string, lock: Lock): boolean {
   }
 }
 
-const readLock = (lockFile: string): Partial<Lock> =>
-  parseJson(lockFile, readFileSync(lockFile, 'utf8'), 'delete it unless another Gatehouse uses the folder');
+/** Undefined without a lock: its service can end at any moment, and removes it. */
+function readLock(lockFile: string): Partial<Lock> | undefined {
+  const text = contentOf(lockFile);
+  return text === undefined
+    ? undefined
+    : parseJson(lockFile, text, 'delete it unless another Gatehouse uses the folder');
+}
+
+/** The text of a file; undefined if there is none, also because a part of its path is a file. */
+function contentOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
 
 function parseJson<T>(file: string, text: string, remedy: string): T {
   try {
