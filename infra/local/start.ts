@@ -126,8 +126,8 @@ starting = startCloud({
   intercept: faults.intercept,
   pages: openPages(() => mailboxUrl),
   meterCapacity: true,
-  // More would compete for the processor: on two cores, four had the highest throughput. Each takes 20 MB.
-  maxInstancesPerFunction: 4,
+  // More would compete for the processor: on two cores, three have as much throughput as four. Each takes 20 MB.
+  maxInstancesPerFunction: 3,
   onEngineExit: (reason) => void stop(`The DynamoDB engine has exited. ${reason}`, 1),
 });
 reloadOnChange(starting, assembly, print);

@@ -19,7 +19,7 @@ export interface CloudProcess extends LoadedCloud {
 export async function startCloudProcess(assembly: string): Promise<CloudProcess> {
   // As `npm start` does.
   const child = fork(join(import.meta.dirname, 'local-cloud.ts'), [assembly], {
-    execArgv: ['--max-semi-space-size=2', '--optimize-for-size'],
+    execArgv: ['--max-semi-space-size=2', '--heap-growing-percent=30'],
     env: { ...process.env, MALLOC_ARENA_MAX: '2' },
   });
   const cloud = (await nextMessage(child)) as LoadedCloud;

@@ -28,7 +28,7 @@ const [, , assembly = '', users = USERS] = process.argv;
 const gatehouse = await launch({
   assembly,
   meterCapacity: true,
-  maxInstancesPerFunction: 4,
+  maxInstancesPerFunction: 3,
   breaksData: true,
   async intercept({ operation }, forward) {
     if (operation === 'TransactWriteItems') transactions++;
