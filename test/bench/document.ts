@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 
 /** The sections of docs/performance.md, in their order. */
-export const SECTIONS = ['cold', 'warm', 'calls', 'gateway', 'growth', 'hot'] as const;
+export const SECTIONS = ['cold', 'warm', 'calls', 'gateway', 'development', 'growth', 'hot'] as const;
 export type Section = (typeof SECTIONS)[number];
 
 const INTRODUCTIONS: Readonly<Record<Section, string>> = {
@@ -27,6 +27,10 @@ to 1 KB, strongly consistent; and the calls. They are budgets, which a test comp
 HTTP requests to the local cloud, from the gateway to the engine. CPU time and memory are those of all its processes.
 The load comes from another process on the same machine, with this many connections, after a load over 64 connections
 that is not measured. Each connection updates another user as another administrator.`,
+  development: `## Development
+
+What a developer waits for, after a first run that fills the caches. \`npm start\` synthesizes the stack and creates the
+first accounts before it is ready; a reload bundles all functions that contain the changed file.`,
   growth: `## Growth
 
 The cost of a request by the number of users: calls to AWS, read capacity units (4 KB, strongly consistent) and

@@ -1,4 +1,5 @@
 import { type CloudProcess, load } from './loads.ts';
+import { percentile } from './statistics.ts';
 import { digits, table } from './tables.ts';
 
 const CONNECTIONS = 16;
@@ -21,6 +22,7 @@ export async function measureHotKeys(cloud: CloudProcess, durationMs: number): P
       statuses,
       responses,
       durationMs: actualMs,
+      latenciesMs,
     } = await load(cloud, requests, {
       connections: CONNECTIONS,
       durationMs,
@@ -31,9 +33,14 @@ export async function measureHotKeys(cloud: CloudProcess, durationMs: number): P
       title,
       digits((1000 * successes) / actualMs),
       digits(transactions / successes),
+      digits(percentile(latenciesMs, 0.5)),
+      digits(percentile(latenciesMs, 0.99)),
       String(unavailable),
       String(responses - successes - unavailable),
     ]);
   }
-  return table(['', 'successes per second', 'transactions per success', '503', 'other failures'], rows);
+  return table(
+    ['', 'successes per second', 'transactions per success', 'p50 ms', 'p99 ms', '503', 'other failures'],
+    rows,
+  );
 }

@@ -24,6 +24,12 @@ export function usageOfTree(root: number): Usage {
   return { cpuMs: sum(({ cpuMs }) => cpuMs), rssBytes: sum(({ rssBytes }) => rssBytes) };
 }
 
+/** The CPU time of the children of this process that have ended, and of their descendants. NaN without /proc. */
+export function cpuMsOfEndedChildren(): number {
+  const field = statOf(process.pid);
+  return field ? (field(16) + field(17)) * MS_PER_TICK : Number.NaN;
+}
+
 function processIds(): number[] {
   try {
     return readdirSync('/proc')
@@ -36,13 +42,23 @@ function processIds(): number[] {
 
 /** Undefined if the process has ended. */
 function processOf(pid: number): Process | undefined {
+  const field = statOf(pid);
+  if (!field) return undefined;
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name, in parentheses, can contain spaces. Fields are numbered from 3 after it, as in proc_pid_stat(5).
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const field = (number: number) => Number(fields[number - 3]);
     const [, rssKb = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
     return { pid, parent: field(4), cpuMs: (field(14) + field(15)) * MS_PER_TICK, rssBytes: Number(rssKb) * 1024 };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The fields of a process by their numbers in proc_pid_stat(5); undefined if it has ended. */
+function statOf(pid: number): ((number: number) => number) | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name, in parentheses, can contain spaces. The fields after it are numbered from 3.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (number) => Number(fields[number - 3]);
   } catch {
     return undefined;
   }

@@ -25,6 +25,7 @@ const FULL = {
   engine: { rounds: 3, warmUp: { calls: 1500, minMs: 450, maxMs: 9000 }, measureMs: 2500 },
   warmUpLoadMs: 10_000,
   loadMs: 5000,
+  starts: 5,
   users: [100, 10_000, 100_000],
 };
 const QUICK: typeof FULL = {
@@ -33,6 +34,7 @@ const QUICK: typeof FULL = {
   engine: { rounds: 1, warmUp: { calls: 1500, minMs: 450, maxMs: 3000 }, measureMs: 1000 },
   warmUpLoadMs: 2000,
   loadMs: 2000,
+  starts: 1,
   users: [100, 10_000],
 };
 
@@ -61,6 +63,7 @@ exitOnSignal(FAILED);
 const { synthesize } = await import('../../infra/local/stack/synthesize.ts');
 const { measureCalls } = await import('./calls.ts');
 const { measureCold } = await import('./cold.ts');
+const { measureDevelopment } = await import('./development.ts');
 const { openFunctions } = await import('./functions.ts');
 const { measureGateway } = await import('./gateway.ts');
 const { measureGrowth } = await import('./growth.ts');
@@ -77,7 +80,7 @@ process.exit();
 async function run(): Promise<void> {
   const assembly = join(state.assemblies, 'assembly');
   await synthesize(assembly, { checked: false, ...shippedSettings });
-  const { coldRounds, warm, engine, warmUpLoadMs, loadMs, users } = quick ? QUICK : FULL;
+  const { coldRounds, warm, engine, warmUpLoadMs, loadMs, starts, users } = quick ? QUICK : FULL;
   let opened: Functions | undefined;
   const functions = async () => {
     opened ??= await openFunctions(assembly, join(state.assemblies, 'variants'));
@@ -93,6 +96,7 @@ async function run(): Promise<void> {
     calls: () => measureCalls(assembly),
     gateway: () =>
       withCloud(assembly, (cloud) => measureGateway(cloud, { warmUpMs: warmUpLoadMs, durationMs: loadMs })),
+    development: () => measureDevelopment(starts),
     async growth() {
       const { text, series } = await measureGrowth(assembly, users);
       const title = 'Milliseconds of a request by the number of users';

@@ -14,7 +14,7 @@ const run = (script: string, ...options: string[]) =>
 
 const COMMANDS = {
   'test/bench/run.ts': {
-    usage: 'Usage: npm run bench -- [--quick] [--only cold,warm,calls,gateway,growth,hot]',
+    usage: 'Usage: npm run bench -- [--quick] [--only cold,warm,calls,gateway,development,growth,hot]',
     rejected: [
       [['--fast'], "Unknown option '--fast'."],
       [['cold'], 'Unexpected argument: cold.'],
