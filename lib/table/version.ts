@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Failure } from '../contract/failure.ts';
 
 /**
- * Identifies one state of one entity: a count and 72 random bits. The count alone would be ambiguous after an entity is
+ * Identifies one state of one entity: a count and 122 random bits. The count alone would be ambiguous after an entity is
  * created again under the same login, and after the table is restored from a backup.
  * Items written before versions had random bits hold a plain number.
  */
@@ -13,7 +13,7 @@ export const firstVersion = (): Version => nextVersion(0);
 
 /** The version after a visible change. */
 export function nextVersion(version: Version): Version {
-  return `${Number.parseInt(String(version), 10) + 1}-${randomBytes(9).toString('base64url')}`;
+  return `${Number.parseInt(String(version), 10) + 1}-${randomUUID()}`;
 }
 
 /** The versions that If-Match accepts; undefined accepts any version. */

@@ -99,7 +99,7 @@ export function modification(before: User, changed: User): Write[] {
     ...(addressChanged ? claimEmail(after, heldEmailKey(before)) : []),
     ...membership(before, after),
     ...(renamed ? [releaseLogin(before)] : []),
-    ...(heldEmailKey(before) === heldEmailKey(after) ? [] : [releaseEmail(before)]),
+    ...(addressChanged && heldEmailKey(before) !== heldEmailKey(after) ? [releaseEmail(before)] : []),
     set(
       entityKey('USER', before.id),
       // When the address stays, leave the stamp alone: a concurrent password change may have replaced it.

@@ -14,7 +14,7 @@ const specialOf = ({ headers }: Received) =>
   Object.fromEntries(
     [...SPECIAL, 'authorization'].flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
   );
-const ETAG = (count: number) => expect.stringMatching(new RegExp(`^"${count}-[\\w-]{12}"$`));
+const ETAG = (count: number) => expect.stringMatching(new RegExp(`^"${count}-[\\da-f-]{36}"$`));
 const alert = (message: string, params: string | number) => ({
   ...{ 'x-gatehouseapp-alert': message, 'x-gatehouseapp-params': String(params) },
 });

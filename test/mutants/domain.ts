@@ -884,8 +884,9 @@ export const domain: readonly Mutant[] = [
     ],
     ['...(renamed ? [claimLogin(after)] : []),', '...(renamed && !addressChanged ? [claimLogin(after)] : []),'],
     ['...(renamed ? [releaseLogin(before)] : []),', ''],
-    ['...(heldEmailKey(before) === heldEmailKey(after) ? [] : [releaseEmail(before)]),', ''],
-    ['heldEmailKey(before) === heldEmailKey(after) ? [] : [', 'false ? [] : ['],
+    ['...(addressChanged && heldEmailKey(before) !== heldEmailKey(after) ? [releaseEmail(before)] : []),', ''],
+    ['addressChanged && heldEmailKey(before) !== heldEmailKey(after) ? [', 'addressChanged ? ['],
+    ['addressChanged && heldEmailKey(before) !== heldEmailKey(after) ? [', 'true ? ['],
     ['user.passwordChanges + 1', 'user.passwordChanges'],
     [
       '{ passwordHash, passwordChanges, tokenExcepted, resetStamp: newStamp() }',

@@ -612,7 +612,7 @@ export const edges: readonly Mutant[] = [
   ...plant('lib/table/version.ts', 'test/unit/version.test.ts', [
     ['nextVersion(0)', 'nextVersion(1)'],
     ['Number.parseInt(String(version), 10) + 1', 'Number.parseInt(String(version), 10)'],
-    ["-${randomBytes(9).toString('base64url')}", "-${randomBytes(6).toString('base64url')}"],
+    ['-${randomUUID()}', '-${randomUUID().slice(0, 8)}'],
     [
       'precondition && !precondition.includes(String(version))',
       'precondition?.length && !precondition.includes(String(version))',

@@ -181,7 +181,7 @@ describe('updateIntegration', () => {
   ])('stores, returns and audits a change of %s under a new version', async (field, value) => {
     const { after, stored, writes, audit } = await update({ [field]: value });
 
-    const expected = { ...GATE, [field]: value, version: expect.stringMatching(/^4-[\w-]{12}$/) };
+    const expected = { ...GATE, [field]: value, version: expect.stringMatching(/^4-[\da-f-]{36}$/) };
     expect(after).toEqual(expected);
     expect(stored).toEqual({ ...entityKey('INTEGRATION', 5), ...expected, revision: 9 });
     expect(writes).toHaveLength(1);
@@ -442,7 +442,7 @@ describe('createParameter', () => {
 
     expect(created).toEqual({
       ...{ id: 5_000_004, integration: { ...entityless(integrationItem()) }, confName: 'né', confValue: 'sécret' },
-      ...{ confDescription: 'dé', version: expect.stringMatching(/^1-[\w-]{12}$/) },
+      ...{ confDescription: 'dé', version: expect.stringMatching(/^1-[\da-f-]{36}$/) },
     });
     expect(stored).toEqual({
       ...{ ...entityKey('CONF', 5_000_004), id: 5_000_004, confName: 'né', confValue: expect.any(Uint8Array) },
@@ -544,7 +544,7 @@ describe('updateParameter', () => {
     expect(after).toMatchObject({
       ...expected,
       integration: { id: 5 },
-      version: expect.stringMatching(/^3-[\w-]{12}$/),
+      version: expect.stringMatching(/^3-[\da-f-]{36}$/),
     });
     expect(stored).toEqual({
       ...{ ...entityKey('CONF', 5_000_002), id: 5_000_002, confName: expected.confName, version: after.version },
@@ -580,7 +580,7 @@ describe('updateParameter', () => {
       expect(owner).toEqual(
         integrationItem({
           ...{ module: { needsRestart: true, needsRestartSince, changes }, parameterBytes, revision: 9 },
-          version: expect.stringMatching(/^4-[\w-]{12}$/) as never,
+          version: expect.stringMatching(/^4-[\da-f-]{36}$/) as never,
         }),
       );
       expect(after.integration).toMatchObject({ module: { needsRestart: true, changes }, version: owner?.version });

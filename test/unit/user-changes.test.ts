@@ -219,7 +219,7 @@ describe('updateUser', () => {
     const { after, stored, audit } = await update({ [field]: value });
 
     const expected = {
-      ...{ ...ada, [field]: value, version: expect.stringMatching(/^4-[\w-]{12}$/), lastModifiedBy: 'admin' },
+      ...{ ...ada, [field]: value, version: expect.stringMatching(/^4-[\da-f-]{36}$/), lastModifiedBy: 'admin' },
       lastModifiedDate: '2026-03-10T12:00:00.000Z',
     };
     const readdressed = field === 'email' && { resetStamp: expect.stringMatching(STAMP) };
@@ -416,7 +416,7 @@ describe('updateAccount', () => {
 
     expect(stored).toMatchObject({
       ...{ login: 'ada', lastModifiedBy: 'ada', lastModifiedDate: '2026-03-10T12:00:00.000Z' },
-      version: expect.stringMatching(/^4-[\w-]{12}$/),
+      version: expect.stringMatching(/^4-[\da-f-]{36}$/),
     });
     expect(stored?.[field]).toBe(value);
     expect(table.transactions[0]?.at(-1)?.attributes).toMatchObject({

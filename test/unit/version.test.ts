@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { firstVersion, nextVersion, requireVersion } from '../../lib/table/version.ts';
 
 describe('a version', () => {
-  it('starts with 1, followed by 72 random bits', () => {
+  it('starts with 1, followed by a random UUID', () => {
     const versions = Array.from({ length: 50 }, firstVersion);
 
-    for (const version of versions) expect(version).toMatch(/^1-[\w-]{12}$/);
+    for (const version of versions) expect(version).toMatch(/^1-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
     expect(new Set(versions).size).toBe(50);
   });
 
@@ -18,7 +18,7 @@ describe('a version', () => {
   ])('%j is followed by number %i with other random bits', (version, count) => {
     const [one, other] = [nextVersion(version), nextVersion(version)];
 
-    expect(one).toMatch(new RegExp(`^${count}-[\\w-]{12}$`));
+    expect(one).toMatch(new RegExp(`^${count}-[\\da-f-]{36}$`));
     expect(one).not.toBe(other);
   });
 
