@@ -18,9 +18,8 @@ function toAttributeValue(value: unknown): AttributeValue {
 /** Converts the fields of an object. */
 export function toAttributes(object: object): Record<string, AttributeValue> {
   const attributes: Record<string, AttributeValue> = {};
-  for (const [name, value] of Object.entries(object)) {
-    if (value !== undefined) attributes[name] = toAttributeValue(value);
-  }
+  const fields = object as Record<string, unknown>;
+  for (const name in fields) if (fields[name] !== undefined) attributes[name] = toAttributeValue(fields[name]);
   return attributes;
 }
 

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { RequestOptions } from 'node:http';
-import { type Credentials, type Request, RequestSigner } from 'aws4';
+import { type Request, RequestSigner } from 'aws4';
 import { exchange, type HandlerOptions, type HttpResponse } from './http-exchange.ts';
 
 /** The part of an SDK client's configuration that the transport supports; the environment has the rest. */
@@ -119,16 +119,11 @@ export class AwsClient {
     }
   }
 
-  /** Signed again for each attempt, because a signature has a time. */
+  /** Signed again for each attempt, because a signature has a time. With the credentials in the environment. */
   #signed(path: string, headers: Record<string, string>, body: string) {
-    const { _X_AMZN_TRACE_ID: trace, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = process.env;
-    const credentials = {
-      accessKeyId: AWS_ACCESS_KEY_ID,
-      secretAccessKey: AWS_SECRET_ACCESS_KEY,
-      sessionToken: AWS_SESSION_TOKEN,
-    } as Credentials;
+    const { _X_AMZN_TRACE_ID: trace } = process.env;
     const traced = trace ? { ...headers, 'X-Amzn-Trace-Id': trace } : headers;
-    return new Signer({ ...this.#target, path, body, headers: traced }, credentials).sign() as RequestOptions;
+    return new Signer({ ...this.#target, path, body, headers: traced }).sign() as RequestOptions;
   }
 }
 

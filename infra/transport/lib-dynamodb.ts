@@ -28,10 +28,11 @@ function encoded(input: unknown): unknown {
   if (Array.isArray(input)) return input.map(encoded);
   if (typeof input !== 'object' || input === null) return input;
   const output: Fields = {};
-  for (const [name, value] of Object.entries(input)) {
+  for (const name in input) {
+    const value = (input as Fields)[name];
     if (value === undefined) continue;
     if (name === 'Keys') output[name] = (value as object[]).map(toAttributes);
-    else if (VALUES.has(name)) output[name] = toAttributes(value);
+    else if (VALUES.has(name)) output[name] = toAttributes(value as object);
     else output[name] = encoded(value);
   }
   return output;

@@ -748,7 +748,7 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/transport/attribute-values.ts', 'test/unit/transport.test.ts', [
     ['{ NULL: true }', '{ NULL: false }'],
     ["Buffer.from(value).toString('base64')", "Buffer.from(value).toString('base64url')"],
-    ['if (value !== undefined) attributes[name]', 'attributes[name]'],
+    ['if (fields[name] !== undefined) attributes[name]', 'attributes[name]'],
     ['value instanceof Set && value.size > 0', 'value instanceof Set'],
     ['{ NS: Array.from(value, numberText) }', '{ NS: [...value] }'],
     [' && [Object.prototype, null].includes(Object.getPrototypeOf(value))', ''],
@@ -834,7 +834,7 @@ export const operations: readonly Mutant[] = [
     ['port, region, service', 'port, service'],
     ['hostname, port, region', 'hostname, region'],
     ["trace ? { ...headers, 'X-Amzn-Trace-Id': trace } : headers", 'headers'],
-    ['      sessionToken: AWS_SESSION_TOKEN,\n', ''],
+    ['headers: traced }).sign()', "headers: traced }, { accessKeyId: 'a', secretAccessKey: 's' }).sign()"],
     ['RETRIED_NAME.test(name) || ', ''],
     ['(TimeoutError|', '('],
     ['RequestTimeout(Exception)?', 'RequestTimeout'],
