@@ -39,10 +39,20 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'stack',
-          // Runs second: a worker runs one project at a time, and the Gatehouse that its test files share ends with it.
+          // Each project runs on its own: a worker runs one project at a time, and the Gatehouse that its test files
+          // share ends with it.
           sequence: { groupOrder: 2 },
           include: ['test/**/*.test.ts'],
-          exclude: ['test/unit/**', ...LONG_TESTS],
+          exclude: ['test/unit/**', 'test/local/**', ...LONG_TESTS],
+          globalSetup: 'test/support/synthesize-once.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'tools',
+          sequence: { groupOrder: 3 },
+          include: ['test/local/**/*.test.ts'],
           globalSetup: 'test/support/synthesize-once.ts',
         },
       },
