@@ -20,9 +20,10 @@ import type { CloudProcess } from './loads.ts';
 /** How often and how long is measured. Durations are in milliseconds. */
 const FULL = {
   coldRounds: 9,
-  warm: { rounds: 2, warmUp: { calls: 1500, minMs: 450, maxMs: 1000 }, measureMs: 600 },
-  // A call takes milliseconds, and V8 compiles by the number of calls.
-  engine: { rounds: 3, warmUp: { calls: 1500, minMs: 450, maxMs: 9000 }, measureMs: 2500 },
+  // V8 compiles by the number of calls: the CPU time of a call falls for some thousand.
+  warm: { rounds: 2, warmUp: { calls: 5000, minMs: 450, maxMs: 2500 }, measureMs: 600 },
+  // A call takes milliseconds.
+  engine: { rounds: 2, warmUp: { calls: 5000, minMs: 450, maxMs: 15_000 }, measureMs: 2500 },
   warmUpLoadMs: 10_000,
   loadMs: 5000,
   starts: 5,
