@@ -856,7 +856,8 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/transport/client-dynamodb.ts', 'test/unit/transport.test.ts', [
     ["'dynamodb', config, 25", "'dynamodb', config"],
-    ["'dynamodb', config", "'dynamodb', {}"],
+    // Without any timeout, the tests would only time out.
+    ["'dynamodb', config", "'dynamodb', { requestHandler: { requestTimeout: 400 } }"],
   ]),
   ...plant('infra/transport/client-kms.ts', 'test/unit/transport.test.ts', [
     ["'CiphertextBlob', ", ''],

@@ -175,7 +175,7 @@ other than [the edge](operating.md#an-edge) in front of the API.
 | \`AWS_REGION\` | all commands with \`--table\` | the region of the table; required unless the profile has one |
 | \`AWS_PROFILE\`, or \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and \`AWS_SESSION_TOKEN\` | \`npm run deploy\`, \`preflight\`, all commands with \`--table\` | the AWS credentials: a profile, or keys. The commands reject both together, because they would use the profile, but the AWS CLI and the CDK (\`npm run deploy\`) would use the keys |
 | \`SMOKE_LOGIN\`, \`SMOKE_PASSWORD\` | \`npm run smoke\` | the login and the password of an administrator; asked for if not set |
-| \`TRANSPORT\` | \`npm start\`, \`npm test\` | overrides \`transport\` on this machine |
+| \`TRANSPORT\` | \`npm start\`, \`npm test\`, \`npm run test:tools\` | overrides \`transport\` on this machine |
 | \`LONG\` | \`npm test\` | \`1\` runs the long tests too |
 | \`SEED\` | \`npm test\`, \`test/mutants/run.ts\` | repeats the random choices of a run that printed this seed |
 | \`LIST_SIZES\` | \`test/api/list-costs.test.ts\` | the sizes of the lists [to measure](list-costs.md); default \`100,1000\` |
