@@ -20,7 +20,7 @@ import type { CloudProcess } from './loads.ts';
 /** How often and how long is measured. Durations are in milliseconds. */
 const FULL = {
   coldRounds: 9,
-  // V8 compiles by the number of calls: the CPU time of a call falls for some thousand.
+  // V8 compiles by the number of calls: the CPU time of a call keeps falling for several thousand.
   warm: { rounds: 2, warmUp: { calls: 5000, minMs: 450, maxMs: 2500 }, measureMs: 600 },
   // A call takes milliseconds.
   engine: { rounds: 2, warmUp: { calls: 5000, minMs: 450, maxMs: 15_000 }, measureMs: 2500 },
