@@ -14,9 +14,8 @@ import * as Users from './lib/users/user-contracts.ts';
 // Partition keys, as documented in lib/table/keys.ts.
 const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
 const [SEQUENCE, TOTAL, JWKS, RESET] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*'];
-const [AUDIT, ATTEMPTS, MAILS, PRECEDENCE, READS] = ['AUDIT#*', 'ATTEMPTS#*', 'MAILS#*', 'PRECEDENCE#*', 'READS#*'];
+const [AUDIT, ATTEMPTS, MAIL, PRECEDENCE, READS] = ['AUDIT#*', 'ATTEMPTS#*', 'MAIL#*', 'PRECEDENCE#*', 'READS#*'];
 
-const mail = true;
 const strictThrottle = true;
 
 // biome-ignore format: a table is read by its columns
@@ -35,18 +34,18 @@ export const routes: readonly Route[] = [
   { route: 'GET /api/account',                        handler: 'get-account',         contract: Accounts.GetAccount,
     permissions: { get: [USER] } },
   { route: 'POST /api/account',                       handler: 'update-account',      contract: Accounts.UpdateAccount,
-    permissions: { get: [USER, MAILS], put: [EMAIL, MAILS, AUDIT], update: [USER], delete: [EMAIL], conditionCheck: [EMAIL], mail } },
+    permissions: { get: [USER], put: [EMAIL, MAIL, AUDIT], update: [USER], delete: [EMAIL], conditionCheck: [EMAIL] } },
   { route: 'POST /api/account/change-password',       handler: 'change-password',     contract: Accounts.ChangePassword,
-    permissions: { get: [USER, MAILS], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAILS, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'], mail } },
+    permissions: { get: [USER], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAIL, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'] } },
   { route: 'POST /api/account/reset-password/init',   handler: 'request-reset',       contract: Accounts.RequestReset,
-    permissions: { get: [EMAIL, USER, MAILS], batchGet: [ATTEMPTS], put: [RESET, MAILS], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'], mail }, strictThrottle },
+    permissions: { batchGet: [ATTEMPTS], put: [MAIL], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'] }, strictThrottle },
   { route: 'POST /api/account/reset-password/finish', handler: 'finish-reset',        contract: Accounts.FinishReset,
-    permissions: { batchGet: [ATTEMPTS, RESET, USER, MAILS], put: [ATTEMPTS, MAILS, AUDIT, PRECEDENCE], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail }, strictThrottle },
+    permissions: { batchGet: [ATTEMPTS, RESET, USER], put: [ATTEMPTS, MAIL, AUDIT, PRECEDENCE], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'] }, strictThrottle },
 
   { route: 'POST /api/users',                         handler: 'create-user',         contract: Users.CreateUser,
-    permissions: { get: [USER], put: [USER, LOGIN, EMAIL, RESET, AUDIT], update: [ADMINS, TOTAL], updateOutsideTransaction: [SEQUENCE], conditionCheck: [USER, EMAIL], keys: ['pepper'], mail } },
+    permissions: { get: [USER], put: [USER, LOGIN, EMAIL, MAIL, AUDIT], update: [ADMINS, TOTAL], updateOutsideTransaction: [SEQUENCE], conditionCheck: [USER, EMAIL], keys: ['pepper'] } },
   { route: 'PUT /api/users',                          handler: 'update-user',         contract: Users.UpdateUser,
-    permissions: { get: [USER], batchGet: [USER, MAILS], put: [LOGIN, EMAIL, MAILS, AUDIT, PRECEDENCE], update: [USER, ADMINS], delete: [LOGIN, EMAIL], conditionCheck: [USER, EMAIL], mail } },
+    permissions: { get: [USER], put: [LOGIN, EMAIL, MAIL, AUDIT, PRECEDENCE], update: [USER, ADMINS], delete: [LOGIN, EMAIL], conditionCheck: [USER, EMAIL] } },
   { route: 'GET /api/users',                          handler: 'list-users',          contract: Users.ListUsers,
     permissions: { get: [TOTAL, READS], query: [USER], updateOutsideTransaction: [READS] } },
   { route: 'GET /api/users/authorities',              handler: 'list-authorities',    contract: Users.ListAuthorities,
@@ -96,7 +95,7 @@ export interface Route {
   readonly permissions: Permissions;
   /**
    * Gives the route its own API Gateway throttle and its function reserved concurrency. For public endpoints that hash
-   * passwords or send mail.
+   * passwords or cause mail.
    */
   readonly strictThrottle?: true;
 }
@@ -112,8 +111,6 @@ export interface Permissions {
   readonly updateOutsideTransaction?: readonly string[];
   readonly delete?: readonly string[];
   readonly conditionCheck?: readonly string[];
-  /** Whether the function may send mail through SES. */
-  readonly mail?: true;
   /**
    * KMS: 'sign' is kms:Sign and kms:GetPublicKey, 'pepper' kms:GenerateMac, 'seal' kms:GenerateDataKey, 'unseal'
    * kms:Decrypt.

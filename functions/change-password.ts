@@ -3,17 +3,15 @@ import { changePassword } from '../lib/accounts/change-password.ts';
 import { openLoginThrottle } from '../lib/accounts/login-throttle.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
-import { openMailer } from '../lib/mail/mail.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 const passwords = openPasswords();
 const throttle = openLoginThrottle(table);
-const mailer = openMailer();
 
 /** POST /api/account/change-password: changes the caller's password. */
 export const handler = endpoint(ChangePassword, async ({ caller, source, body }) => {
-  await changePassword({ table, passwords, throttle, mailer }, caller, source, body.currentPassword, body.newPassword);
+  await changePassword({ passwords, throttle }, caller, source, body.currentPassword, body.newPassword);
   return okEmpty();
 });

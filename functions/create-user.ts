@@ -1,6 +1,5 @@
 import { endpoint } from '../lib/http/endpoint.ts';
 import { alert, created, etag } from '../lib/http/response.ts';
-import { invite, openMailer } from '../lib/mail/mail.ts';
 import { openHasher } from '../lib/passwords/hasher.ts';
 import { openTable } from '../lib/table/table.ts';
 import { createUser } from '../lib/users/create-user.ts';
@@ -9,12 +8,10 @@ import { CreateUser } from '../lib/users/user-contracts.ts';
 
 const table = openTable();
 const hasher = openHasher();
-const mailer = openMailer();
 
-/** POST /api/users: creates an account and, if it has no password, mails an invitation. */
+/** POST /api/users: creates an account; its user is invited by mail if it has no password. */
 export const handler = endpoint(CreateUser, async ({ caller, body }) => {
-  const { user, key } = await createUser(table, hasher, caller, body);
-  if (key) await invite(mailer, user, key);
+  const user = await createUser(table, hasher, caller, body);
   const location = `/api/users/${encodeURIComponent(user.login)}`;
   return created(userView(user), location, {
     ...alert(CreateUser.entityName, 'created', user.login),

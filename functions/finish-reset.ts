@@ -3,17 +3,15 @@ import { openLoginThrottle } from '../lib/accounts/login-throttle.ts';
 import { finishReset } from '../lib/accounts/password-reset.ts';
 import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
-import { openMailer } from '../lib/mail/mail.ts';
 import { openHasher } from '../lib/passwords/hasher.ts';
 import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 const hasher = openHasher();
 const throttle = openLoginThrottle(table);
-const mailer = openMailer();
 
 /** POST /api/account/reset-password/finish: sets a new password with a mailed reset key. */
 export const handler = publicEndpoint(FinishReset, async ({ source, body }) => {
-  await finishReset({ table, hasher, throttle, mailer }, source, body.key, body.newPassword);
+  await finishReset({ table, hasher, throttle }, source, body.key, body.newPassword);
   return okEmpty();
 });

@@ -3,15 +3,13 @@ import { openLoginThrottle } from '../lib/accounts/login-throttle.ts';
 import { requestReset } from '../lib/accounts/password-reset.ts';
 import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
-import { openMailer } from '../lib/mail/mail.ts';
 import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
-const mailer = openMailer();
 const throttle = openLoginThrottle(table);
 
-/** POST /api/account/reset-password/init: mails a password reset key. */
+/** POST /api/account/reset-password/init: requests a password reset key by mail. */
 export const handler = publicEndpoint(RequestReset, async ({ source, body }) => {
-  await requestReset({ table, mailer, throttle }, source, body.email);
+  await requestReset({ table, throttle }, source, body.email);
   return okEmpty();
 });

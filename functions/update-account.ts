@@ -2,14 +2,9 @@ import { UpdateAccount } from '../lib/accounts/account-contracts.ts';
 import { updateAccount } from '../lib/accounts/update-account.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
-import { openMailer } from '../lib/mail/mail.ts';
-import { openTable } from '../lib/table/table.ts';
-
-const table = openTable();
-const mailer = openMailer();
 
 /** POST /api/account: updates the fields that callers can edit in their own account. */
 export const handler = endpoint(UpdateAccount, async ({ caller, body }) => {
-  await updateAccount({ table, mailer }, caller, body);
+  await updateAccount(caller, body);
   return okEmpty();
 });

@@ -1,17 +1,15 @@
 import { endpoint } from '../lib/http/endpoint.ts';
 import { alert, etag, ok } from '../lib/http/response.ts';
-import { openMailer } from '../lib/mail/mail.ts';
 import { openTable } from '../lib/table/table.ts';
 import { updateUser } from '../lib/users/update-user.ts';
 import { userView } from '../lib/users/user.ts';
 import { UpdateUser } from '../lib/users/user-contracts.ts';
 
 const table = openTable();
-const mailer = openMailer();
 
 /** PUT /api/users: updates an account; rejects a change that would leave no administrator. */
 export const handler = endpoint(UpdateUser, async ({ caller, body, precondition }) => {
-  const user = await updateUser({ table, mailer }, caller, body, precondition);
+  const user = await updateUser(table, caller, body, precondition);
   return ok(userView(user), {
     ...alert(UpdateUser.entityName, 'updated', user.login),
     ...etag(user),

@@ -1,6 +1,6 @@
 import { CfnOutput, Stack, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { routes } from '../routes.ts';
+import { permissionsOf, routes } from '../routes.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
 import { Alarms } from './constructs/alarms.ts';
 import { CanaryDeployments } from './constructs/canary-deployments.ts';
@@ -36,16 +36,15 @@ export class GatehouseStack extends Stack {
     // The operator's commands read these tags. The ARNs are separated by spaces because a tag cannot contain a comma.
     Tags.of(table).add('gatehouse:pepper-key', keys.pepper.map(({ keyArn }) => keyArn).join(' '));
     Tags.of(table).add('gatehouse:values-key', keys.values.keyArn);
-    const mail = new Mail(this, 'Mail', settings);
+    const mail = new Mail(this, 'Mail', { table, bundles, environment, settings });
     // A different id would replace the API, which would change its URL.
     const httpApi = new GatehouseHttpApi(this, 'Entrance', { ...settings, environment });
     const functions: EndpointFunction[] = [];
 
     for (const route of routes) {
       const fn = new EndpointFunction(this, route.handler, { route, bundles, environment, settings });
-      table.grantTo(fn, route);
+      table.grantTo(fn, permissionsOf(route));
       keys.grantTo(fn, route);
-      mail.grantTo(fn, route);
       httpApi.addRoute(route, fn.live);
       functions.push(fn);
     }
@@ -54,7 +53,12 @@ export class GatehouseStack extends Stack {
       ? new DailyVerification(this, 'DailyVerification', { table, bundles, environment, settings })
       : undefined;
 
-    const metrics = metricsOf({ environment, apiId: httpApi.id, tableName: table.name });
+    const metrics = metricsOf({
+      environment,
+      apiId: httpApi.id,
+      tableName: table.name,
+      mailFunction: mail.functionName,
+    });
     const { ids: keyIds, arns: keyArns } = keys.list();
     const { alarms: recipient } = settings;
     const alarms = recipient
@@ -73,6 +77,7 @@ export class GatehouseStack extends Stack {
     new Queries(this, 'Queries', {
       access: httpApi.accessLogName,
       functions: functions.map(({ logGroup }) => logGroup.logGroupName),
+      mail: mail.logGroupName,
       verification: verification?.logGroupName,
       hasEdge: settings.edge !== undefined,
     });

@@ -56,9 +56,9 @@ const templates = v.pipe(
 
 /**
  * Lambda accepts 4,096 bytes for the environment of a function, and measures its JSON text. The other variables need up
- * to 1,180.
+ * to 580.
  */
-const MAX_MAIL_BYTES = 2900;
+const MAX_MAIL_BYTES = 3500;
 
 const DEPLOYMENTS = v.picklist(['all-at-once', 'canary']);
 
@@ -85,6 +85,17 @@ const existingTableAndKeys = v.strictObject({
       v.regex(/^[\w.-]{3,255}$/, 'must be the name of a DynamoDB table'),
       v.description('The name of the table, which `npm run adopt` has prepared.'),
       v.metadata({ example: 'Gatehouse-prod-restored' }),
+    ),
+  ),
+  tableStream: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^arn:[\w-]+:dynamodb:[\w-]+:\d{12}:table\/[\w.-]+\/stream\/[\w:.-]+$/, 'must be the ARN of a stream'),
+      v.description('The ARN of the stream of the table, which `npm run adopt` prints. Required with `table`.'),
+      v.metadata({
+        example:
+          'arn:aws:dynamodb:eu-central-1:123456789012:table/Gatehouse-prod-restored/stream/2030-01-01T00:00:00.000',
+      }),
     ),
   ),
   keys: v.optional(
@@ -313,12 +324,19 @@ export const settings = v.pipe(
           v.url(),
           v.description('The URL of the page that sets a password; the reset key is appended to it.'),
         ),
+        resetsPerHour: v.optional(
+          count(
+            'mails',
+            'The maximum number of reset mails to all users together. Further requests in that hour get no mail, so that they cannot use up what the account may send.',
+          ),
+          500,
+        ),
         templates,
       }),
       v.check(
         // In the environment, the texts are JSON within JSON.
         (mail) => Buffer.byteLength(JSON.stringify(JSON.stringify(mail))) <= MAX_MAIL_BYTES,
-        'All texts and the other settings of mail together must not exceed 2,900 bytes as JSON in a string: they are part of the environment of a function',
+        'All texts and the other settings of mail together must not exceed 3,500 bytes as JSON in a string: they are part of the environment of a function',
       ),
       v.description('How mails are sent; [Mail](operating.md#mail) explains the conditions in AWS.'),
     ),
@@ -460,6 +478,16 @@ export const settings = v.pipe(
       'requires keepData: without it, a table and keys that the stack no longer manages would be deleted',
     ),
     ['existing'],
+  ),
+  v.forward(
+    v.check(
+      ({ region, existing: { table, tableStream } = {} }) =>
+        table === undefined
+          ? tableStream === undefined
+          : tableStream?.includes(`:dynamodb:${region}:`) === true && tableStream.includes(`:table/${table}/stream/`),
+      'must be the ARN of the stream of `existing.table`, in the region of the environment: `npm run adopt` prints it',
+    ),
+    ['existing', 'tableStream'],
   ),
   v.forward(
     v.check(

@@ -1,17 +1,18 @@
-import { Annotations, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { Annotations, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import {
   AttributeType,
   BillingMode,
   type CfnTable,
   type ITable,
+  StreamViewType,
   Table,
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { FilterCriteria, FilterRule, type Function as LambdaFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import { type Permissions, permissionsOf, type Route } from '../../routes.ts';
+import type { Permissions } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 
 /** The DynamoDB action of each permission; IAM authorizes a transaction by the actions of its items. */
@@ -24,7 +25,7 @@ const ACTIONS = {
   updateOutsideTransaction: 'dynamodb:UpdateItem',
   delete: 'dynamodb:DeleteItem',
   conditionCheck: 'dynamodb:ConditionCheckItem',
-} satisfies Record<Exclude<keyof Permissions, 'keys' | 'mail'>, string>;
+} satisfies Record<Exclude<keyof Permissions, 'keys'>, string>;
 
 /** A transaction's conditions enforce the rules, so single writes are denied. Checks exist only in transactions. */
 const ONLY_IN_TRANSACTIONS = new Set<keyof typeof ACTIONS>(['put', 'update', 'delete']);
@@ -38,18 +39,21 @@ export class AdministrationTable extends Construct {
   constructor(scope: Construct, id: string, { key, ...settings }: Settings & { key: IKey }) {
     super(scope, id);
     this.key = key;
-    const existing = settings.existing?.table;
-    this.table = existing ? this.adoptTable(existing, settings) : this.createTable(settings);
+    const { table, tableStream } = settings.existing ?? {};
+    this.table = table ? this.adoptTable({ table, tableStream }, settings) : this.createTable(settings);
     this.name = this.table.tableName;
   }
 
-  private adoptTable(name: string, { tableMaximum: { readUnits, writeUnits } }: Settings): ITable {
+  private adoptTable(
+    { table: tableName, tableStream: tableStreamArn }: { table: string; tableStream?: string | undefined },
+    { tableMaximum: { readUnits, writeUnits } }: Settings,
+  ): ITable {
     Annotations.of(this).addInfo(
-      `tableMaximum has no effect on ${name}, which the stack adopts. To set it: aws dynamodb update-table ` +
-        `--table-name ${name} --on-demand-throughput ` +
+      `tableMaximum has no effect on ${tableName}, which the stack adopts. To set it: aws dynamodb update-table ` +
+        `--table-name ${tableName} --on-demand-throughput ` +
         `MaxReadRequestUnits=${readUnits},MaxWriteRequestUnits=${writeUnits}`,
     );
-    return Table.fromTableName(this, 'Table', name);
+    return Table.fromTableAttributes(this, 'Table', { tableName, ...(tableStreamArn && { tableStreamArn }) });
   }
 
   private createTable({ keepData, unprotected, tableMaximum }: Settings): Table {
@@ -63,6 +67,8 @@ export class AdministrationTable extends Construct {
       encryptionKey: this.key,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: keepData },
       deletionProtection: keepData && !unprotected,
+      // The function that reads the stream needs only the keys: secrets stay in the table.
+      stream: StreamViewType.KEYS_ONLY,
       // DynamoDB deletes expired items with a delay, so readers must compare the time.
       timeToLiveAttribute: 'expires',
       removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
@@ -78,9 +84,8 @@ export class AdministrationTable extends Construct {
     return table;
   }
 
-  /** Grants the actions in the row, each on its partition keys only; a row without permissions gets no table name. */
-  grantTo(fn: LambdaFunction, route: Route): void {
-    const { keys: _keys, mail: _mail, ...permissions } = permissionsOf(route);
+  /** Grants each action on its partition keys only; a function without permissions gets no table name. */
+  grantTo(fn: LambdaFunction, { keys: _keys, ...permissions }: Permissions): void {
     if (Object.keys(permissions).length === 0) return;
     fn.addEnvironment('TABLE_NAME', this.name);
     for (const [permission, keys] of Object.entries(permissions) as [keyof typeof ACTIONS, string[]][]) {
@@ -112,6 +117,40 @@ export class AdministrationTable extends Construct {
       }),
     );
     this.grantKeyTo(verification);
+  }
+
+  /** Hands the keys of items that are created under this prefix to a function, in the order of each partition key. */
+  handOver(prefix: string, fn: LambdaFunction): void {
+    fn.addToRolePolicy(
+      new PolicyStatement({
+        actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
+        resources: [this.streamArn],
+      }),
+    );
+    // IAM supports no narrower resource for this action.
+    fn.addToRolePolicy(new PolicyStatement({ actions: ['dynamodb:ListStreams'], resources: ['*'] }));
+    fn.addEventSourceMapping('Stream', {
+      eventSourceArn: this.streamArn,
+      // Also what was created before the mapping existed.
+      startingPosition: StartingPosition.TRIM_HORIZON,
+      batchSize: 10,
+      parallelizationFactor: 10,
+      reportBatchItemFailures: true,
+      bisectBatchOnError: true,
+      maxRecordAge: Duration.hours(6),
+      filters: [
+        FilterCriteria.filter({
+          eventName: FilterRule.isEqual('INSERT'),
+          dynamodb: { Keys: { pk: { S: FilterRule.beginsWith(prefix) } } },
+        }),
+      ],
+    });
+  }
+
+  private get streamArn(): string {
+    const { tableStreamArn } = this.table;
+    if (!tableStreamArn) throw new Error('existing.tableStream is missing: `npm run adopt` prints it.');
+    return tableStreamArn;
   }
 
   /** A table with a customer managed key also requires kms:Decrypt of its callers; here only through DynamoDB. */

@@ -95,6 +95,10 @@ export class Alarms extends Construct {
       ...slow,
     });
     this.add('mail-not-sent', 'A mail could not be sent.', { metric: metrics.mailsNotSent, threshold: 1 });
+    this.add('mail-delayed', 'Mail has waited for more than five minutes.', {
+      metric: metrics.mailDelay,
+      threshold: FIVE_MINUTES.toMilliseconds(),
+    });
     this.add('too-many-attempts', 'The login throttle rejects many requests: passwords may be guessed.', {
       metric: metrics.rejections('too-many-attempts'),
       threshold: 50,

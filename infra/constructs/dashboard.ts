@@ -66,7 +66,9 @@ export class EnvironmentDashboard extends Construct {
     const { mail } = metrics;
     dashboard.addWidgets(
       graph('Mail of the account', [mail('Send'), mail('Bounce'), mail('Complaint'), mail('Reject')]),
-      graph('Mail not sent', [metrics.mailsNotSent]),
+      graph('Mail not sent, and the longest wait of a mail (ms)', [metrics.mailsNotSent], {
+        right: [metrics.mailDelay],
+      }),
       graph('Findings of the daily verification', [metrics.findings]),
     );
     dashboard.addWidgets(

@@ -1,26 +1,54 @@
-import { Stack } from 'aws-cdk-lib';
+import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { Route } from '../../routes.ts';
+import type { Permissions } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
+import type { AdministrationTable } from './administration-table.ts';
+import { GatehouseFunction } from './gatehouse-function.ts';
 
-/** Mail through SES; grants each function that sends mail its sender, link, templates and permission to send. */
+interface Props {
+  readonly table: AdministrationTable;
+  /** The folder of all bundles. */
+  readonly bundles: string;
+  readonly environment: string;
+  readonly settings: Settings;
+}
+
+/** What the function does with items of the table, as documented in lib/table/keys.ts. */
+const PERMISSIONS: Permissions = {
+  get: ['MAIL#*', 'MAILS#*', 'EMAIL#*', 'USER'],
+  batchGet: ['MAILS#*'],
+  put: ['MAILS#*', 'RESET#*'],
+  update: ['MAIL#*'],
+  delete: ['MAIL#*'],
+};
+
+/** The only function that sends mail. The stream of the table hands it each mail that a transaction has created. */
 export class Mail extends Construct {
-  private readonly mail: Settings['mail'];
+  readonly functionName: string;
+  readonly logGroupName: string;
 
-  constructor(scope: Construct, id: string, { mail }: Settings) {
+  constructor(scope: Construct, id: string, { table, bundles, environment, settings }: Props) {
     super(scope, id);
-    this.mail = mail;
-  }
-
-  grantTo(fn: LambdaFunction, { permissions }: Route): void {
-    if (!permissions.mail) return;
-    const { sender, configurationSet, linkBase, templates } = this.mail;
-    fn.addEnvironment('MAIL_SENDER', sender);
-    fn.addEnvironment('MAIL_LINK_BASE', linkBase);
-    fn.addEnvironment('MAIL_TEMPLATES', JSON.stringify(templates));
-    if (configurationSet) fn.addEnvironment('MAIL_CONFIGURATION_SET', configurationSet);
+    const { sender, configurationSet, linkBase, templates, resetsPerHour } = settings.mail;
+    const fn = new GatehouseFunction(this, 'Function', {
+      file: 'send-mail',
+      bundles,
+      environmentName: environment,
+      settings,
+      description: 'sends mail',
+      memorySize: 512,
+      timeout: Duration.minutes(2),
+      environment: {
+        MAIL_SENDER: sender,
+        MAIL_LINK_BASE: linkBase,
+        MAIL_TEMPLATES: JSON.stringify(templates),
+        RESETS_PER_HOUR: String(resetsPerHour),
+        ...(configurationSet && { MAIL_CONFIGURATION_SET: configurationSet }),
+      },
+    });
+    table.grantTo(fn, PERMISSIONS);
+    table.handOver('MAIL#', fn);
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'ses', resource, resourceName });
     fn.addToRolePolicy(
@@ -36,5 +64,11 @@ export class Mail extends Construct {
         conditions: { StringEquals: { 'ses:FromAddress': sender } },
       }),
     );
+    Validations.of(this).acknowledge({
+      id: 'AwsSolutions::AwsSolutions-IAM5[Resource::*]',
+      reason: 'dynamodb:ListStreams supports no resource',
+    });
+    this.functionName = fn.functionName;
+    this.logGroupName = fn.logGroup.logGroupName;
   }
 }

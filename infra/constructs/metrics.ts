@@ -21,12 +21,13 @@ interface Measured {
   readonly environment: string;
   readonly apiId: string;
   readonly tableName: string;
+  readonly mailFunction: string;
 }
 
 export type Metrics = ReturnType<typeof metricsOf>;
 
 /** The metrics that alarms and dashboard of an environment share. */
-export function metricsOf({ environment, apiId, tableName }: Measured) {
+export function metricsOf({ environment, apiId, tableName, mailFunction }: Measured) {
   const logged = (metricName: string, statistic: string, dimensionsMap: Record<string, string> = {}) =>
     new Metric({ namespace: metricsNamespace(environment), metricName, statistic, dimensionsMap });
   const ofApi = (metricName: string) =>
@@ -53,6 +54,13 @@ export function metricsOf({ environment, apiId, tableName }: Measured) {
     }),
     retries: logged('retries', Stats.SUM),
     mailsNotSent: logged('mailsNotSent', Stats.SUM),
+    /** Milliseconds that a mail has waited when the function receives it. */
+    mailDelay: new Metric({
+      namespace: 'AWS/Lambda',
+      metricName: 'IteratorAge',
+      statistic: Stats.MAXIMUM,
+      dimensionsMap: { FunctionName: mailFunction },
+    }),
     findings: logged('findings', Stats.MAXIMUM),
     verifications: logged('findings', Stats.SAMPLE_COUNT),
     /** Has one value a day. */

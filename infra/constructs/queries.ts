@@ -5,6 +5,7 @@ import { Construct } from 'constructs';
 interface Logs {
   readonly access: string;
   readonly functions: readonly string[];
+  readonly mail: string;
   /** Of the daily verification. */
   readonly verification: string | undefined;
   readonly hasEdge: boolean;
@@ -12,7 +13,7 @@ interface Logs {
 
 /** Saves the Logs Insights query of each section of docs/runbook.md under the name of its alarm. */
 export class Queries extends Construct {
-  constructor(scope: Construct, id: string, { access, functions, verification, hasEdge }: Logs) {
+  constructor(scope: Construct, id: string, { access, functions, mail, verification, hasEdge }: Logs) {
     super(scope, id);
     const save = (name: string, logGroupNames: readonly string[], ...commands: string[]) =>
       new CfnQueryDefinition(this, name, {
@@ -71,10 +72,17 @@ export class Queries extends Construct {
     );
     save(
       'mail-not-sent',
-      functions,
-      'filter ispresent(mailsNotSent)',
-      'fields @timestamp, resetNotSent, invitationNotSent, noticeNotSent, code, awsStatus, awsRequestId, userId',
+      [mail],
+      'filter ispresent(mailNotSent)',
+      'fields @timestamp, mailNotSent, code, awsStatus, awsRequestId, at',
       'sort @timestamp desc',
+    );
+    save(
+      'mail-delayed',
+      [mail],
+      'filter ispresent(mailDelayed) or @message like /Task timed out/',
+      'stats count(*) as times, latest(@timestamp) as last by mailDelayed, code, awsStatus',
+      'sort times desc',
     );
     // Behind an edge, only the functions know the addresses of clients.
     save(

@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { CreateTableCommand, DeleteTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
 import type { Pages } from './api-page/pages.ts';
 import { startAwsEndpoint } from './aws/aws-endpoint.ts';
 import { ENGINE_REGION, startEngine } from './aws/engine.ts';
 import { createKey, isValidKey, KEYS_FILE, localKms, type StoredKey } from './aws/kms.ts';
 import { localMailbox, type Mail } from './aws/mailbox.ts';
+import { type Mapping, mappingsOf, openStream, type Stream } from './aws/stream.ts';
 import type { Interceptor } from './calls/aws-call.ts';
 import { type Api, type Cors, startGateway } from './gateway/gateway.ts';
 import { type Authorization, openAuthorization, readPolicies } from './iam/authorization.ts';
@@ -63,6 +66,10 @@ export interface Cloud {
   readonly lateCalls: string[];
   /** The messages sent through SES, newest last. */
   readonly mails: Mail[];
+  /** Invokes a function as an event source does. */
+  invoke(functionName: string, event: unknown): Promise<unknown>;
+  /** Resolves once each mail that has been committed was handed to its function at least once. */
+  mailsHandedOver(): Promise<void>;
   /** One sentence for each call that the policies of its function do not allow. */
   readonly deniedCalls: string[];
   /** One sentence for each grant that no call has used since the deployment. */
@@ -110,6 +117,14 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     const deniedCalls: string[] = [];
     const mailbox = localMailbox(state);
     let functions: Functions | undefined;
+    const stream = openStream({
+      mappings: () => deployed.mappings,
+      invoke: async (...invocation) => {
+        await changing;
+        return functions?.invoke(...invocation);
+      },
+      onLine: (line) => onLine(readableError(line)),
+    });
     const { port: formerPort = 0 } =
       state.readJson<{ port?: number }>(ENDPOINT_FILE, 'delete it to use another port') ?? {};
     let apiUrl = '';
@@ -123,6 +138,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       mailbox,
       denialReason: (functionName, call) => deployed.authorization.denialReason(functionName, call),
       stackTable: () => deployed.table,
+      onCommitted: stream.committed,
       intercept: options.intercept,
       onLateCall(name, operation) {
         lateCalls.push(`${name} ${operation}`);
@@ -160,7 +176,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       onError: options.onError,
       timeoutMs: options.timeoutMs,
     });
-    stops.push(() => functions?.stop());
+    stops.push(() => functions?.stop(), stream.stop);
     const gateway = await startGateway(
       options.port,
       async () => {
@@ -192,6 +208,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       },
       lateCalls,
       mails: mailbox.mails,
+      invoke: async (name, event) => functions?.invoke(name, event, randomUUID()),
+      mailsHandedOver: stream.settled,
       deniedCalls,
       unusedPermissions: () => deployed.authorization.unused(),
       recycle: () => functions?.recycle(),
@@ -210,6 +228,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       stop,
     };
     await requireMatchingKeys(cloud, options);
+    if (state.database) await handOverLeft(cloud, stream);
     return cloud;
   }
 }
@@ -229,6 +248,7 @@ interface Deployed {
   readonly authorization: Authorization;
   readonly table: TableProperties;
   readonly functions: FunctionConfig[];
+  readonly mappings: readonly Mapping[];
   readonly api: Api;
 }
 
@@ -253,7 +273,8 @@ function deploy(template: Template, state: State): Deployed {
   const [[tableId, tableProperties] = []] = template.ofType('AWS::DynamoDB::Table');
   if (tableId) {
     const ref = `${stack}-${tableId}${state.tableSuffix}`;
-    resources.set(tableId, { ref, attributes: { Arn: arn('dynamodb', `table/${ref}`) } });
+    const Arn = arn('dynamodb', `table/${ref}`);
+    resources.set(tableId, { ref, attributes: { Arn, StreamArn: `${Arn}/stream/local` } });
   }
   const tableName = evaluate<string>(template.output('TableName'));
   if (!tableName) throw new Error('The stack has no table');
@@ -315,6 +336,9 @@ function deploy(template: Template, state: State): Deployed {
     }),
     table,
     functions,
+    mappings: mappingsOf(template, (FunctionName) =>
+      code.get(arn('lambda', `function:${evaluate<string>(FunctionName)}`)),
+    ),
     api: { routes, cors: api?.CorsConfiguration as Cors | undefined },
   };
 }
@@ -344,6 +368,18 @@ async function createTable(endpoint: string, region: string, table: TablePropert
     .catch((error: Error) => {
       if (error.name !== 'ResourceInUseException') throw error;
     });
+  client.destroy();
+}
+
+/** Hands over what was committed before the last end of the service, as the stream of DynamoDB would. */
+async function handOverLeft({ endpoint, region, tableName }: Cloud, stream: Stream): Promise<void> {
+  const client = scannerClient({ endpoint, region, credentials: OPERATOR });
+  for await (const items of openTableScanner([], tableName, client).scan()) {
+    for (const { pk, sk } of items) {
+      const input = { TableName: tableName, Item: { pk: { S: pk }, sk: { S: sk } } };
+      stream.committed({ operation: 'PutItem', input });
+    }
+  }
   client.destroy();
 }
 

@@ -1,10 +1,8 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
-import type { Mailer } from '../mail/mail.ts';
-import { countMail, findMailCount } from '../mail/mail-limit.ts';
+import { notified } from '../mail/outbox.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { auditEventFor, passwordChange } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
@@ -15,12 +13,7 @@ import type { LoginThrottle } from './login-throttle.ts';
  * forbidden when it is deactivated, and with too-many-attempts under the same limits as a login.
  */
 export async function changePassword(
-  {
-    table,
-    passwords,
-    throttle,
-    mailer,
-  }: { table: Table; passwords: Passwords; throttle: LoginThrottle; mailer: Mailer },
+  { passwords, throttle }: { passwords: Passwords; throttle: LoginThrottle },
   caller: AuthorizedCaller,
   source: Source,
   currentPassword: string,
@@ -37,23 +30,23 @@ export async function changePassword(
     if (matches) await attempt.takeBackFailure();
   };
 
-  const load = () => settleAll([hashing, findMailCount(table, user.id, 'passwordChanged')]);
-  const changed = caller.change(load, ([[matches, passwordHash], mails], callerUser, now) => {
-    // The password may also have been changed after it was verified, by a concurrent request with the same token.
-    if (!matches || callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
-    const mail = countMail(callerUser.id, 'passwordChanged', mails, now);
-    return {
-      writes: [
-        passwordChange(callerUser, passwordHash, caller.jti),
-        ...attempt.clearFailures(now),
-        ...(mail ? [mail] : []),
-      ],
-      result: mail && callerUser,
-      event: auditEventFor('password.changed', callerUser),
-    };
-  });
-  const [notified] = await settleAll([changed, failureTakenBack()]);
-  if (notified) await mailer.notify('passwordChanged', notified);
+  const changed = caller.change(
+    () => hashing,
+    ([matches, passwordHash], callerUser, now) => {
+      // The password may also have been changed after it was verified, by a concurrent request with the same token.
+      if (!matches || callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
+      return {
+        writes: [
+          passwordChange(callerUser, passwordHash, caller.jti),
+          ...attempt.clearFailures(now),
+          notified('passwordChanged', callerUser, now),
+        ],
+        result: undefined,
+        event: auditEventFor('password.changed', callerUser),
+      };
+    },
+  );
+  await settleAll([changed, failureTakenBack()]);
 }
 
 /**

@@ -70,6 +70,10 @@ const ITEM_KINDS: readonly ItemKind[] = [
   // `n` can be negative: a failure that is taken back after its window has ended is subtracted from the next window.
   { owns: prefixed('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: whole, since: count, expires: count }) },
   {
+    owns: ({ pk, sk }) => /^MAIL#[\w-]+$/.test(pk) && /^\d{4}-\d{2}-\d{2}T.+#./.test(sk),
+    attributes: v.object({ occasion: v.picklist(OCCASIONS), expires: count, counted: v.optional(v.literal(true)) }),
+  },
+  {
     owns: ({ pk, sk }) => /^MAILS#\d{16}$/.test(pk) && OCCASIONS.includes(sk as Occasion),
     attributes: v.object({ n: count, since: count, expires: count }),
   },

@@ -8,6 +8,10 @@ export function asciiDomain(domain: string): string | undefined {
   return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(ascii) ? ascii : undefined;
 }
 
+/** Whether mail to both addresses reaches the same mailbox: they differ in letter case or the form of the domain only. */
+export const isSameRecipient = (one: string, other: string): boolean =>
+  recipientOf(one).toLowerCase() === recipientOf(other).toLowerCase();
+
 /**
  * The address to give to SES, which supports no SMTPUTF8: the domain must be in Punycode. Mail to a local part beyond
  * ASCII is rejected.

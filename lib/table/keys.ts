@@ -21,7 +21,9 @@
  *     (TTL)
  *   precedence over changes  PRECEDENCE#<user id,          PRECEDENCE: the user's own changes wait until it ends
  *     by a user (TTL)          16 digits>
- *   mails sent to a user     MAILS#<user id, 16 digits>    <occasion>
+ *   mail to be sent (TTL)    MAIL#<user id, 16 digits>     time (ISO 8601, UTC), #, random id
+ *                            MAIL#<random id>              the same, for a reset requested by address
+ *   mails sent to a user     MAILS#<user id, 16 digits>    <occasion>; user 0 counts the resets of all users
  *     (TTL)
  *   login attempts by login  ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: a known network;
  *     or by source (TTL)                                   ELSEWHERE: all other networks together
@@ -53,6 +55,11 @@ export const precedenceKey = (userId: number): Key => ({ pk: `PRECEDENCE#${idTex
 export const mailCountKey = (userId: number, occasion: string): Key => ({
   pk: `MAILS#${idText(userId)}`,
   sk: occasion,
+});
+/** Mails of one recipient share a partition key, because the stream of the table keeps the order within a key. */
+export const mailKey = (recipient: string, time: string, id: string): Key => ({
+  pk: `MAIL#${recipient}`,
+  sk: `${time}#${id}`,
 });
 export const auditPartition = (month: string): string => `AUDIT#${month}`;
 export const auditKey = (time: string, id: string): Key => ({

@@ -1,24 +1,24 @@
 import { pick } from '../contract/entity-fields.ts';
+import { invited } from '../mail/outbox.ts';
 import type { PasswordHasher } from '../passwords/hasher.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
-import { newResetKey } from './reset-key.ts';
 import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 import type { NewUser } from './user-schema.ts';
 import { auditEventFor, creation } from './user-table.ts';
 
 /**
- * Creates an account. For an activated account without a password, also returns the reset key with which its user sets
- * the first one. Fails with login-taken, email-taken, forbidden.
+ * Creates an account. The user of an activated account without a password is invited by mail to set one. Fails with
+ * login-taken, email-taken, forbidden.
  */
 export async function createUser(
   table: Table,
   hasher: PasswordHasher,
   caller: AuthorizedCaller,
   newUser: NewUser,
-): Promise<{ user: User; key: string | undefined }> {
+): Promise<User> {
   const { password } = newUser;
   let reserved: Promise<readonly [number, string | undefined]> | undefined;
   const load = async (callerUser: Promise<User>) => {
@@ -32,9 +32,9 @@ export async function createUser(
   };
   return caller.change(load, ([id, passwordHash], callerUser, now) => {
     const user = newAccount({ ...pick(newUser, EDITABLE_USER_FIELDS), id, passwordHash }, callerUser.login, now);
-    const invitation = passwordHash === undefined && user.activated ? newResetKey(user, now) : undefined;
-    const writes = [...creation(user), ...(invitation ? [invitation.write] : [])];
-    return { writes, result: { user, key: invitation?.key }, event: auditEventFor('user.created', user) };
+    const isInvited = passwordHash === undefined && user.activated;
+    const writes = [...creation(user), ...(isInvited ? [invited(user, now)] : [])];
+    return { writes, result: user, event: auditEventFor('user.created', user) };
   });
 }
 

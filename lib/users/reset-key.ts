@@ -1,21 +1,31 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { resetItemKey } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
+import { emailKey } from './email-key.ts';
 import type { User } from './user.ts';
 
 const LIFETIME_SECONDS = 24 * 60 * 60;
+/** A change of one's own address does not void a key that was mailed within this time before its use. */
+const RECENT_MS = 60 * 60 * 1000;
 
 /** The item of a reset key. The key itself is not stored; its SHA-256 hash is in the partition key. */
 export interface StoredResetKey {
   readonly userId: number;
   /** The user's stamp when the key was issued; undefined for an account that had none. */
   readonly resetStamp: string | undefined;
+  /** The hash of the email key of the address that it was mailed to. Absent in keys of an earlier release. */
+  readonly mailbox?: string;
+  /** When the key was issued; milliseconds since 1970. Absent in keys of an earlier release. */
+  readonly issuedAt?: number;
   /** Seconds since 1970. DynamoDB deletes the item some time later (TTL). */
   readonly expires: number;
 }
 
 /** The hash under which a key is stored. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** All spellings of an address are one mailbox. */
+const mailboxOf = ({ email }: User): string => hashOf(emailKey(email));
 
 /**
  * Returns a new single-use key, valid for 24 hours, with which the user can set a password, and the write that stores
@@ -26,7 +36,20 @@ export function newResetKey(user: User, now: number): { key: string; write: Writ
   const storedKey: StoredResetKey = {
     userId: user.id,
     resetStamp: user.resetStamp,
+    mailbox: mailboxOf(user),
+    issuedAt: now,
     expires: Math.floor(now / 1000) + LIFETIME_SECONDS,
   };
   return { key, write: claim(resetItemKey(hashOf(key)), { ...storedKey }, 'retry') };
+}
+
+/**
+ * Whether a key still sets the password of its user: the account is activated, has had the same stamp since, and has
+ * the mailbox that the key was mailed to. A recent key outlasts a change of that mailbox which leaves the stamp, as one
+ * by the user does: otherwise a thief with a token could void every key before it can be used.
+ */
+export function isUsable(key: StoredResetKey, user: User, now: number): boolean {
+  const { expires, resetStamp, mailbox, issuedAt = 0 } = key;
+  const isMailedThere = mailbox === undefined || mailbox === mailboxOf(user) || now < issuedAt + RECENT_MS;
+  return now / 1000 < expires && user.activated && resetStamp === user.resetStamp && isMailedThere;
 }

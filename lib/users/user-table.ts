@@ -14,7 +14,7 @@ import {
   type Write,
 } from '../table/write.ts';
 import { membership } from './administrators.ts';
-import { formerEmailKeys, heldEmailKey } from './email-key.ts';
+import { emailKey, formerEmailKey, formerEmailKeys, heldEmailKey } from './email-key.ts';
 import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 
 /** Converts a table item to a user. */
@@ -35,6 +35,17 @@ export async function findUserByLogin(table: Table, login: string): Promise<User
     if (!guard) return undefined;
     const user = await findUser(table, guard.id as number);
     if (user?.login === login) return user;
+  }
+  return undefined;
+}
+
+/** The user whose mailbox this address belongs to, or undefined. */
+export async function findUserByEmail(table: Table, address: string): Promise<User | undefined> {
+  // Try the former key first: it finds an account by the exact address with which it was created.
+  for (const key of new Set([formerEmailKey(address), emailKey(address)])) {
+    const guard = await table.get(emailGuardKey(key));
+    const user = guard && (await findUser(table, guard.id as number));
+    if (user && heldEmailKey(user) === key) return user;
   }
   return undefined;
 }
@@ -88,8 +99,9 @@ const CHANGED_ATTRIBUTES = [
 
 /**
  * The writes of a visible change. Password and token attributes are left out, so that neither change undoes the other.
+ * `voidsResetKeys` replaces the stamp that mailed keys are bound to.
  */
-export function modification(before: User, changed: User): Write[] {
+export function modification(before: User, changed: User, { voidsResetKeys }: { voidsResetKeys: boolean }): Write[] {
   const addressChanged = before.email !== changed.email;
   const after: User = { ...changed, ...(addressChanged && { emailKeyRule: 'UTS46' }) };
   const renamed = before.login !== after.login;
@@ -102,8 +114,8 @@ export function modification(before: User, changed: User): Write[] {
     ...(addressChanged && heldEmailKey(before) !== heldEmailKey(after) ? [releaseEmail(before)] : []),
     set(
       entityKey('USER', before.id),
-      // When the address stays, leave the stamp alone: a concurrent password change may have replaced it.
-      { ...pick(after, CHANGED_ATTRIBUTES), ...(addressChanged && { resetStamp: newStamp() }) },
+      // Otherwise the stamp is left alone: a concurrent password change may have replaced it.
+      { ...pick(after, CHANGED_ATTRIBUTES), ...(voidsResetKeys && { resetStamp: newStamp() }) },
       versionIs(before),
     ),
   ];

@@ -28,7 +28,10 @@ export interface User {
    * accounts that predate stamps; their tokens have none either.
    */
   readonly accountStamp?: string | undefined;
-  /** Replaced by a random value with every change of password or address, which invalidates earlier reset keys. */
+  /**
+   * Reset keys are valid only while this value stays. A new password, a deactivation and a change of address by an
+   * administrator replace it.
+   */
   readonly resetStamp?: string | undefined;
   /** A PHC string. A user without one cannot log in. */
   readonly passwordHash?: string | undefined;

@@ -74,9 +74,9 @@ describe('a user whose e-mail guard has a key of the former rule', () => {
     );
 
     for (const [form, , recipient] of FORMS) {
-      expect(gatehouse.mailsTo(`asking-${recipient}`), form).toHaveLength(recipient ? 1 : 0);
+      expect(await gatehouse.mailsTo(`asking-${recipient}`), form).toHaveLength(recipient ? 1 : 0);
     }
-    expect(gatehouse.lines.filter((line) => line.includes('"resetNotSent":"BadRequestException"'))).toHaveLength(1);
+    expect(gatehouse.lines.filter((line) => line.includes('"mailNotSent":"BadRequestException"'))).toHaveLength(1);
   });
 
   it.each([...FORMS, ['a zero-width space', 'early-6\u200B@example.com', undefined] as const])(

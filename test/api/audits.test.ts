@@ -83,7 +83,7 @@ describe('the audit trail', () => {
 
   it('records a password reset', async () => {
     const { id } = await gatehouse.makeUser('lost', { password: undefined });
-    const key = gatehouse.keyMailedTo('lost@example.com');
+    const key = await gatehouse.keyMailedTo('lost@example.com');
 
     const body = { key, newPassword: 'found' };
     const { entries } = await audited(() => send('POST', '/api/account/reset-password/finish', body));

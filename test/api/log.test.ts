@@ -83,7 +83,7 @@ it('the log has one line per request, with the allowed fields only', () => {
   const entries = gatehouse.lines.map((line) => JSON.parse(line));
 
   const logged = requests.map((request) => entries.filter(({ requestId }) => request.startsWith(requestId)));
-  const allowed = ['requestId', 'route', 'kind', 'status', 'milliseconds', 'callerId', 'failure', '_aws'];
+  const allowed = ['requestId', 'route', 'kind', 'status', 'milliseconds', 'callerId', 'failure', '_aws', 'mailSent'];
   expect(logged.map(([entry]) => `${entry.requestId} ${entry.status}`)).toEqual(requests);
   expect(logged.map((lines) => lines.length)).toEqual(requests.map(() => 1));
   expect(entries.flatMap((entry) => Object.keys(entry).filter((key) => !allowed.includes(key)))).toEqual([]);

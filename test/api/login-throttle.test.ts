@@ -257,7 +257,7 @@ describe('a user with a mailed reset key', () => {
     await addFailures(login, 10, { from: AWAY });
     await lastFailedAgo(-5);
     const before = await logIn(login, login);
-    const body = { key: gatehouse.keyMailedTo(email), newPassword: 'fresh' };
+    const body = { key: await gatehouse.keyMailedTo(email), newPassword: 'fresh' };
 
     const { status } = await gatehouse.call('POST', FINISH, { body, from: HOME });
     // Failures elsewhere start another wait there, which must not affect HOME.

@@ -29,14 +29,14 @@ async function send(token: string, route: string, { path = {}, query, body }: Ex
   const [method, pathname] = methodAndPath(route, path);
   return gatehouse.call(method, query ? `${pathname}?${query}` : pathname, {
     token,
-    ...(body !== undefined && { body: withMailedKey(body) }),
+    ...(body !== undefined && { body: await withMailedKey(body) }),
   });
 }
 
 /** The body with a key that was mailed, because the key of an example cannot be valid. */
-function withMailedKey(body: unknown): unknown {
+async function withMailedKey(body: unknown): Promise<unknown> {
   return (body as { key?: string }).key
-    ? { ...(body as object), key: gatehouse.keyMailedTo('etienne@example.com') }
+    ? { ...(body as object), key: await gatehouse.keyMailedTo('etienne@example.com') }
     : body;
 }
 

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
-import type { Mailer } from '../../lib/mail/mail.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
@@ -42,7 +41,7 @@ beforeAll(async () => {
 let admin: AuthorizedCaller;
 const change = (fields: Partial<User>) => (user: User) =>
   updateUser(
-    { table: gatehouse.table, mailer: silent },
+    gatehouse.table,
     admin,
     { ...user, ...fields, authorities: [...(fields.authorities ?? user.authorities)] },
     undefined,
@@ -62,7 +61,6 @@ const REVOCATIONS: Record<string, (user: User) => Promise<unknown>> = {
   },
 };
 
-const silent: Mailer = { sendLink: async () => undefined, notify: async () => undefined };
 const isGone = (revocation: string): boolean => revocation === 'deleted' || revocation.startsWith('replaced');
 const byToken = CHANGES.filter(({ route }) => routes.find((row) => row.route === route)?.contract.access !== 'public');
 

@@ -70,8 +70,8 @@ const ROWS: Partial<Record<Route['route'], Row>> = {
 
 /** Changes to a user after the token was issued, as the writes of the rules that make them. */
 const LOSSES = {
-  demoted: (user) => modification(user, { ...user, authorities: [] }),
-  deactivated: (user) => modification(user, { ...user, activated: false }),
+  demoted: (user) => modification(user, { ...user, authorities: [] }, { voidsResetKeys: false }),
+  deactivated: (user) => modification(user, { ...user, activated: false }, { voidsResetKeys: true }),
   'given another password': (user) => [passwordChange(user, 'another')],
   deleted: deletion,
   replaced: ({ id }) => [set(entityKey('USER', id), { accountStamp: 'another' }, ALWAYS)],
@@ -123,6 +123,7 @@ describe.each(Object.entries(ROWS) as [string, Row][])('%s', (route, row) => {
       ),
       ...Object.fromEntries(losses.map((loss) => [loss, rejectionOf(route, row, loss)])),
     };
+    await gatehouse.cloud.mailsHandedOver();
     const before = await itemsBesidesCounts();
 
     const rejected = Object.entries(expected).filter(([, status]) => status !== undefined);

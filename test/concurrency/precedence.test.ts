@@ -39,8 +39,8 @@ const createIntegration = (token: string) => {
 };
 const update = (user: object) => gatehouse.call('PUT', '/api/users', { token: admin, body: user });
 const remove = (login: string) => gatehouse.call('DELETE', `/api/users/${login}`, { token: admin });
-const resetPassword = (email: string) => {
-  const body = { key: gatehouse.keyMailedTo(email), newPassword: 'new password' };
+const resetPassword = async (email: string) => {
+  const body = { key: await gatehouse.keyMailedTo(email), newPassword: 'new password' };
   return gatehouse.call('POST', '/api/account/reset-password/finish', { body });
 };
 

@@ -205,6 +205,7 @@ async function openMetered(maximum: Maximum | undefined, holdTransactions?: numb
     mailbox,
     denialReason: () => undefined,
     stackTable: () => ({ TableName: 'Table' }),
+    onCommitted: () => undefined,
     onLateCall: () => undefined,
     onDenied: () => undefined,
     holdTransactions,

@@ -50,8 +50,8 @@ async function actionsOfRun(script: string, ...options: string[]): Promise<strin
   calls = [];
   const { cloud } = gatehouse;
   const run = await runCommand(script, ['--table', cloud.tableName, ...options], operatorsEnvironment(cloud));
-  // `verify` and `adopt` report findings with status 1.
-  expect(/^(verify|adopt)$/.test(script) ? [0, 1] : [0], run.stderr).toContain(run.code);
+  // `verify`, `adopt` and `mails` report what they find with status 1.
+  expect(/^(verify|adopt|mails)$/.test(script) ? [0, 1] : [0], run.stderr).toContain(run.code);
   return [...new Set(calls.flatMap(actionsFor))].sort();
 }
 
@@ -100,6 +100,15 @@ describe('the documented permissions of', () => {
 
   it('password-keys are those that it needs', async () => {
     expect(await actionsOfRun('password-keys')).toEqual(documentedFor('password-keys'));
+  });
+
+  it('mails and mails --send are those that it needs', async () => {
+    const sk = `${new Date(Date.now() - 120_000).toISOString()}#1`;
+    const mail = { occasion: 'reset', email: 'nobody@example.com', expires: Math.ceil(Date.now() / 1000) + 600 };
+    await commit(gatehouse.table, [set({ pk: 'MAIL#1', sk }, mail, ANY)]);
+
+    expect(await actionsOfRun('mails')).toEqual(documentedFor('mails'));
+    expect(await actionsOfRun('mails', '--send')).toEqual(documentedFor('mails --send'));
   });
 
   it('first-admin are those that it needs', async () => {

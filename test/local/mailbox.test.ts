@@ -21,7 +21,7 @@ afterAll(stopAll);
 /** Creates a user without a password. Returns the link in the invitation. */
 async function invite(login: string): Promise<string> {
   await gatehouse.makeUser(login, { password: undefined });
-  return /http\S+/.exec(gatehouse.mailsTo(`${login}@example.com`).at(-1)?.text ?? '')?.[0] ?? 'no link';
+  return /http\S+/.exec((await gatehouse.mailsTo(`${login}@example.com`)).at(-1)?.text ?? '')?.[0] ?? 'no link';
 }
 
 /** Submits the form as a browser does. */
@@ -68,7 +68,7 @@ describe('a mailed link', () => {
   it('completes a password reset', async () => {
     await gatehouse.makeUser('forgetful');
     await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'forgetful@example.com' } });
-    const [link = ''] = /http\S+/.exec(gatehouse.mailsTo('forgetful@example.com').at(-1)?.text ?? '') ?? [];
+    const [link = ''] = /http\S+/.exec((await gatehouse.mailsTo('forgetful@example.com')).at(-1)?.text ?? '') ?? [];
 
     const { status } = await submit(link, 'remembered');
 

@@ -85,7 +85,7 @@ describe('a replacement of the pepper key', { timeout: 60_000 }, () => {
       count(),
       gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'absent@example.com' } }),
     ]);
-    const key = gatehouse.keyMailedTo('absent@example.com');
+    const key = await gatehouse.keyMailedTo('absent@example.com');
     const reset = { key, newPassword: 'present' };
     const finished = await gatehouse.call('POST', '/api/account/reset-password/finish', { body: reset });
 

@@ -54,7 +54,7 @@ describe('after a restore, before the table is adopted', () => {
   it('rejects reset keys and ETags of lost users and integrations', async () => {
     await restore();
     const lost = await call('POST', '/api/users', admin, { login: 'lost', email: 'lost@example.com' });
-    const key = gatehouse.keyMailedTo('lost@example.com');
+    const key = await gatehouse.keyMailedTo('lost@example.com');
     const lostTap = await call('POST', '/api/utm-integrations', admin, integration);
     await restore();
     const heir = await call('POST', '/api/users', admin, { login: 'heir', email: 'lost@example.com' });
@@ -114,7 +114,7 @@ describe('npm run adopt', () => {
   it('advances the sequences, ends all sessions and deletes the reset keys', async () => {
     const { id } = await gatehouse.makeUser('keeper');
     await call('POST', '/api/users', admin, { login: 'invited', email: 'invited@example.com' });
-    const key = gatehouse.keyMailedTo('invited@example.com');
+    const key = await gatehouse.keyMailedTo('invited@example.com');
     const token = await gatehouse.logIn('keeper');
 
     const { code, stdout } = await adopt('--unprotected', '--table', gatehouse.cloud.tableName);

@@ -34,7 +34,7 @@ interface Run {
   /** What standard input contains from the start. */
   readonly input?: string;
   /** The link in the mail, as soon as the user is invited. */
-  readonly link?: () => string;
+  readonly link?: () => Promise<string>;
 }
 
 async function smoke({ url = gatehouse.cloud.url, options = [], environment = {}, input = '', link }: Run = {}) {
@@ -50,7 +50,7 @@ async function smoke({ url = gatehouse.cloud.url, options = [], environment = {}
   let stderr = '';
   createInterface(child.stdout).on('line', (line) => {
     stdout.push(line);
-    if (link && line === 'ok    POST /api/users') child.stdin.end(`${link()}\n`);
+    if (link && line === 'ok    POST /api/users') void link().then((url) => child.stdin.end(`${url}\n`));
   });
   child.stderr.on('data', (chunk) => {
     stderr += chunk;
@@ -237,7 +237,7 @@ describe.concurrent('npm run smoke', () => {
     });
 
     it('fails without the link of the invitation, and deletes the user', async () => {
-      const { code, failures } = await smoke({ options: ['--mail', 'ann@example.com'], link: () => '' });
+      const { code, failures } = await smoke({ options: ['--mail', 'ann@example.com'], link: async () => '' });
 
       expect(code).toBe(1);
       expect(failures[0]).toBe('FAIL  the mail to ann@example.com has arrived: no link was given');
@@ -310,7 +310,7 @@ describe.concurrent('npm run smoke', () => {
       await create('/api/utm-integrations', { ...integration, description: 'Created by npm run smoke' });
       await create('/api/utm-integrations', integration);
 
-      const link = () => /http\S+/.exec(origin.mailsTo('ann@example.com').at(-1)?.text ?? '')?.[0] ?? '';
+      const link = async () => /http\S+/.exec((await origin.mailsTo('ann@example.com')).at(-1)?.text ?? '')?.[0] ?? '';
 
       const { code, stdout, stderr } = await smoke({
         url: edge.url,

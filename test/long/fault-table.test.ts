@@ -13,6 +13,7 @@ import {
 } from '../support/changes.ts';
 import { type Gatehouse, type Received, startGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
+import { mailSection } from '../support/mail-trials.ts';
 import { readsOf } from '../support/reads.ts';
 
 /*
@@ -67,9 +68,8 @@ afterAll(() => gatehouse.stop());
 const TRANSACTION = 'The transaction that makes the change';
 const READ = 'A read that the decision depends on';
 const KMS = 'All calls to KMS';
-const SES = 'All calls to SES';
 const TABLE = 'All calls to DynamoDB by routes that only read';
-const SECTIONS = [TRANSACTION, READ, KMS, SES, TABLE];
+const SECTIONS = [TRANSACTION, READ, KMS, TABLE];
 /** Faults after which the function cannot know whether the change was made. */
 const UNKNOWN = new Set<Fault>(['error-after', 'lost', 'half', 'late', 'slow', 'kill']);
 
@@ -177,17 +177,12 @@ describe('under faults, the service', { timeout: 120_000 }, () => {
     return attemptAll([...transactions, ...reads].map((trial) => ({ ...trial, serialKey: serialKey(trial.change) })));
   });
 
-  it('responds in time on every route that only reads, and on those that call KMS or SES', () => {
-    // The creation of a user calls KMS if it has a password, and SES if it has none.
+  it('responds in time on every route that only reads, and on those that call KMS', () => {
+    // The creation of a user calls KMS if it has a password.
     const withPassword = (change: Change) =>
       change.route === CREATION_WITH_PASSWORD.route ? CREATION_WITH_PASSWORD : change;
     return attemptAll([
       ...everything(KMS, 'KMS', changesThat(({ permissions }) => permissions.keys).map(withPassword)),
-      ...everything(
-        'All calls to SES',
-        'SES',
-        changesThat(({ permissions }) => permissions.mail),
-      ),
       ...everything(TABLE, 'DynamoDB', readsOf(parameter)),
     ]);
   });
@@ -212,7 +207,7 @@ function documentOf(): string {
     });
     return `## ${section}\n\n| fault | | response | change | call repeated | within | routes |\n|---|---|---|---|---|---|---|\n${lines.join('\n')}\n`;
   });
-  return [HEAD, ...sections].join('\n');
+  return [HEAD, ...sections, mailSection()].join('\n');
 }
 
 function allBut(all: ReadonlySet<string>, same: readonly { route: string }[]): string {

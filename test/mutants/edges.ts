@@ -31,10 +31,8 @@ export const edges: readonly Mutant[] = [
     ['    ...etag(user),\n', ''],
     ["'created'", "'deleted'"],
     ['encodeURIComponent(user.login)', 'user.login'],
-    ['  if (key) await invite(mailer, user, key);\n', ''],
     ['${encodeURIComponent(user.login)}', '${encodeURI(user.login)}'],
   ]),
-  ...plant('functions/create-user.ts', 'test/api/reset.test.ts', [['if (key) await invite(', 'if (key) void invite(']]),
   ...plant('functions/delete-integration.ts', 'test/api/success-headers.test.ts', [["'deleted'", "'updated'"]]),
   ...plant('functions/delete-integration.ts', 'test/api/conditional.test.ts', [
     [', precondition);', ', undefined);'],

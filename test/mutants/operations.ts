@@ -401,8 +401,6 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/constructs/mail.ts', 'test/stack/facts.test.ts', [
     ["arn('identity', sender.slice(sender.indexOf('@') + 1)),", ''],
     ["conditions: { StringEquals: { 'ses:FromAddress': sender } },", ''],
-    ["fn.addEnvironment('MAIL_LINK_BASE', linkBase)", "fn.addEnvironment('MAIL_LINK_BASE', sender)"],
-    ["if (configurationSet) fn.addEnvironment('MAIL_CONFIGURATION_SET', configurationSet);", ''],
     ["[arn('configuration-set', configurationSet)]", "[arn('configuration-set', '*')]"],
   ]),
   ...plant('infra/command-line.ts', 'test/local/commands.test.ts', [
@@ -562,7 +560,6 @@ export const operations: readonly Mutant[] = [
     ['/\\bpk = (:\\w+)/', '/^pk = (:\\w+)/'],
   ]),
   ...plant('infra/local/iam/authorization.ts', 'test/unit/authorization.test.ts', [
-    ["!grant.action.startsWith('logs:')", 'true'],
     ['if (!isUnbounded(grant)) used.add(grant);', 'used.add(grant);'],
     ["operation.startsWith('Transact') &&", "operation === 'TransactWriteItems' &&"],
     ['if (stack.tableKey) requests.push', 'if (false) requests.push'],
@@ -620,7 +617,6 @@ export const operations: readonly Mutant[] = [
     ['port: formerPort,', 'port: 0,'],
     ['if (formerPort)', 'if (true)'],
   ]),
-  ...plant('infra/local/cloud.ts', 'test/local/reload.test.ts', [['        await changing;\n', '']]),
   ...plant('infra/local/lambda/readable-error.ts', 'test/local/reload.test.ts', [
     ['.map(withSourcePosition)', ''],
     ['.filter(isOfInterest)', ''],
@@ -1217,18 +1213,10 @@ export const operations: readonly Mutant[] = [
     ['totalBytes(parameters) <= MAX_PARAMETER_BYTES', 'totalBytes(parameters) <= 2 * MAX_PARAMETER_BYTES'],
   ]),
   ...plant('routes.ts', 'test/stack/facts.test.ts', [
-    [
-      "put: [RESET, MAILS], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'], mail }, strictThrottle }",
-      "put: [RESET, MAILS], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'], mail } }",
-    ],
     ['put: [INTEGRATION, AUDIT], update: [TOTAL]', 'put: [INTEGRATION, AUDIT, USER], update: [TOTAL]'],
     ['query: [...(permissions.query ?? []), JWKS]', 'query: [...(permissions.query ?? [])]'],
     ['get: [...(permissions.get ?? []), PRECEDENCE]', 'get: [...(permissions.get ?? [])]'],
     ["route.startsWith('GET ') ? withKeySet", "!route.startsWith('PUT ') ? withKeySet"],
-    [
-      "permissions: { batchGet: [ATTEMPTS, RESET, USER, MAILS], put: [ATTEMPTS, MAILS, AUDIT, PRECEDENCE], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail }, strictThrottle },",
-      "permissions: { batchGet: [ATTEMPTS, RESET, USER, MAILS], put: [ATTEMPTS, MAILS, AUDIT, PRECEDENCE], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'], mail } },",
-    ],
     [
       'query: [CONF], put: [AUDIT], update: [TOTAL], delete: [INTEGRATION, CONF], conditionCheck: [USER]',
       'query: [CONF], put: [AUDIT], update: [TOTAL, CONF], delete: [INTEGRATION, CONF], conditionCheck: [USER]',

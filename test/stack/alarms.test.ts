@@ -141,7 +141,7 @@ describe('every alarm', () => {
       ({ AlarmName }) => AlarmName,
     );
 
-    expect(names).toHaveLength(9);
+    expect(names).toHaveLength(10);
     expect(names.join()).not.toMatch(/verification|intact/);
   });
 });
@@ -215,7 +215,7 @@ describe('the dashboard', () => {
       'Capacity: write units per second',
       'Calls to KMS',
       'Mail of the account',
-      'Mail not sent',
+      'Mail not sent, and the longest wait of a mail (ms)',
       'Findings of the daily verification',
       'Oldest pending restart of a module (hours), measured once a day',
     ]);

@@ -43,6 +43,7 @@ const BUDGETS: Readonly<Record<string, readonly [minimal: number, sdk: number]>>
   'publish-keys': [40, 193],
   'report-restart': [74, 226],
   'request-reset': [60, 269],
+  'send-mail': [29, 150],
   'update-account': [75, 260],
   'update-integration': [74, 226],
   'update-parameter': [77, 255],

@@ -114,7 +114,9 @@ describe('the role of a function', () => {
   const rotating = templateOf('prod', { signingKeys: ['SigningKey2', 'SigningKey'] });
 
   it('never changes, because an alias cannot lead to versions with different roles', () => {
-    const adopting = templateOf('prod', { existing: { table: 'restored' } });
+    const adopting = templateOf('prod', {
+      existing: { table: 'restored', tableStream: 'arn:aws:dynamodb:::table/restored/stream/1' },
+    });
     for (const { route } of routes) {
       const roles = [prod, rotating, adopting].map((template) => idsOf(template, route).role);
       expect(new Set(roles).size).toBe(1);

@@ -64,6 +64,7 @@ describe.each(ENVIRONMENTS)('the table of $name', ({ template, keep, environment
           OnDemandThroughput: { MaxReadRequestUnits, MaxWriteRequestUnits },
           DeletionProtectionEnabled: keep,
           PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: keep },
+          StreamSpecification: { StreamViewType: 'KEYS_ONLY' },
           SSESpecification: { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: arnOf('TableKey') },
           TimeToLiveSpecification: { AttributeName: 'expires', Enabled: true },
           Tags: [
@@ -165,14 +166,17 @@ describe('a stack with an existing table and existing keys', () => {
     return result;
   };
 
+  const STREAM = 'arn:aws:dynamodb:eu-central-1:123456789012:table/Restored/stream/2030-01-01T00:00:00.000';
+
   it('creates neither, and uses their name and ARNs where it would use those of its own', () => {
-    const adopting = templateOf('prod', { existing: { table: 'Restored', keys } });
+    const adopting = templateOf('prod', { existing: { table: 'Restored', tableStream: STREAM, keys } });
     const { Outputs } = prod.toJSON();
     const own = JSON.stringify({ Resources: resources(prod, ['Table', ...Object.keys(keys)]), Outputs });
     const account = ['arn:', { Ref: 'AWS::Partition' }, ':dynamodb:eu-central-1:', { Ref: 'AWS::AccountId' }];
     const tableArn = { 'Fn::Join': ['', [...account, ':table/Restored']] };
 
     let expected = own
+      .replaceAll(JSON.stringify({ 'Fn::GetAtt': ['Table', 'StreamArn'] }), JSON.stringify(STREAM))
       .replaceAll(JSON.stringify(arnOf('Table')), JSON.stringify(tableArn))
       .replaceAll(JSON.stringify({ Ref: 'Table' }), JSON.stringify('Restored'));
     for (const [id, arn] of Object.entries(keys)) {
@@ -192,7 +196,7 @@ describe('a stack with an existing table and existing keys', () => {
         .map(({ entry }) => entry.data);
 
     expect(infosOf({})).toEqual([]);
-    expect(infosOf({ existing: { table: 'Restored' } })).toEqual([
+    expect(infosOf({ existing: { table: 'Restored', tableStream: STREAM } })).toEqual([
       'tableMaximum has no effect on Restored, which the stack adopts. To set it: aws dynamodb update-table --table-name ' +
         'Restored --on-demand-throughput MaxReadRequestUnits=12000,MaxWriteRequestUnits=4000',
     ]);
@@ -289,7 +293,7 @@ const IN_TRANSACTIONS = { put: 'dynamodb:PutItem', update: 'dynamodb:UpdateItem'
 
 /** The table permissions of a route, including those that every route with a token has. */
 function tableRights({ route, permissions, contract }: (typeof routes)[number]): Permissions {
-  const { mail: _mail, keys: _keys, ...rights } = permissions;
+  const { keys: _keys, ...rights } = permissions;
   if (contract.access === 'public') return rights;
   const query = [...(permissions.query ?? []), 'JWKS'];
   return route.startsWith('GET ')
@@ -303,17 +307,10 @@ interface Deployed {
   readonly region: string;
   readonly signing: readonly string[];
   readonly peppers: readonly string[];
-  readonly sender: string;
-  readonly domain: string;
-  readonly configurationSet?: string;
 }
 
 /** The complete policy statements for the role of a route. */
-function statementsFor(
-  row: (typeof routes)[number],
-  { region, signing, peppers, sender, ...mail }: Deployed,
-  logGroup: string,
-) {
+function statementsFor(row: (typeof routes)[number], { region, signing, peppers }: Deployed, logGroup: string) {
   const tableStatements = Object.entries(tableRights(row)).map(([right, keys]) => ({
     Effect: 'Allow',
     Action: { ...UNRESTRICTED, ...IN_TRANSACTIONS }[right],
@@ -337,9 +334,6 @@ function statementsFor(
     seal: { Action: 'kms:GenerateDataKey', Resource: arnOf('ValuesKey'), Condition: inContext },
     unseal: { Action: 'kms:Decrypt', Resource: arnOf('ValuesKey'), Condition: inContext },
   };
-  const ses = (name: string) => ({
-    'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, `:ses:${region}:`, { Ref: 'AWS::AccountId' }, `:${name}`]],
-  });
   return [
     { Effect: 'Allow', Action: ['logs:CreateLogStream', 'logs:PutLogEvents'], Resource: arnOf(logGroup) },
     ...tableStatements,
@@ -354,20 +348,6 @@ function statementsFor(
         ]
       : []),
     ...(row.permissions.keys ?? []).map((use) => ({ Effect: 'Allow', ...uses[use] })),
-    ...(row.permissions.mail
-      ? [
-          {
-            Effect: 'Allow',
-            Action: 'ses:SendEmail',
-            Resource: [
-              ses(`identity/${sender}`),
-              ses(`identity/${mail.domain}`),
-              ...(mail.configurationSet ? [ses(`configuration-set/${mail.configurationSet}`)] : []),
-            ],
-            Condition: { StringEquals: { 'ses:FromAddress': sender } },
-          },
-        ]
-      : []),
   ];
 }
 
@@ -377,17 +357,12 @@ const DEPLOYED: Record<string, Deployed> = {
     region: 'eu-central-1',
     signing: ['SigningKey'],
     peppers: ['PepperKey'],
-    sender: 'gatehouse@example.com',
-    domain: 'example.com',
   },
   other: {
     template: other,
     region: 'eu-north-1',
     signing: ['SigningKeyB', 'SigningKeyA'],
     peppers: ['PepperKeyB', 'PepperKeyA'],
-    sender: 'gate@mail.example.org',
-    domain: 'mail.example.org',
-    configurationSet: 'events',
   },
 };
 
@@ -446,7 +421,6 @@ describe('a function', () => {
     const [logicalId, { Properties }] = functionOf(templates[name], row.route);
     const { issuer, token, remembered, audit, source } = LIMITS[name];
     const joined = (ids: string[]) => ({ 'Fn::Join': ['', [arnOf(String(ids[0])), ',', arnOf(String(ids[1]))]] });
-    const mails = row.permissions.mail && name === 'other' && OTHER_SETTINGS.mail;
     const has = (...uses: string[]) => row.permissions.keys?.some((use) => uses.includes(use));
     const hashes = has('pepper');
 
@@ -467,20 +441,6 @@ describe('a function', () => {
         PEPPER_KEYS: name === 'other' ? joined(['PepperKeyB', 'PepperKeyA']) : arnOf('PepperKey'),
       }),
       ...(has('seal', 'unseal') && { VALUES_KEY: arnOf('ValuesKey') }),
-      ...(row.permissions.mail && {
-        MAIL_SENDER: 'gatehouse@example.com',
-        MAIL_LINK_BASE:
-          name === 'dev'
-            ? 'http://127.0.0.1:9000/account/reset/finish?key='
-            : 'https://admin.example.com/account/reset/finish?key=',
-        MAIL_TEMPLATES: expect.stringMatching(/^\{"en":\{"reset":\{"subject":"Reset your password".*"de":/),
-      }),
-      ...(mails && {
-        MAIL_SENDER: 'gate@mail.example.org',
-        MAIL_LINK_BASE: 'https://one.example/set-password?key=',
-        MAIL_TEMPLATES: JSON.stringify(mails.templates),
-        MAIL_CONFIGURATION_SET: 'events',
-      }),
     });
     expect(Properties).toEqual({
       Description: row.route,
@@ -504,7 +464,7 @@ describe('a function', () => {
       ({ Properties }) => Properties.Code.S3Key,
     );
 
-    expect(new Set(code).size).toBe(routes.length + 1);
+    expect(new Set(code).size).toBe(routes.length + 2);
   });
 
   it('is strictly throttled where callers without a token can cause expensive work or mail', () => {
@@ -513,6 +473,47 @@ describe('a function', () => {
       'POST /api/account/reset-password/init',
       'POST /api/account/reset-password/finish',
     ]);
+  });
+});
+
+describe('the function that sends mail', () => {
+  const template = other;
+  const [id, { Properties }] = functionOf(template, 'sends mail');
+  const [mapping, ...others] = Object.values(resourcesOf(template, 'AWS::Lambda::EventSourceMapping'));
+
+  it('is the only one with the settings of mail', () => {
+    const { templates, ...mail } = OTHER_SETTINGS.mail;
+    const functions = Object.values(resourcesOf(template, 'AWS::Lambda::Function'));
+    const named = functions.filter((each) => JSON.stringify(each.Properties.Environment).includes('MAIL_SENDER'));
+
+    expect(named).toHaveLength(1);
+    expect(Properties.Environment.Variables).toEqual({
+      METRICS_NAMESPACE: 'Gatehouse/prod',
+      TABLE_NAME: { Ref: 'Table' },
+      MAIL_SENDER: mail.sender,
+      MAIL_LINK_BASE: mail.linkBase,
+      MAIL_CONFIGURATION_SET: mail.configurationSet,
+      MAIL_TEMPLATES: JSON.stringify(templates),
+      RESETS_PER_HOUR: '37',
+    });
+  });
+
+  it('receives new mails from the stream of the table, which has keys only, and reports those to repeat', () => {
+    const [table] = Object.values(resourcesOf(template, 'AWS::DynamoDB::Table'));
+
+    expect(table?.Properties.StreamSpecification).toEqual({ StreamViewType: 'KEYS_ONLY' });
+    expect(others).toEqual([]);
+    expect(mapping?.Properties).toMatchObject({
+      EventSourceArn: { 'Fn::GetAtt': ['Table', 'StreamArn'] },
+      FunctionName: { Ref: id },
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      BisectBatchOnFunctionError: true,
+      StartingPosition: 'TRIM_HORIZON',
+    });
+    expect(JSON.parse(mapping?.Properties.FilterCriteria.Filters[0].Pattern)).toEqual({
+      eventName: ['INSERT'],
+      dynamodb: { Keys: { pk: { S: [{ prefix: 'MAIL#' }] } } },
+    });
   });
 });
 
@@ -740,7 +741,7 @@ describe('the daily verification', () => {
     const types = ['AWS::Events::Rule', 'AWS::Lambda::EventInvokeConfig'];
 
     expect(types.map((type) => Object.keys(resourcesOf(dev, type)))).toEqual([[], []]);
-    expect(Object.keys(resourcesOf(dev, 'AWS::Lambda::Function'))).toHaveLength(routes.length);
+    expect(Object.keys(resourcesOf(dev, 'AWS::Lambda::Function'))).toHaveLength(routes.length + 1);
   });
 });
 

@@ -232,9 +232,9 @@ const ROWS: readonly Row[] = [
     async prepare(setup) {
       const { user, item: read } = await setup.account();
       const { email } = user;
-      // Each key is an item of its own.
-      const item = 'RESET#*';
-      return { item, read, body: { email }, countChanges: async () => setup.gatehouse.mailsTo(email).length };
+      // Each mail is an item of its own.
+      const item = 'MAIL#*';
+      return { item, read, body: { email }, countChanges: async () => (await setup.gatehouse.mailsTo(email)).length };
     },
   },
   {

@@ -50,10 +50,10 @@ export interface Gatehouse {
   adminToken(): Promise<string>;
   /** Creates an account as admin. Its password is its login, padded with dots to the minimum of four characters. */
   makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
-  /** The messages to an address, oldest first. */
-  mailsTo(address: string): Mail[];
+  /** The messages to an address, oldest first, once all mails have been tried. */
+  mailsTo(address: string): Promise<Mail[]>;
   /** The key in the last mail to an address. */
-  keyMailedTo(address: string): string;
+  keyMailedTo(address: string): Promise<string>;
   /** Fails if the table is not intact, or if calls were late or denied or secrets leaked since the last check. */
   assertNoViolations(): Promise<void>;
   /** Rejects new calls until the pending ones have ended, so that a timed-out test ends too. */
@@ -145,9 +145,15 @@ export async function launch({
       assert.equal(created.status, 201, created.text);
       return created.body;
     },
-    mailsTo: (address) => cloud.mails.filter(({ to }) => to.includes(address)),
-    keyMailedTo: (address) => /key=([\w-]+)/.exec(gatehouse.mailsTo(address).at(-1)?.text ?? '')?.[1] ?? 'no key',
+    async mailsTo(address) {
+      await cloud.mailsHandedOver();
+      return cloud.mails.filter(({ to }) => to.includes(address));
+    },
+    async keyMailedTo(address) {
+      return /key=([\w-]+)/.exec((await gatehouse.mailsTo(address)).at(-1)?.text ?? '')?.[1] ?? 'no key';
+    },
     async assertNoViolations() {
+      await cloud.mailsHandedOver();
       const printed = lines.splice(0);
       const [late, denied] = [cloud.lateCalls.splice(0), cloud.deniedCalls.splice(0)];
       onUnusedPermissions?.(cloud.unusedPermissions());

@@ -35,6 +35,7 @@ export const OTHER_SETTINGS = {
   mail: {
     sender: 'gate@mail.example.org',
     configurationSet: 'events',
+    resetsPerHour: 37,
     linkBase: 'https://one.example/set-password?key=',
     templates: {
       en: {

@@ -105,8 +105,8 @@ export function startRun(bench: Bench) {
   }
 
   /** Remembers the key in the last mail to this user. */
-  function readKey(handle: string, { users, keys: known }: State): void {
-    keys.set(handle, gatehouse.keyMailedTo(users[known[handle]?.user ?? '']?.email ?? ''));
+  async function readKey(handle: string, { users, keys: known }: State): Promise<void> {
+    keys.set(handle, await gatehouse.keyMailedTo(users[known[handle]?.user ?? '']?.email ?? ''));
   }
 
   /** Reads the lists as a caller who may read all of them. */
@@ -157,7 +157,7 @@ export function startRun(bench: Bench) {
         }
         assert.deepEqual(byId(await readLists(after)), byId(withIds(listsOf(after)) as Lists), 'what the lists show');
         await expectIntact(gatehouse);
-        for (const handle of Object.keys(after.keys)) if (!keys.has(handle)) readKey(handle, after);
+        for (const handle of Object.keys(after.keys)) if (!keys.has(handle)) await readKey(handle, after);
         return after;
       } catch (failure) {
         failures.push(failure);

@@ -168,7 +168,7 @@ other than [the edge](operating.md#an-edge) in front of the API.
 | variable | used by | meaning |
 |---|---|---|
 | \`PORT\` | \`npm start\` | the port to listen on; default 3000; 0 chooses a free port |
-| \`STATE_DIR\` | \`npm start\`; \`verify\`, \`adopt\`, \`password-keys\`, \`import\` and \`export\` without \`--table\` | the folder of data and keys; default \`.local\`; \`:memory:\` keeps nothing |
+| \`STATE_DIR\` | \`npm start\`; \`verify\`, \`adopt\`, \`mails\`, \`password-keys\`, \`import\` and \`export\` without \`--table\` | the folder of data and keys; default \`.local\`; \`:memory:\` keeps nothing |
 | \`MAIL_LINK_BASE\` | \`npm start\` | the page that links in mails lead to; default: a page of the local mailbox |
 | \`AWS_ENDPOINT_URL_DYNAMODB\` | \`npm start\`, \`npm test\`, all commands | the URL of another [tested engine](../README.md#other-platforms) to use instead of the embedded one, or instead of AWS |
 | \`AWS_ENDPOINT_URL\` | \`preflight\`, all commands with \`--table\` | the URL to use instead of AWS for all services; \`npm start\` prints that of the local cloud |

@@ -25,6 +25,11 @@ const TYPES = {
     valid: [ABSENT, { needsRestart: false, changes: 0 }, { needsRestart: true, needsRestartSince: 0, changes: 1 }],
     invalid: ['text', null, 1],
   },
+  occasion: {
+    valid: ['reset', 'invitation', 'passwordChanged', 'emailChanged'],
+    invalid: ['', 'other', 7, null, ABSENT],
+  },
+  'mark or absent': { valid: [ABSENT, true], invalid: [false, 1, 'true', null] },
   'UTS46 or absent': { valid: [ABSENT, 'UTS46'], invalid: ['', 'NFKC', 46, null] },
 } as const;
 type Type = keyof typeof TYPES;
@@ -214,6 +219,19 @@ const KINDS: Record<string, ItemKind> = {
     ...beside('ATTEMPTS#', 'SOURCE'),
     attributes: { n: 'whole', since: 'count', ...expiring },
   },
+  'mail to be sent': {
+    keys: [
+      ['MAIL#0000000000000007', '2030-01-01T00:00:00.000Z#1'],
+      ['MAIL#4bd3ff3f-0a47-4cd1-9d4b-5a9aee4ab5ac', '2030-01-01T00:00:00.000Z#1'],
+    ],
+    lookalikes: [
+      ['MAIL#', '2030-01-01T00:00:00.000Z#1'],
+      ['MAIL#7', 'now#1'],
+      ['MAIL#7', '2030-01-01T00:00:00.000Z#'],
+      ['xMAIL#7', '2030-01-01T00:00:00.000Z#1'],
+    ],
+    attributes: { occasion: 'occasion', counted: 'mark or absent', ...expiring },
+  },
   'mails to a user': {
     keys: ['reset', 'invitation', 'passwordChanged', 'emailChanged'].map((occasion) => [
       'MAILS#0000000000000007',
@@ -235,6 +253,7 @@ const KINDS: Record<string, ItemKind> = {
 };
 
 const GOOD: Partial<Record<Type, unknown>> = {
+  'mark or absent': true,
   'count or absent': 1,
   'ids or absent': new Set([1]),
   'UTS46 or absent': 'UTS46',

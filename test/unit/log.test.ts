@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { transformSync } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { logMailNotSent } from '../../lib/delivery/deliver-mail.ts';
 import { logDefect, logRequest } from '../../lib/http/log-request.ts';
-import { logMailNotSent } from '../../lib/mail/log-mail-not-sent.ts';
 import { log, logError } from '../../lib/runtime/log.ts';
 import { countRetry, resetRetries } from '../../lib/runtime/retries.ts';
 import { printedBy } from '../support/printed-by.ts';
@@ -122,7 +122,7 @@ describe('the metrics of a log line', () => {
     const lines = await logged(() => {
       logRequest(event(), 200, 0);
       logRequest(event(), 429, 0, 'too-many-attempts');
-      logMailNotSent('noticeNotSent', new Error('secret'), { userId: 7 });
+      logMailNotSent(new Error('secret'));
     });
 
     expect(lines).toHaveLength(3);
@@ -138,9 +138,9 @@ describe('the metrics of a log line', () => {
   });
 
   it('count a mail that was not sent', async () => {
-    expect(await logged(() => logMailNotSent('resetNotSent', new Error('secret')))).toMatchObject([
+    expect(await logged(() => logMailNotSent(new Error('secret')))).toMatchObject([
       {
-        resetNotSent: 'Error',
+        mailNotSent: 'Error',
         mailsNotSent: 1,
         _aws: { CloudWatchMetrics: [{ Dimensions: [[]], Metrics: [{ Name: 'mailsNotSent', Unit: 'Count' }] }] },
       },

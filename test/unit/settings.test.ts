@@ -14,6 +14,10 @@ const readStrictly = (context: Record<string, unknown>) =>
   readSettings({ tryGetContext: (key: string) => context[key], getAllContext: () => context });
 const readFrom = (context: Record<string, unknown>) => readStrictly({ ...context, allowPlaceholders: 'true' });
 
+function streamOf(table: string): string {
+  return `arn:aws-cn:dynamodb:cn-north-1:123456789012:table/${table}/stream/2030-01-01T00:00:00.000`;
+}
+
 /** A valid environment with every possible field. */
 const VALID = {
   ...OTHER_SETTINGS,
@@ -24,6 +28,7 @@ const VALID = {
   alarms: 'arn:aws-cn:sns:cn-north-1:123456789012:operators_of-gate-1',
   existing: {
     table: 'Gate_house-prod.restored',
+    tableStream: streamOf('Gate_house-prod.restored'),
     keys: { TableKey: 'arn:aws-cn:kms:cn-north-1:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab' },
   },
 };
@@ -241,6 +246,7 @@ const WRONG: Record<string, readonly unknown[]> = {
   corsOrigins: [ABSENT, 'https://one.example', null, ['one.example'], [7], ['*'], ['null']],
   existing: [true, null, 7],
   'existing.table': [7, null, '', 'ab', 'x'.repeat(256), 'a table', 'arn:aws:dynamodb:cn-north-1:123456789012:table/T'],
+  'existing.tableStream': [7, null, '', 'latest', KEY, streamOf('other'), ABSENT],
   'existing.keys': [7, null, 'TableKey', { Table: KEY }, { SigningKey: KEY }, { toString: KEY }],
   'existing.keys.TableKey': [
     7,
@@ -397,18 +403,25 @@ describe('a setting', () => {
     ['keepData', false, 'existing: requires keepData'],
     [
       'mail.templates.en.reset.text',
-      `{link}${'ü'.repeat(1500)}`,
-      'mail: All texts and the other settings of mail together must not exceed 2,900 bytes',
+      `{link}${'ü'.repeat(1800)}`,
+      'mail: All texts and the other settings of mail together must not exceed 3,500 bytes',
     ],
-    ['mail.templates.en.reset.text', `{link}${'\n'.repeat(1000)}`, 'mail: All texts'],
-    ['mail.linkBase', `https://one.example/${'x'.repeat(2900)}`, 'mail: All texts'],
+    ['mail.templates.en.reset.text', `{link}${'\n'.repeat(1200)}`, 'mail: All texts'],
+    ['mail.linkBase', `https://one.example/${'x'.repeat(3500)}`, 'mail: All texts'],
   ])('%s is rejected with an explanation when it is %j', (path, value, reason) => {
     expect(reading(withValue(path, value))).toThrow(reason);
   });
 
   it.each<[string, unknown]>([
     ['existing', {}],
-    ['existing', { table: 'abc', keys: { TableKey: KEY, ValuesKey: KEY, PepperKeyA: KEY, SigningKeyA: KEY } }],
+    [
+      'existing',
+      {
+        table: 'abc',
+        tableStream: streamOf('abc'),
+        keys: { TableKey: KEY, ValuesKey: KEY, PepperKeyA: KEY, SigningKeyA: KEY },
+      },
+    ],
     ['mail.templates.en.reset.text', `{link}${'x'.repeat(2048)}`],
     ['logRetentionDays', 1],
     ['logRetentionDays', 3653],

@@ -16,7 +16,7 @@ const SOURCES = new Map(FILES.map((file) => [file, readFileSync(join(ROOT, file)
 const ENTRIES = new RegExp(
   [
     '^functions/',
-    String.raw`^infra/(app|adopt|export|first-admin|import|password-keys|preflight|smoke|verify|local/start|openapi/write)\.ts$`,
+    String.raw`^infra/(app|adopt|export|first-admin|import|mails|password-keys|preflight|smoke|verify|local/start|openapi/write)\.ts$`,
     String.raw`^infra/(sdk/(environment-credentials|unused-event-streams|unused-modules)|transport/(client-\w+|lib-dynamodb))\.ts$`,
     String.raw`^test/(contention|soak|mutants/run|bench/(run|floor|load|local-cloud|replay|stub-network)|support/(reset-deadline|synthesize-once))\.ts$`,
     String.raw`\.(test|d)\.ts$`,

@@ -4,17 +4,8 @@ import { updateAccount } from '../../lib/accounts/update-account.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Caller } from '../../lib/contract/caller.ts';
 import type { Role } from '../../lib/contract/contract.ts';
-import type { Mailer } from '../../lib/mail/mail.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
-import {
-  emailGuardKey,
-  entityKey,
-  type Key,
-  loginGuardKey,
-  mailCountKey,
-  rosterKey,
-  totalKey,
-} from '../../lib/table/keys.ts';
+import { emailGuardKey, entityKey, loginGuardKey, rosterKey, totalKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { createUser, newAccount } from '../../lib/users/create-user.ts';
@@ -26,8 +17,6 @@ import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user
 import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-table.ts';
 import { useFrozenClock } from '../support/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
-import { waitMicrotasks } from '../support/microtasks.ts';
-import { overlapCounter } from '../support/overlap.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.000Z');
 useFrozenClock(NOW, { AUDIT_DAYS: '400' });
@@ -53,18 +42,9 @@ const itemsOf = (...users: User[]): Item[] =>
     { ...loginGuardKey(user.login), id: user.id },
   ]);
 
-/** A mailer that records its notices. */
-function recordingMailer() {
-  const notices: [string, string][] = [];
-  const mailer: Mailer = {
-    sendLink: async () => undefined,
-    notify: async (occasion, user) => {
-      await waitMicrotasks();
-      notices.push([occasion, user.email]);
-    },
-  };
-  return { notices, mailer };
-}
+/** The mails that these writes cause. */
+const mailsIn = (writes: readonly Write[]) =>
+  writes.filter(({ key }) => key.pk.startsWith('MAIL#')).map(({ attributes }) => attributes);
 const passwords = { hash: async (text: string) => `hash of ${text}` } as Partial<Passwords> as Passwords;
 
 /** The writes of the one transaction without the condition check of the caller, and its audit entry. */
@@ -82,6 +62,7 @@ const outline = (writes: readonly Write[]) =>
     [act, key.pk, ...(onConditionFailed ? [onConditionFailed] : [])].join(' '),
   );
 
+const MAIL = 'Put MAIL#0000000000000007 retry';
 const guardOf = (id: number) => ({ condition: '#id = :id', names: { '#id': 'id' }, values: { ':id': id } });
 
 describe('createUser', () => {
@@ -93,7 +74,7 @@ describe('createUser', () => {
   it('claims login and email address, in this order, and increments the total', async () => {
     const table = memoryTable(itemsOf(admin));
 
-    const { user, key } = await createUser(table, passwords, administrator(table), requested);
+    const user = await createUser(table, passwords, administrator(table), requested);
 
     const { writes, audit } = changesOf(table);
     const always = { act: 'Put', condition: 'attribute_not_exists(pk)' };
@@ -114,24 +95,20 @@ describe('createUser', () => {
     expect(audit).toMatchObject({
       ...{ actor: 'admin', actorId: 1, action: 'user.created', target: 'user/1001', targetName: 'eve', fields: [] },
     });
-    expect(key).toBeUndefined();
   });
 
   it.each<[string, Partial<NewUser>, boolean]>([
     ['without a password and activated', { password: undefined }, true],
     ['without a password and deactivated', { password: undefined, activated: false }, false],
     ['with a password', {}, false],
-  ])('issues an invitation for an account %s: %s', async (_, fields, invited) => {
+  ])('invites the user of an account %s: %s', async (_, fields, invited) => {
     const table = memoryTable(itemsOf(admin));
 
-    const { user, key } = await createUser(table, passwords, administrator(table), { ...requested, ...fields });
+    const { accountStamp } = await createUser(table, passwords, administrator(table), { ...requested, ...fields });
 
-    const [invitation] = changesOf(table).writes.filter(({ key: { pk } }) => pk.startsWith('RESET#'));
-    expect([key !== undefined, invitation !== undefined]).toEqual([invited, invited]);
-    if (invited) {
-      const expires = NOW / 1000 + 86_400;
-      expect(invitation?.attributes).toEqual({ userId: 1001, resetStamp: user.resetStamp, expires });
-    }
+    const expires = NOW / 1000 + 30 * 86_400;
+    const invitation = { occasion: 'invitation', userId: 1001, accountStamp, expires };
+    expect(mailsIn(changesOf(table).writes)).toEqual(invited ? [invitation] : []);
   });
 
   it.each<[string, Role[], boolean, boolean]>([
@@ -210,9 +187,9 @@ const FIELDS: [keyof typeof SAME, unknown][] = [
 describe('updateUser', () => {
   async function update(fields: Partial<UserChange>, before = ada, precondition?: string[], more: Item[] = []) {
     const table = memoryTable([...itemsOf(admin, before), ...more]);
-    const { notices, mailer } = recordingMailer();
-    const after = await updateUser({ table, mailer }, administrator(table), { ...SAME, ...fields }, precondition);
-    return { table, notices, after, ...changesOf(table), stored: table.find(entityKey('USER', 7)) };
+    const after = await updateUser(table, administrator(table), { ...SAME, ...fields }, precondition);
+    const changes = changesOf(table);
+    return { table, mails: mailsIn(changes.writes), after, ...changes, stored: table.find(entityKey('USER', 7)) };
   }
 
   it.each(FIELDS)('stores, returns and audits a change of %s', async (field, value) => {
@@ -222,9 +199,9 @@ describe('updateUser', () => {
       ...{ ...ada, [field]: value, version: expect.stringMatching(/^4-[\da-f-]{36}$/), lastModifiedBy: 'admin' },
       lastModifiedDate: '2026-03-10T12:00:00.000Z',
     };
-    const readdressed = field === 'email' && { resetStamp: expect.stringMatching(STAMP) };
+    const voided = ['email', 'activated'].includes(field) && { resetStamp: expect.stringMatching(STAMP) };
     expect(after).toEqual(expected);
-    expect(stored).toEqual({ ...entityKey('USER', 7), ...expected, ...readdressed });
+    expect(stored).toEqual({ ...entityKey('USER', 7), ...expected, ...voided });
     expect(audit).toMatchObject({
       ...{ actor: 'admin', actorId: 1, action: 'user.updated', target: 'user/7', targetName: 'ada', fields: [field] },
     });
@@ -238,9 +215,8 @@ describe('updateUser', () => {
   });
 
   it('assigns a new version but audits no field when nothing changes', async () => {
-    const { table, writes, audit, after } = await update({});
+    const { writes, audit, after } = await update({});
 
-    expect(table.calls.filter((call) => call.startsWith('getAll'))).toEqual(['getAll 2']);
     expect(outline(writes)).toEqual(['Update USER retry']);
     expect([audit?.fields, after.version]).toEqual([[], expect.stringMatching(/^4-/)]);
   });
@@ -271,7 +247,7 @@ describe('updateUser', () => {
       'Delete LOGIN#ada retry',
       'Delete EMAIL#ada@example.com retry',
       'Update USER retry',
-      `Put ${mailCountKey(7, 'emailChanged').pk} retry`,
+      MAIL,
     ]);
     expect(writes[3]).toMatchObject(guardOf(7));
     expect(writes[4]).toMatchObject(guardOf(7));
@@ -279,39 +255,45 @@ describe('updateUser', () => {
   });
 
   it('keeps the email address and its stamp when only the login changes', async () => {
-    const { writes, stored, notices } = await update({ login: 'eve' });
+    const { writes, stored, mails } = await update({ login: 'eve' });
 
     expect(outline(writes)).toEqual(['Put LOGIN#eve login-taken', 'Delete LOGIN#ada retry', 'Update USER retry']);
-    expect([stored?.resetStamp, notices]).toEqual(['reset', []]);
+    expect([stored?.resetStamp, mails]).toEqual(['reset', []]);
   });
 
-  it('notifies the former address when it changes and invalidates reset keys', async () => {
-    const { writes, stored, notices } = await update({ email: 'eve@example.com' });
+  it('notifies the former address when it changes and voids mailed keys', async () => {
+    const { writes, stored, mails } = await update({ email: 'eve@example.com', login: 'eve', langKey: 'de' });
 
-    expect(outline(writes)).toEqual([
+    expect(outline(writes).slice(1, -1)).toEqual([
       'Put EMAIL#eve@example.com email-taken',
+      'Delete LOGIN#ada retry',
       'Delete EMAIL#ada@example.com retry',
       'Update USER retry',
-      `Put ${mailCountKey(7, 'emailChanged').pk} retry`,
     ]);
     expect(stored?.resetStamp).toMatch(STAMP);
-    expect(notices).toEqual([['emailChanged', 'ada@example.com']]);
+    expect(mails).toMatchObject([
+      { occasion: 'emailChanged', userId: 7, login: 'ada', email: 'ada@example.com', langKey: 'en' },
+    ]);
   });
 
-  it('keeps the guard, notifies and invalidates reset keys when only the case of the address changes', async () => {
-    const { writes, stored, notices } = await update({ email: 'ADA@example.com' });
+  it('keeps the guard, notifies nobody and voids mailed keys when only the case of the address changes', async () => {
+    const { writes, stored } = await update({ email: 'ADA@example.com' });
 
-    expect(outline(writes)).toEqual(['Update USER retry', `Put ${mailCountKey(7, 'emailChanged').pk} retry`]);
+    expect(outline(writes)).toEqual(['Update USER retry']);
     expect(stored?.resetStamp).toMatch(STAMP);
-    expect(notices).toEqual([['emailChanged', 'ada@example.com']]);
   });
 
-  it('sends no notice once the account has reached its mail limit', async () => {
-    const full = { ...mailCountKey(7, 'emailChanged'), n: 20, since: NOW - 1000 };
+  it.each<[string, Partial<User>, Partial<UserChange>, string[]]>([
+    ['at a new address', {}, { email: 'eve@example.com' }, ['emailChanged', 'invitation']],
+    ['at a new spelling of the address', {}, { email: 'ADA@example.com' }, ['invitation']],
+    ['after an activation', { activated: false }, {}, ['invitation']],
+    ['not after another change', {}, { firstName: 'Grace' }, []],
+    ['not while deactivated', {}, { email: 'ADA@example.com', activated: false }, []],
+    ['not with a password', { passwordHash: 'hash', activated: false }, {}, []],
+  ])('invites a user without a password again %s', async (_, before, fields, occasions) => {
+    const { mails } = await update(fields, userOf(7, 'ada', { passwordHash: undefined, ...before }));
 
-    const { writes, notices } = await update({ email: 'ADA@example.com' }, ada, undefined, [full]);
-
-    expect([outline(writes), notices]).toEqual([['Update USER retry'], []]);
+    expect(mails.map((mail) => mail?.occasion)).toEqual(occasions);
   });
 
   it('applies the current normalization rule to an older address only when its spelling changes', async () => {
@@ -362,52 +344,30 @@ describe('updateUser', () => {
     const table = memoryTable(itemsOf(admin, ada));
     const requested: UserChange = { id: 7, login: 'ada', email: 'ada@example.com' };
 
-    const after = await updateUser(
-      { table, mailer: recordingMailer().mailer },
-      administrator(table),
-      requested,
-      undefined,
-    );
+    const after = await updateUser(table, administrator(table), requested, undefined);
 
     expect(after).toMatchObject({ firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', authorities: ['ROLE_USER'] });
     expect(changesOf(table).audit?.fields).toEqual([]);
   });
 
-  it('reads the user and the count of its mails in one call, even when the address stays the same', async () => {
-    const table = memoryTable(itemsOf(admin, ada));
-    const read: Key[][] = [];
-    const { getAll } = table;
-    table.getAll = (keys) => {
-      read.push([...keys]);
-      return getAll(keys);
-    };
-
-    await updateUser({ table, mailer: recordingMailer().mailer }, administrator(table), SAME, undefined);
-
-    expect(read).toEqual([[entityKey('USER', 7), mailCountKey(7, 'emailChanged')]]);
-    expect(table.calls).not.toContain(`get ${mailCountKey(7, 'emailChanged').pk}`);
-  });
-
   it('rejects an unmet precondition and an unknown user', async () => {
     const table = memoryTable(itemsOf(admin, ada));
-    const { notices, mailer } = recordingMailer();
     const change = (fields: object, precondition?: string[]) =>
-      updateUser({ table, mailer }, administrator(table), { ...SAME, email: 'x@y.z', ...fields }, precondition);
+      updateUser(table, administrator(table), { ...SAME, email: 'x@y.z', ...fields }, precondition);
 
     await expect(change({}, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
     await expect(change({ id: 99 }, ['2-abc'])).rejects.toMatchObject({ code: 'unknown-id' });
-    expect([table.transactions, notices]).toEqual([[], []]);
+    expect(table.transactions).toEqual([]);
     expect((await update({}, ada, ['3-abc'])).after.version).toMatch(/^4-/);
   });
 });
 
 describe('updateAccount', () => {
   const OWNER: Caller = { id: 7, roles: [], accountStamp: 'adas', jti: 'j', passwordChanges: 0 };
-  async function update(fields: OwnAccountChange, before = ada, more: Item[] = []) {
-    const table = memoryTable([...itemsOf(before), ...more]);
-    const { notices, mailer } = recordingMailer();
-    await updateAccount({ table, mailer }, authorize(table, OWNER, UpdateAccount.access), fields);
-    return { table, notices, stored: table.find(entityKey('USER', 7)) };
+  async function update(fields: OwnAccountChange, before = ada) {
+    const table = memoryTable(itemsOf(before));
+    await updateAccount(authorize(table, OWNER, UpdateAccount.access), fields);
+    return { table, mails: mailsIn(table.transactions[0] ?? []), stored: table.find(entityKey('USER', 7)) };
   }
   const OWN = FIELDS.filter(([field]) => ['email', 'firstName', 'lastName', 'imageUrl', 'langKey'].includes(field));
 
@@ -428,36 +388,28 @@ describe('updateAccount', () => {
     ['no fields', {}],
     ['unchanged fields', { email: ada.email, firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', langKey: 'en' }],
   ])('writes nothing for %s', async (_, fields) => {
-    const { table, notices } = await update(fields);
+    const { table } = await update(fields);
 
-    expect([table.transactions, notices]).toEqual([[], []]);
+    expect(table.transactions).toEqual([]);
   });
 
-  it('notifies the former email address', async () => {
-    const { notices } = await update({ email: 'eve@example.com' });
+  it('notifies the former address of a new one, and keeps mailed keys valid', async () => {
+    const { mails, stored } = await update({ email: 'eve@example.com' });
 
-    expect(notices).toEqual([['emailChanged', 'ada@example.com']]);
+    expect(mails).toMatchObject([{ occasion: 'emailChanged', email: 'ada@example.com' }]);
+    expect(stored?.resetStamp).toBe('reset');
   });
 
-  it('sends no notice once the account has reached its mail limit', async () => {
-    const full = { ...mailCountKey(7, 'emailChanged'), n: 20, since: NOW - 1000 };
+  it('notifies nobody of a new spelling, with which a thief could use up the limit of notices', async () => {
+    const { mails, stored } = await update({ email: 'ADA@EXAMPLE.com' });
 
-    const { notices, table } = await update({ email: 'eve@example.com' }, ada, [full]);
-
-    expect(notices).toEqual([]);
-    expect(table.transactions).toHaveLength(1);
+    expect([mails, stored?.email]).toEqual([[], 'ADA@EXAMPLE.com']);
   });
 
-  it('reads the caller’s user and the count of its mails concurrently', async () => {
-    const table = memoryTable(itemsOf(ada));
-    const overlap = overlapCounter();
-    const { get } = table;
-    const counted = [entityKey('USER', 7).pk, mailCountKey(7, 'emailChanged').pk];
-    table.get = (key) => (counted.includes(key.pk) ? overlap.run(() => get(key)) : get(key));
+  it('invites nobody, although the account has no password', async () => {
+    const { mails } = await update({ email: 'eve@example.com' }, userOf(7, 'ada', { passwordHash: undefined }));
 
-    await updateAccount({ table, mailer: recordingMailer().mailer }, authorize(table, OWNER, UpdateAccount.access), {});
-
-    expect(overlap.most).toBe(2);
+    expect(mails).toHaveLength(1);
   });
 });
 

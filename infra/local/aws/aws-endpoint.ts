@@ -37,6 +37,8 @@ interface AwsEndpointOptions {
   readonly denialReason: Authorization['denialReason'];
   /** The table of the stack, for its tags. */
   readonly stackTable: Parameters<typeof tableSettings>[0];
+  /** Receives each write that the engine has accepted. */
+  readonly onCommitted: (call: Pick<AwsCall, 'operation' | 'input'>) => void;
   readonly intercept?: Interceptor | undefined;
   /** Called when a function makes a call after its response; Lambda would have frozen the instance by then. */
   readonly onLateCall: (name: string, operation: string) => void;
@@ -96,7 +98,7 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
       if (aboutSettings) return aboutSettings;
       const callEngine = (name: string, body: string) => sendToEngine(engine, name, body);
       // Metering comes first: a throttled transaction must not conflict with others.
-      return meter(
+      const response = await meter(
         { operation, input },
         (metered) =>
           forwardUnlessConflicting(operation, metered, () =>
@@ -104,6 +106,8 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
           ),
         (keys) => callEngine('BatchGetItem', JSON.stringify(keys)),
       );
+      if (response.status === 200) options.onCommitted({ operation, input });
+      return response;
     };
     const kill = () => options.kill(accessKey);
     return options.intercept

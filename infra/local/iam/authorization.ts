@@ -8,7 +8,7 @@ import { type AccessRequest, type Grant, type Policy, type PolicyDocument, readP
 export interface Authorization {
   /** A sentence that names the first permission that the function lacks for this call; undefined if it lacks none. */
   denialReason(functionName: string, call: Pick<AwsCall, 'service' | 'operation' | 'input'>): string | undefined;
-  /** One sentence for each grant that no call has used. Grants to write logs are omitted: Lambda itself uses them. */
+  /** One sentence for each grant that no call has used, except those that Lambda itself uses. */
   unused(): string[];
 }
 
@@ -41,11 +41,14 @@ export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: 
     unused: () =>
       [...policies].flatMap(([functionName, { grants }]) =>
         grants
-          .filter((grant) => !used.has(grant) && !grant.action.startsWith('logs:'))
+          .filter((grant) => !used.has(grant) && !USED_BY_LAMBDA.test(grant.action))
           .map((grant) => `${functionName} does not use ${describe(grant, grant.leadingKey)}`),
       ),
   };
 }
+
+/** To write logs, and to read the stream of an event source mapping. */
+const USED_BY_LAMBDA = /^(logs:.*|dynamodb:(DescribeStream|GetRecords|GetShardIterator|ListStreams))$/;
 
 const LEADING_KEYS = 'dynamodb:LeadingKeys';
 

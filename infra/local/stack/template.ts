@@ -47,6 +47,7 @@ const SUPPORTED_TYPES = new Set([
   'AWS::KMS::Key',
   'AWS::Lambda::Alias',
   'AWS::Lambda::EventInvokeConfig',
+  'AWS::Lambda::EventSourceMapping',
   'AWS::Lambda::Function',
   'AWS::Lambda::Permission',
   'AWS::Lambda::Version',

@@ -1,0 +1,16 @@
+import { deliverBatch } from '../lib/delivery/deliver-batch.ts';
+import { deliverMail } from '../lib/delivery/deliver-mail.ts';
+import { openMailer } from '../lib/mail/mail.ts';
+import { requireEnv } from '../lib/runtime/env.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+const mailer = openMailer();
+const resetsPerHour = Number(requireEnv('RESETS_PER_HOUR'));
+
+/** Sends the mails that the stream of the table hands over, in the order of each recipient. */
+export const handler = (
+  event: Parameters<typeof deliverBatch>[0],
+  context: Parameters<typeof deliverBatch>[1],
+): ReturnType<typeof deliverBatch> =>
+  deliverBatch(event, context, (key) => deliverMail({ table, mailer, resetsPerHour }, key));

@@ -1,0 +1,50 @@
+import type { OutboxMail } from '../lib/mail/outbox.ts';
+import { commit } from '../lib/table/change.ts';
+import { mailKey } from '../lib/table/keys.ts';
+import { type Item, openTable, type Table } from '../lib/table/table.ts';
+import { openTableScanner } from '../lib/table/table-scanner.ts';
+import { claim, EXISTS, remove } from '../lib/table/write.ts';
+import { print, reportProgress } from './command-line.ts';
+import type { TableConnection } from './local/aws/local-table.ts';
+
+/** A mail that is younger may still be on its way. */
+const WAITED_MS = 60_000;
+
+/** Prints each mail that was not sent, and with `send` hands it over again. Returns how many there are. */
+export async function listMails(
+  { tableName, client }: Pick<TableConnection, 'tableName' | 'client'>,
+  { send }: { send: boolean },
+): Promise<number> {
+  const table = openTable(tableName, client);
+  const scanner = openTableScanner(['occasion', 'userId', 'expires'], tableName, client);
+  const progress = reportProgress('items read');
+  let [found, read] = [0, 0];
+  for await (const items of scanner.scan()) {
+    read += items.length;
+    progress(read);
+    for (const item of items.filter(isWaiting)) {
+      found++;
+      const { occasion, expires, ...mail } = item as unknown as OutboxMail & { readonly userId?: number };
+      const to = mail.userId === undefined ? 'the address of the request' : `user ${mail.userId}`;
+      const isExpired = expires <= Date.now() / 1000;
+      const isSent = send && !isExpired && (await handOver(table, item));
+      print(`${timeOf(item)} ${occasion} to ${to}${isExpired ? ': expired' : isSent ? ': handed over' : ''}`);
+    }
+  }
+  print(found === 1 ? '1 mail is waiting' : `${found} mails are waiting`);
+  return found;
+}
+
+const timeOf = ({ sk }: Item): string => sk.slice(0, sk.indexOf('#'));
+const isWaiting = (item: Item): boolean =>
+  item.pk.startsWith('MAIL#') && Date.parse(timeOf(item)) < Date.now() - WAITED_MS;
+
+/** Replaces the item by a new one, which the stream hands over. False if it has been sent meanwhile. */
+async function handOver(table: Table, { pk, sk }: Item): Promise<boolean> {
+  const item = await table.get({ pk, sk });
+  if (!item) return false;
+  const { pk: _pk, sk: _sk, ...mail } = item;
+  const id = sk.slice(sk.indexOf('#') + 1);
+  const key = mailKey(pk.slice('MAIL#'.length), new Date().toISOString(), id);
+  return (await commit(table, [remove({ pk, sk }, EXISTS), claim(key, mail, 'retry')])) === 'committed';
+}

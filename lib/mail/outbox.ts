@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { idText, mailKey } from '../table/keys.ts';
+import { claim, type Write } from '../table/write.ts';
+import type { NoticeOccasion } from './occasion.ts';
+
+/*
+ * A mail is an item of the transaction that causes it, so neither can exist without the other. The stream of the table
+ * hands the item to the function that sends mail, which deletes it once SES has accepted the mail. No item contains a
+ * reset key: that function issues the key when it sends the mail.
+ */
+
+/** A request to reset the password of whoever has this address. It does not tell whether anybody does. */
+interface ResetRequest {
+  readonly occasion: 'reset';
+  readonly email: string;
+}
+
+/** An invitation. It is sent to the address that the account has by then. */
+interface Invitation {
+  readonly occasion: 'invitation';
+  readonly userId: number;
+  readonly accountStamp: string | undefined;
+}
+
+/** A notice of a change, with the account as it was before the change. */
+interface Notice {
+  readonly occasion: NoticeOccasion;
+  readonly userId: number;
+  readonly login: string;
+  readonly email: string;
+  readonly langKey: string;
+}
+
+/** A mail to be sent, as stored. */
+export type OutboxMail = (ResetRequest | Invitation | Notice) & {
+  /** Not sent afterwards; seconds since 1970. DynamoDB deletes the item some time later (TTL). */
+  readonly expires: number;
+  /** Whether it counts towards the limits of mail already. */
+  readonly counted?: true;
+};
+
+/** Nobody waits for the link longer than this, and the reader of a late one would not know who requested it. */
+const RESET_SECONDS = 60 * 60;
+/** How long an operator can still send a mail that SES has rejected. */
+const KEPT_SECONDS = 30 * 24 * 60 * 60;
+
+interface Account {
+  readonly id: number;
+  readonly login: string;
+  readonly email: string;
+  readonly langKey: string;
+  readonly accountStamp?: string | undefined;
+}
+
+/** The write that requests a reset mail. It is the same for every address. `now` is in milliseconds since 1970. */
+export const resetRequested = (email: string, now: number): Write =>
+  toBeSent(randomUUID(), { occasion: 'reset', email }, now, RESET_SECONDS);
+
+/** The write that invites the user of an account without a password. */
+export const invited = ({ id, accountStamp }: Account, now: number): Write =>
+  toBeSent(idText(id), { occasion: 'invitation', userId: id, accountStamp }, now, KEPT_SECONDS);
+
+/** The write that notifies the present address of an account of a change. */
+export const notified = (occasion: NoticeOccasion, { id, login, email, langKey }: Account, now: number): Write =>
+  toBeSent(idText(id), { occasion, userId: id, login, email, langKey }, now, KEPT_SECONDS);
+
+function toBeSent(
+  recipient: string,
+  mail: ResetRequest | Invitation | Notice,
+  now: number,
+  lifetimeSeconds: number,
+): Write {
+  const expires = Math.floor(now / 1000) + lifetimeSeconds;
+  return claim(mailKey(recipient, new Date(now).toISOString(), randomUUID()), { ...mail, expires }, 'retry');
+}

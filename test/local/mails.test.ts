@@ -1,0 +1,61 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, describe, expect, it } from 'vitest';
+import { openFaults } from '../../infra/local/aws/faults.ts';
+import { commit } from '../../lib/table/change.ts';
+import { mailKey } from '../../lib/table/keys.ts';
+import { set } from '../../lib/table/write.ts';
+import { startGatehouse } from '../support/gatehouse.ts';
+import { itemsOf } from '../support/items.ts';
+import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
+
+/* `npm run mails` lists the mails that were not sent, and sends them again. */
+
+const faults = openFaults();
+const gatehouse = await startGatehouse({ intercept: faults.intercept });
+afterAll(() => gatehouse.stop());
+const run = (...options: string[]) =>
+  runCommand('mails', ['--table', gatehouse.cloud.tableName, ...options], operatorsEnvironment(gatehouse.cloud));
+const left = async () => [...(await itemsOf(gatehouse.cloud)).values()].filter(({ pk }) => pk.startsWith('MAIL#'));
+
+/** Writes a mail that was caused two minutes ago, by an update, which the stream does not hand over. */
+async function leave(recipient: string, mail: object): Promise<string> {
+  const time = new Date(Date.now() - 120_000).toISOString();
+  const attributes = { expires: Math.ceil(Date.now() / 1000) + 600, ...mail };
+  const any = { condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' } as const;
+  await commit(gatehouse.table, [set(mailKey(recipient, time, 'one'), attributes, any)]);
+  return time;
+}
+
+describe('npm run mails', () => {
+  it('finds nothing, and not a mail that was caused just now', async () => {
+    faults.inject([{ service: 'SES', fault: 'throttle' }]);
+    await gatehouse.makeUser('hasty', { password: undefined });
+    const { code, stdout } = await run();
+    faults.inject([]);
+
+    expect([code, stdout]).toEqual([0, '0 mails are waiting\n']);
+    expect(await gatehouse.mailsTo('hasty@example.com')).toBeDefined();
+  });
+
+  it('lists what is left, without addresses, and --send sends what has not expired', async () => {
+    const notice = { occasion: 'passwordChanged', userId: 2, login: 'user', email: 'late@example.com', langKey: 'en' };
+    const time = await leave('0000000000000002', notice);
+    const expired = { occasion: 'reset', email: 'gone@example.com', expires: 1 };
+    const earlier = await leave('somebody', expired);
+
+    const listed = await run();
+    const sent = await run('--send');
+    for (let tries = 0; (await left()).length > 1 && tries < 50; tries++) await wait(100);
+
+    const lines = [`${earlier} reset to the address of the request: expired`, `${time} passwordChanged to user 2`];
+    expect([listed.code, listed.stdout.split('\n').sort()]).toEqual([1, ['', ...lines, '2 mails are waiting'].sort()]);
+    expect([sent.code, sent.stdout]).toEqual([
+      0,
+      expect.stringContaining(`${time} passwordChanged to user 2: handed over`),
+    ]);
+    expect((await gatehouse.mailsTo('late@example.com')).map(({ subject }) => subject)).toEqual([
+      'Your password was changed',
+    ]);
+    expect((await left()).map(({ email }) => email)).toEqual(['gone@example.com']);
+  });
+});
