@@ -336,9 +336,7 @@ function deploy(template: Template, state: State): Deployed {
     }),
     table,
     functions,
-    mappings: mappingsOf(template, (FunctionName) =>
-      code.get(arn('lambda', `function:${evaluate<string>(FunctionName)}`)),
-    ),
+    mappings: mappingsOf(template, evaluate, (name) => code.get(arn('lambda', `function:${name}`))),
     api: { routes, cors: api?.CorsConfiguration as Cors | undefined },
   };
 }

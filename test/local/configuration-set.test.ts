@@ -48,6 +48,7 @@ describe('a mail', () => {
   it('is sent with the configuration set from the settings', async () => {
     const path = '/api/account/reset-password/init';
     await Promise.all([gatehouse.call('POST', path, { body: { email: 'admin@example.com' } }), invite('first')]);
+    await gatehouse.cloud.mailsHandedOver();
 
     expect(configurationSetsSent).toEqual(['events', 'events']);
     expect(gatehouse.cloud.deniedCalls).toEqual([]);
@@ -57,9 +58,10 @@ describe('a mail', () => {
     await gatehouse.cloud.redeploy(withoutPermission());
 
     await invite('second');
+    await gatehouse.cloud.mailsHandedOver();
 
     const [denied] = gatehouse.cloud.deniedCalls;
-    expect(denied).toContain('POST /api/users is not authorized to perform ses:SendEmail on');
+    expect(denied).toContain('sends mail is not authorized to perform ses:SendEmail on');
     expect(denied).toContain('configuration-set/events');
   });
 });

@@ -12,6 +12,8 @@ import type { Template } from '../stack/template.ts';
 /** An event source mapping of the template. */
 export interface Mapping {
   readonly functionName: string;
+  /** The name of the table whose stream it reads. */
+  readonly table: string | undefined;
   readonly batchSize: number;
   readonly recordAgeMaxMs: number;
   /** The parsed patterns of its filters, of which a record must match one. */
@@ -19,12 +21,17 @@ export interface Mapping {
 }
 
 /** The event source mappings of a template. */
-export function mappingsOf(template: Template, nameOf: (FunctionName: unknown) => string | undefined): Mapping[] {
+export function mappingsOf(
+  template: Template,
+  evaluate: (value: unknown) => string,
+  functionOf: (FunctionName: string) => string | undefined,
+): Mapping[] {
   return template.ofType('AWS::Lambda::EventSourceMapping').map(([, properties]) => {
-    const { FunctionName, BatchSize, MaximumRecordAgeInSeconds, FilterCriteria } = properties;
+    const { FunctionName, EventSourceArn, BatchSize, MaximumRecordAgeInSeconds, FilterCriteria } = properties;
     const { Filters } = FilterCriteria as { Filters: { Pattern: string }[] };
     return {
-      functionName: nameOf(FunctionName) ?? '',
+      functionName: functionOf(evaluate(FunctionName)) ?? '',
+      table: /:table\/([^/]+)\/stream\//.exec(evaluate(EventSourceArn))?.[1],
       batchSize: Number(BatchSize),
       recordAgeMaxMs: Number(MaximumRecordAgeInSeconds) * 1000,
       patterns: Filters.map(({ Pattern }) => JSON.parse(Pattern)),
@@ -127,13 +134,14 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
 
   return {
     committed(call) {
-      for (const { action, pk, sk = '' } of actionsOf(call)) {
+      for (const { action, table, pk, sk = '' } of actionsOf(call)) {
         const eventName = EVENTS[action];
         if (!eventName) continue;
         sequenceNumber++;
         const Keys = { pk: { S: pk }, sk: { S: sk } };
         const record = { eventName, dynamodb: { SequenceNumber: String(sequenceNumber), Keys } };
-        for (const mapping of mappings().filter(({ patterns }) => patterns.some((each) => matches(each, record)))) {
+        for (const mapping of mappings()) {
+          if (mapping.table !== table || !mapping.patterns.some((each) => matches(each, record))) continue;
           const name = `${mapping.functionName} ${pk}`;
           const lane = lanes.get(name) ?? { mapping, records: [] };
           lane.records.push({ record, at: Date.now(), isTried: false });
