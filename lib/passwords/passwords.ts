@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import * as v from 'valibot';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { isBcrypt, isReadWhole, matchesBcrypt } from './bcrypt.ts';
@@ -13,7 +14,7 @@ import {
   SALT_BYTES,
   stackPepperKeys,
 } from './hasher.ts';
-import { MAX_UNITS } from './password-schema.ts';
+import { password as passwordRules } from './password-schema.ts';
 
 /* Stored hashes are those of hasher.ts, or bcrypt hashes of imported users, usually until their first login. */
 
@@ -23,8 +24,8 @@ const PHC =
 /** Creates and verifies password hashes. Throws SDK errors of KMS. */
 export interface Passwords extends PasswordHasher {
   /**
-   * Whether the password matches. Takes equally long without a stored hash, and longer only for a bcrypt hash. Throws
-   * if the stored hash is malformed.
+   * Whether the password matches; one that breaks the rules of a new password never does. Takes equally long without a
+   * stored hash, and longer only for a bcrypt hash. Throws if the stored hash is malformed.
    */
   matches(password: string, stored: string | undefined): Promise<boolean>;
   /**
@@ -52,8 +53,8 @@ export function openPasswords(pepperKeys = stackPepperKeys(), kms = sharedKms())
       const isUsable = phc !== undefined && keyIds.includes(parse(phc).key);
       const { memory, passes, parallelism, key, salt, mac: expected } = parse(isUsable ? phc : dummyHash);
       const cost = { memory, passes, parallelism };
-      // UTF-8 encodes every lone surrogate as U+FFFD, so different ill-formed passwords have the same hash.
-      const isPossible = password.length <= MAX_UNITS && password.isWellFormed();
+      // Other systems may have accepted such a password, even an empty one. It is compared as typed, not normalized.
+      const isPossible = v.is(passwordRules, password);
       const tried = isPossible ? password : '';
       const [computed, bcryptMatches] = await settleAll([
         pepperedHash(kms, tried, { salt, cost, key }),

@@ -111,12 +111,21 @@ describe('a password', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('takes the same work but never matches when it is too long to be normalized', async () => {
+  it.each([
+    ['is empty', ''],
+    ['has 3 code points', '😀'.repeat(3)],
+    ['has 3 code points after normalization', 'e\u0301'.repeat(3)],
+    ['has 101 code points', 'x'.repeat(101)],
+    ['is too long to be normalized', 'x'.repeat(801)],
+  ])('takes the same work but never matches when it %s', async (_, password) => {
     const { passwords, inputs } = passwordsWithKms(macOf(MAC), macOf(MAC));
 
-    expect(await passwords.matches('x'.repeat(800), phc())).toBe(true);
-    expect(await passwords.matches('x'.repeat(801), phc())).toBe(false);
-    expect(inputs().map(({ Message }) => Message)).toEqual([hashOf('x'.repeat(800)), hashOf('')]);
+    expect(await passwords.matches(password, phc())).toBe(false);
+    expect(await passwords.matches(password, bcryptHash(password))).toBe(false);
+    expect(inputs().map(({ Message }) => Message)).toEqual([
+      hashOf(''),
+      hashOf('', { memory: 19_456, passes: 2, salt: Buffer.alloc(16) }),
+    ]);
   });
 
   it('takes the same work but never matches when its hash is under a key that the stack no longer has', async () => {
