@@ -9,7 +9,7 @@ import { nextVersion, type Precondition, requireVersion } from '../table/version
 import type { AuthorizedCaller } from './authorized-caller.ts';
 import { EDITABLE_USER_FIELDS, type EditableUserField, type User } from './user.ts';
 import type { UserChange } from './user-schema.ts';
-import { auditEventFor, findUser, modification } from './user-table.ts';
+import { auditEventFor, findUser, modification, requireUnreservedLogin } from './user-table.ts';
 
 /**
  * Updates an account; omitted fields stay unchanged. A change of address is notified to the former address, and a user
@@ -27,6 +27,7 @@ export async function updateUser(
     (targetUser, callerUser, now) => {
       if (!targetUser) throw new Failure('unknown-id');
       requireVersion(targetUser, precondition);
+      if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
       return { ...modify('user.updated', targetUser, changes, { modifiedBy: callerUser.login, now }), targetUser };
     },
   );

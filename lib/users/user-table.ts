@@ -1,5 +1,6 @@
-import type { AuditEvent } from '../audit/audit-entry.ts';
+import { type AuditEvent, OPERATOR } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
+import { Failure } from '../contract/failure.ts';
 import { emailGuardKey, entityKey, loginGuardKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import {
@@ -62,6 +63,17 @@ export const auditEventFor = (
   fields,
 });
 
+/**
+ * Whether a login is the operator's, in any case: readers of the audit trail and filters with `contains` ignore it. An
+ * account that has had it since before it was reserved keeps it.
+ */
+export const isReservedLogin = (login: string): boolean => login.toLowerCase() === OPERATOR.login;
+
+/** Fails with login-taken for a login that no account can receive. */
+export function requireUnreservedLogin(login: string): void {
+  if (isReservedLogin(login)) throw new Failure('login-taken');
+}
+
 const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');
 /** Claims the address and checks that no guard by the former rule holds it, except the one that the user held. */
 const claimEmail = (user: User, held?: string): Write[] => [
@@ -78,8 +90,9 @@ const releaseEmail = (user: User) => remove(emailGuardKey(heldEmailKey(user)), a
  * The writes below are in the order in which violations are reported: login, e-mail, last administrator.
  */
 
-/** The writes that create a user with the uniqueness guards of its login and e-mail address. */
+/** The writes that create a user with the uniqueness guards of its login and e-mail address. Fails with login-taken. */
 export function creation(user: User): Write[] {
+  requireUnreservedLogin(user.login);
   return [
     claimLogin(user),
     ...claimEmail(user),

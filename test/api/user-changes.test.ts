@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { commit } from '../../lib/table/change.ts';
+import { entityKey, loginGuardKey } from '../../lib/table/keys.ts';
+import { claim, remove as deleteItem, EXISTS, set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { useUsers } from '../support/users.ts';
 
 const gatehouse = await useGatehouse();
-const { create, update, get, list, total, stored } = useUsers(gatehouse);
+const { create, update, remove, get, list, total, stored } = useUsers(gatehouse);
 
 describe('updating a user', () => {
   it('accepts the whole object as it was listed', async () => {
@@ -145,5 +148,36 @@ describe('updating a user', () => {
     expect(rejected.status).toBe(401);
     expect(listed).toContainEqual(expect.objectContaining({ login: 'pause', activated: false }));
     expect((await logIn()).status).toBe(200);
+  });
+});
+
+describe('the login of the operator', () => {
+  it.each(['system', 'System', 'SYSTEM'])('is taken, whether an account is created or renamed: %s', async (login) => {
+    const email = `${login}-1@example.com`;
+    const { body: other } = await create({ login: `other-${login}`, email });
+
+    const created = await create({ login, email: `${login}-2@example.com` });
+    const renamed = await update({ ...other, login });
+
+    for (const { status, body } of [created, renamed])
+      expect([status, body.message]).toEqual([400, 'error.userexists']);
+    await remove(other.login);
+  });
+
+  it('stays with an account that already has it, which can be read, updated and deleted', async () => {
+    const { id } = await gatehouse.makeUser('early');
+    await commit(gatehouse.table, [
+      set(entityKey('USER', id), { login: 'system' }, EXISTS),
+      claim(loginGuardKey('system'), { id }, 'retry'),
+      deleteItem(loginGuardKey('early'), EXISTS),
+    ]);
+
+    await gatehouse.logIn('system', 'early');
+    const read = await get('system');
+    const updated = await update({ ...read.body, firstName: 'Early' });
+    const inOtherCase = await update({ ...read.body, login: 'System' });
+    const deleted = await remove('system');
+
+    expect([read.status, updated.status, inOtherCase.status, deleted.status]).toEqual([200, 200, 400, 200]);
   });
 });
