@@ -21,22 +21,28 @@ const REJECTIONS = 1;
 const NOT_COMPLETED = 3;
 
 const COMMAND = {
-  usage: 'npm run import -- [--table NAME] [--apply] FILE',
+  usage: 'npm run import -- [--table NAME] [--apply] [--again] FILE',
   help: `Imports users and integrations with their parameters from a JSON Lines file.
 docs/import.schema.json describes a line; docs/migrating.md explains how to export other systems.
-Records that the table already contains are skipped, so the command can be repeated.
+Records that the table already contains are skipped, and so are those whose users and integrations have been changed
+or removed since an earlier import: the command can be repeated.
 
 FILE          the file to import; /dev/stdin is allowed
 --table NAME  the table of a deployed stack; without it, the table of the local service that
               runs on STATE_DIR (default .local)
 --apply       write to the table; without it, the command only reports what it would do
+--again       import records again whose users and integrations have been removed since
 
 Exit status
-  ${IMPORTED}  every record is imported, would be, or was already there
+  ${IMPORTED}  every record is imported, would be, or was skipped
   ${REJECTIONS}  some records were rejected; each is printed with its line, its fields and their codes
   ${WRONG_ARGUMENTS}  wrong arguments
   ${NOT_COMPLETED}  not completed: run the command again`,
-  options: { table: { type: 'string' }, apply: { type: 'boolean', default: false } },
+  options: {
+    table: { type: 'string' },
+    apply: { type: 'boolean', default: false },
+    again: { type: 'boolean', default: false },
+  },
   positionals: ['FILE'],
 } as const;
 
@@ -44,7 +50,7 @@ Exit status
 exitOnSignal(NOT_COMPLETED);
 
 const { values, positionals } = readArguments(COMMAND);
-const { apply } = values;
+const { apply, again } = values;
 const [file = ''] = positionals;
 requireReadable(file);
 // After the arguments: the AWS SDK takes most of the start of a command.
@@ -53,10 +59,10 @@ const { importRecords } = await import('../lib/transfer/import-records.ts');
 const { linesOf } = await import('../lib/transfer/lines.ts');
 
 const tally = await run().catch((error) => fail(explainError(error, values.table), NOT_COMPLETED));
-const { imported, present, rejected } = tally;
+const { imported, present, changed, removed, rejected } = tally;
 print(
-  `${imported} ${apply ? 'imported' : 'would be imported'}, ${present} already there, ${rejected} rejected` +
-    (apply ? '' : '. Nothing was written: add --apply to import'),
+  `${imported} ${apply ? 'imported' : 'would be imported'}, ${present} already there, ${changed} changed since, ` +
+    `${removed} removed since, ${rejected} rejected${apply ? '' : '. Nothing was written: add --apply to import'}`,
 );
 await finish(rejected > 0 ? REJECTIONS : IMPORTED);
 
@@ -65,7 +71,9 @@ async function run(): Promise<Tally> {
   print(`${apply ? 'Importing into' : 'Checking an import into'} ${target.name}`);
   return importRecords(target, linesOf(createReadStream(file)), {
     apply,
+    again,
     onRejected,
+    onSkipped: (line, outcome, entity) => print(`Line ${line}: ${outcome} since its import as ${entity}`),
     onProgress: reportProgress('records'),
   });
 }

@@ -79,6 +79,9 @@ const ITEM_KINDS: readonly ItemKind[] = [
   },
   { owns: prefixed('READS#', 'BUDGET'), attributes: v.object({ paidBackAt: count, expires: count }) },
   { owns: prefixed('PRECEDENCE#', 'PRECEDENCE'), attributes: v.object({ until: count, expires: count }) },
+  // What a marker names may have been deleted since.
+  { owns: prefixed('IMPORTED#', 'USER'), attributes: v.object({ id }) },
+  { owns: prefixed('IMPORTED#', 'INTEGRATION'), attributes: v.object({ id }) },
   { owns: prefixed('RESET#', 'RESET'), attributes: v.object({ userId: id, expires: count }) },
 ];
 

@@ -28,6 +28,8 @@
  *   login attempts by login  ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: a known network;
  *     or by source (TTL)                                   ELSEWHERE: all other networks together
  *                            ATTEMPTS#<HMAC of address>    SOURCE
+ *   import marker of a       IMPORTED#<hash of what        USER or INTEGRATION
+ *     record                   identifies the record>
  *   audit entry (TTL)        AUDIT#<yyyy-mm>               time (ISO 8601, UTC), #, id
  *   audit entry, permanent   AUDIT#PERMANENT               time (ISO 8601, UTC), #, id
  */
@@ -60,6 +62,10 @@ export const mailCountKey = (userId: number, occasion: string): Key => ({
 export const mailKey = (recipient: string, time: string, id: string): Key => ({
   pk: `MAIL#${recipient}`,
   sk: `${time}#${id}`,
+});
+export const importMarkerKey = (kind: 'USER' | 'INTEGRATION', hash: string): Key => ({
+  pk: `IMPORTED#${hash}`,
+  sk: kind,
 });
 export const auditPartition = (month: string): string => `AUDIT#${month}`;
 export const auditKey = (time: string, id: string): Key => ({

@@ -1,10 +1,11 @@
 import type { KMSClient } from '@aws-sdk/client-kms';
 import { Failure } from '../contract/failure.ts';
 import { mapConcurrently } from '../runtime/settle-all.ts';
+import { change } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { openIntegrationImporter } from './import-integration.ts';
 import { openUserImporter } from './import-user.ts';
-import type { Importer } from './importer.ts';
+import { type Importer, type Known, mark, type Outcome, type RecordImport } from './importer.ts';
 import { type RecordError, readRecord } from './record.ts';
 
 /** Where records are imported to, and the KMS keys of its stack. */
@@ -18,19 +19,18 @@ interface Target {
 interface Options {
   /** Whether new records are written. Without it, the table is only read. */
   readonly apply: boolean;
+  /** Whether records whose users and integrations have been removed since their import are imported again. */
+  readonly again: boolean;
   /** Receives the number of a line, from 1, and why it is rejected. */
   readonly onRejected: (line: number, errors: readonly RecordError[]) => void;
+  /** Receives the number of a line, from 1, whose user or integration has been changed or removed since its import. */
+  readonly onSkipped: (line: number, outcome: 'changed' | 'removed', entity: string) => void;
   /** Receives the number of records read so far. */
   readonly onProgress: (records: number) => void;
 }
 
 /** The number of records by what became of them; without `apply`, by what would. */
-export interface Tally {
-  imported: number;
-  /** Records that the table already contained. */
-  present: number;
-  rejected: number;
-}
+export type Tally = Record<Outcome | 'rejected', number>;
 
 /** How many records are looked up together, and how many at a time. */
 const BATCH = 100;
@@ -38,34 +38,34 @@ const MAX_CONCURRENT_LOOKUPS = 16;
 
 /**
  * Imports the records of a JSON Lines file in their order. Every record is one transaction, and a record that the table
- * already contains is skipped: an import that was interrupted can be repeated. Records are looked up concurrently but
- * written one at a time, because every transaction updates the total of its kind. Fails with unavailable and with SDK
- * errors.
+ * already contains, or that it has once imported, is skipped: an import can be repeated, and imports can run at the
+ * same time. Records are looked up concurrently but written one at a time, because every transaction updates the total
+ * of its kind. Fails with unavailable and with SDK errors.
  */
 export async function importRecords(
   { table, pepperKeys, valuesKey, kms }: Target,
   lines: AsyncIterable<Buffer>,
-  { apply, onRejected, onProgress }: Options,
+  { apply, again, onRejected, onSkipped, onProgress }: Options,
 ): Promise<Tally> {
   const importers = {
-    user: openUserImporter(table, pepperKeys),
-    integration: openIntegrationImporter(table, valuesKey, kms),
+    user: openUserImporter(table, { pepperKeys, again }),
+    integration: openIntegrationImporter(table, { valuesKey, kms, again }),
   };
-  const tally: Tally = { imported: 0, present: 0, rejected: 0 };
+  const tally: Tally = { imported: 0, present: 0, changed: 0, removed: 0, rejected: 0 };
   let records = 0;
   for await (const batch of batchesOf(lines)) {
     const plans = await mapConcurrently(batch, MAX_CONCURRENT_LOOKUPS, async ({ line, bytes }) => {
       const record = readRecord(bytes);
-      if (isErrors(record)) return { line, plan: record };
-      return { line, plan: await planOf(importers[record.type] as Importer<typeof record>, record) };
+      if (isErrors(record)) return { line, type: '', plan: record };
+      const { type } = record;
+      return { line, type, plan: await planOf((importers[type] as Importer<typeof record>).begin(record)) };
     });
-    for (const { line, plan } of plans) {
-      const outcome = isErrors(plan) ? plan : await carryOut(plan, apply);
-      if (typeof outcome === 'string') tally[outcome]++;
-      else {
-        tally.rejected++;
-        onRejected(line, outcome);
-      }
+    for (const { line, type, plan } of plans) {
+      const result = isErrors(plan) ? plan : await carryOut(table, plan, apply);
+      tally[isErrors(result) ? 'rejected' : result.outcome]++;
+      if (isErrors(result)) onRejected(line, result);
+      else if (result.outcome === 'changed' || result.outcome === 'removed')
+        onSkipped(line, result.outcome, `${type} ${result.id}`);
       onProgress(++records);
     }
   }
@@ -91,40 +91,57 @@ async function* batchesOf(lines: AsyncIterable<Buffer>): AsyncGenerator<Line[]> 
   yield batch;
 }
 
-/** A valid record that does not contradict the table. */
+/** A valid record that does not contradict the table, and what the table held of it when it was looked up. */
 interface Plan {
-  /** How many entities with the record's name the table contained when it was looked up. */
-  readonly stored: number;
-  note(): number | RecordError;
-  write(): Promise<void>;
+  readonly record: RecordImport;
+  readonly known: Known;
 }
 
-async function planOf<R>(importer: Importer<R>, record: R): Promise<Plan | readonly RecordError[]> {
-  const found = await importer.lookUp(record);
-  if (typeof found === 'object') return [found];
-  return {
-    stored: found,
-    note: () => importer.note(record),
-    write: () => importer.write(record),
-  };
+async function planOf(record: RecordImport): Promise<Plan | readonly RecordError[]> {
+  const known = await record.lookUp();
+  return 'code' in known ? [known] : { record, known };
 }
 
 async function carryOut(
-  { stored, note, write }: Plan,
+  table: Table,
+  { record, known }: Plan,
   apply: boolean,
-): Promise<'imported' | 'present' | readonly RecordError[]> {
-  const earlier = note();
-  if (typeof earlier === 'object') return [earlier];
-  if (earlier < stored) return 'present';
+): Promise<Known | readonly RecordError[]> {
+  const error = record.note();
+  if (error) return [error];
+  if (!apply) return known;
   try {
-    if (apply) await write();
-    return 'imported';
+    const result = await write(table, record, known);
+    return 'code' in result ? [result] : result;
   } catch (error) {
     // Somebody else has claimed it since it was looked up.
     if (error instanceof Failure && error.code === 'login-taken') return [{ field: 'login', code: error.code }];
     if (error instanceof Failure && error.code === 'email-taken') return [{ field: 'email', code: error.code }];
     throw error;
   }
+}
+
+/**
+ * Creates what a new record describes and marks the record. A record that the table already contains is marked too, so
+ * that a later import does not create it again. Looks the record up again if its marker has been written meanwhile.
+ */
+async function write(table: Table, record: RecordImport, known: Known): Promise<Known | RecordError> {
+  let first: Known | undefined = known;
+  let prepared: ReturnType<RecordImport['prepare']> | undefined;
+  const load = async () => {
+    const current = first ?? (await record.lookUp());
+    first = undefined;
+    if ('code' in current || current.outcome !== 'imported') return { current };
+    prepared ??= record.prepare();
+    return { current, creation: await prepared };
+  };
+  return change<Awaited<ReturnType<typeof load>>, Known | RecordError>(table, load, ({ current, creation }, now) => {
+    if ('code' in current) return { writes: [], result: current };
+    const { marker, id } = current;
+    if (creation)
+      return { writes: [mark(record.markerKey, marker, creation.id), ...creation.writesAt(now)], result: current };
+    return { writes: marker || id === undefined ? [] : [mark(record.markerKey, marker, id)], result: current };
+  });
 }
 
 const isErrors = (value: object): value is readonly RecordError[] => Array.isArray(value);

@@ -87,7 +87,7 @@ describe('npm run import', () => {
     expect(stdout).toEqual([
       `Checking an import into ${cloud.tableName}`,
       ...rejections,
-      '5 would be imported, 0 already there, 5 rejected. Nothing was written: add --apply to import',
+      '5 would be imported, 0 already there, 0 changed since, 0 removed since, 5 rejected. Nothing was written: add --apply to import',
     ]);
     expect(await itemsOf(cloud)).toEqual(before);
   });
@@ -99,10 +99,13 @@ describe('npm run import', () => {
 
     const started = `Importing into ${cloud.tableName}`;
     const expected = { code: 1, stderr: [] };
-    expect(first).toEqual({ ...expected, stdout: [started, ...rejections, '5 imported, 0 already there, 5 rejected'] });
+    expect(first).toEqual({
+      ...expected,
+      stdout: [started, ...rejections, '5 imported, 0 already there, 0 changed since, 0 removed since, 5 rejected'],
+    });
     expect(second).toEqual({
       ...expected,
-      stdout: [started, ...rejections, '0 imported, 5 already there, 5 rejected'],
+      stdout: [started, ...rejections, '0 imported, 5 already there, 0 changed since, 0 removed since, 5 rejected'],
     });
     expect(await itemsOf(cloud)).toEqual(after);
     await expectIntact(gatehouse);
@@ -195,6 +198,104 @@ describe('npm run import', () => {
     expect(await statusOfLogin('old-y', 'new password')).toBe(200);
   });
 
+  it.each(['', 'ab', '😀'.repeat(3), 'x'.repeat(101)])(
+    'lets no user log in with a password that Gatehouse does not allow: %j',
+    async (password) => {
+      const login = `short-${password.length}`;
+      await importHere(gatehouse, [userRecord(login, { passwordHash: bcryptHash(password) })]);
+
+      expect(await statusOfLogin(login, password)).toBe(401);
+      expect((await storedUser(login))?.passwordHash).toMatch(/^\$2a\$/);
+    },
+  );
+
+  it('rejects the login of the operator', async () => {
+    const { rejected } = await importHere(gatehouse, [userRecord('System')]);
+
+    expect(rejected).toEqual(['1 login login-taken']);
+  });
+
+  it('does not create again what has been removed or changed since, except with --again what was removed', async () => {
+    const records = [
+      ...['deleted', 'renamed', 'moved', 'kept'].map((name) => userRecord(`since-${name}`)),
+      ...['Since 1', 'Since 1', 'Since 2', 'Since 3'].map((name, index) => integrationRecord(name, [`since ${index}`])),
+    ];
+    const since = fileOf([...records, userRecord('since-rejected', { email: 'bad' })]);
+    await run('import', '--apply', since);
+    const user = async (name: string) => (await storedUser(`since-${name}`)) as { id: number; login: string };
+    const [deleted, renamed, moved] = [await user('deleted'), await user('renamed'), await user('moved')];
+    const { body } = await gatehouse.call('GET', '/api/utm-integrations?sort=id,asc&name.contains=Since', { token });
+    const [first, , second] = body;
+    await gatehouse.call('DELETE', '/api/users/since-deleted', { token });
+    await gatehouse.call('PUT', '/api/users', { token, body: { ...renamed, login: 'since-other' } });
+    await gatehouse.call('PUT', '/api/users', { token, body: { ...moved, email: 'since-other@new.example' } });
+    await gatehouse.call('DELETE', `/api/utm-integrations/${first.id}`, { token });
+    await gatehouse.call('PUT', '/api/utm-integrations', { token, body: { ...second, name: 'Renamed' } });
+    const before = await itemsOf(cloud);
+    const corrected = fileOf([...records, userRecord('since-rejected', { email: 'good@old.example' })]);
+
+    const checked = await run('import', corrected);
+    const unchanged = await itemsOf(cloud);
+    const repeated = await run('import', '--apply', corrected);
+    const again = await run('import', '--apply', '--again', corrected);
+    const last = await run('import', '--apply', '--again', corrected);
+
+    const changedLines = [
+      `Line 2: changed since its import as user ${renamed.id}`,
+      `Line 3: changed since its import as user ${moved.id}`,
+      `Line 7: changed since its import as integration ${second.id}`,
+    ];
+    const lines = [
+      `Line 1: removed since its import as user ${deleted.id}`,
+      ...changedLines.slice(0, 2),
+      `Line 5: removed since its import as integration ${first.id}`,
+      ...changedLines.slice(2),
+    ];
+    expect(unchanged).toEqual(before);
+    expect(checked.stdout.slice(1, -1)).toEqual(lines);
+    expect(repeated.stdout.slice(1)).toEqual([
+      ...lines,
+      '1 imported, 3 already there, 3 changed since, 2 removed since, 0 rejected',
+    ]);
+    expect(again.stdout.slice(1)).toEqual([
+      ...changedLines,
+      '2 imported, 4 already there, 3 changed since, 0 removed since, 0 rejected',
+    ]);
+    expect(last.stdout.at(-1)).toBe('0 imported, 6 already there, 3 changed since, 0 removed since, 0 rejected');
+    await expectIntact(gatehouse);
+  });
+
+  it('notes what the table already has, so that it is not created after its deletion', async () => {
+    const body = { ...integrationRecord('Noted'), parameters: undefined, type: undefined };
+    const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', { token, body });
+    await gatehouse.makeUser('noted', { email: 'noted@old.example' });
+    const records = [userRecord('noted'), integrationRecord('Noted'), integrationRecord('Noted')];
+
+    const first = await importHere(gatehouse, records);
+    await gatehouse.call('DELETE', '/api/users/noted', { token });
+    await gatehouse.call('DELETE', `/api/utm-integrations/${integration.id}`, { token });
+    const second = await importHere(gatehouse, records);
+    await gatehouse.makeUser('noted', { email: 'noted@old.example' });
+    const third = await importHere(gatehouse, records);
+
+    expect(first.tally).toMatchObject({ imported: 1, present: 2 });
+    expect(second.tally).toMatchObject({ imported: 0, present: 1, removed: 2 });
+    expect(third.tally).toMatchObject({ imported: 0, present: 2, removed: 1 });
+  });
+
+  it('creates each record once if two imports run at the same time', async () => {
+    const records = Array.from({ length: 12 }, (_, index) =>
+      index % 2 ? integrationRecord(`Twin ${index % 3}`, ['a']) : userRecord(`twin-${index}`),
+    );
+
+    const imports = await Promise.all([importHere(gatehouse, records), importHere(gatehouse, records)]);
+
+    expect(imports.flatMap(({ rejected, skipped }) => [...rejected, ...skipped])).toEqual([]);
+    expect(imports.reduce((sum, { tally }) => sum + tally.imported, 0)).toBe(records.length);
+    expect(imports.reduce((sum, { tally }) => sum + tally.present, 0)).toBe(records.length);
+    await expectIntact(gatehouse);
+  });
+
   it('can be killed at any moment and repeated', { timeout: 60_000 }, async () => {
     const records = [
       ...Array.from({ length: 60 }, (_, index) =>
@@ -259,7 +360,11 @@ describe('npm run import', () => {
 
     const { code, stdout } = await run('import', '--apply', file);
 
-    expect([code, ...stdout.slice(1)]).toEqual([1, 'Line 1: malformed', '16 imported, 0 already there, 1 rejected']);
+    expect([code, ...stdout.slice(1)]).toEqual([
+      1,
+      'Line 1: malformed',
+      '16 imported, 0 already there, 0 changed since, 0 removed since, 1 rejected',
+    ]);
     const { body } = await gatehouse.call('GET', '/api/utm-integration-confs?size=100&sort=id,desc', { token });
     const imported = body.filter(({ integration }: { integration: { name: string } }) =>
       /^Zürich \d+$/.test(integration.name),
@@ -295,7 +400,7 @@ describe('npm run import', () => {
       stderr: [`No service runs on STATE_DIR=${stateDir}. Start it with \`npm start\`, or name a table with --table.`],
     });
     expect(running).toMatchObject({ code: 0, stderr: [] });
-    expect(running.stdout.at(-1)).toBe('1 imported, 0 already there, 0 rejected');
+    expect(running.stdout.at(-1)).toBe('1 imported, 0 already there, 0 changed since, 0 removed since, 0 rejected');
   });
 });
 
@@ -341,7 +446,9 @@ describe('npm run export', () => {
     });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(imported).toMatchObject({ code: 0, stderr: [] });
-    expect(imported.stdout.at(-1)).toBe(`${users + integrations} imported, 0 already there, 0 rejected`);
+    expect(imported.stdout.at(-1)).toBe(
+      `${users + integrations} imported, 0 already there, 0 changed since, 0 removed since, 0 rejected`,
+    );
     expect(await contentOfTable()).toEqual(before);
     expect(await statusOfLogin('user', 'user')).toBe(200);
     await expectIntact(gatehouse);

@@ -38,22 +38,29 @@ export const jsonLines = (records: readonly unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
 /** Imports records in this process, which takes less time than a command, or than a request for each entity. */
-export async function importHere({ cloud, table }: Gatehouse, records: readonly object[]) {
+export async function importHere(
+  { cloud, table }: Gatehouse,
+  records: readonly object[],
+  { apply = true, again = false } = {},
+) {
   const { endpoint, region, functions, pepperKeys } = cloud;
   const { VALUES_KEY: valuesKey = '' } =
     functions.find(({ name }) => name === 'POST /api/utm-integration-confs')?.environment ?? {};
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
   const rejected: string[] = [];
+  const skipped: string[] = [];
   const lines = (async function* () {
     for (const record of records) yield Buffer.from(JSON.stringify(record));
   })();
   const tally = await importRecords({ table, pepperKeys, valuesKey, kms }, lines, {
-    apply: true,
+    apply,
+    again,
     onRejected: (line, errors) => rejected.push(`${line} ${errors.map(({ field, code }) => `${field} ${code}`)}`),
+    onSkipped: (line, outcome, entity) => skipped.push(`${line} ${outcome} ${entity}`),
     onProgress: () => undefined,
   });
   kms.destroy();
-  return { tally, rejected };
+  return { tally, rejected, skipped };
 }
 
 /** Runs an import or export to its end. How often it reports progress depends on the machine, so that is separate. */

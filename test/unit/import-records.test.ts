@@ -25,6 +25,8 @@ async function importLines(texts: readonly (object | string | Buffer)[], table: 
     lines,
     {
       apply: true,
+      again: false,
+      onSkipped: () => undefined,
       onRejected: (line, errors) =>
         rejected.push(`${line} ${errors.map(({ field, code }) => [field, code].filter(Boolean).join(' ')).join(', ')}`),
       onProgress: (records) => progress.push(records),
@@ -52,6 +54,7 @@ describe('a record is rejected', () => {
     ['with a password', userRecord('ann', { password: 'pass' }), 'password UnknownField'],
     ['with an unknown role', userRecord('ann', { authorities: ['ROLE_USER', 'ROLE_ROOT'] }), 'authorities.1 Pattern'],
     ['with a reserved login', userRecord('authorities'), 'login Pattern'],
+    ['with the login of the operator', userRecord('SYSTEM'), 'login login-taken'],
     ['with a local time', userRecord('ann', { createdDate: '2019-03-04T05:06:07' }), 'createdDate Pattern'],
     [
       'with a day that does not exist',
@@ -105,7 +108,7 @@ describe('a record is rejected', () => {
     const { tally, rejected } = await importLines([record], table);
 
     expect(rejected).toEqual([`1 ${errors}`]);
-    expect(tally).toEqual({ imported: 0, present: 0, rejected: 1 });
+    expect(tally).toEqual({ imported: 0, present: 0, changed: 0, removed: 0, rejected: 1 });
     expect([table.transactions, table.updates]).toEqual([[], []]);
   });
 
@@ -162,8 +165,8 @@ describe('an import', () => {
     const first = await importLines([...records, records[0] as object], table);
     const second = await importLines([...records, records[0] as object], table);
 
-    expect(first.tally).toEqual({ imported: 150, present: 0, rejected: 1 });
-    expect(second.tally).toEqual({ imported: 0, present: 150, rejected: 1 });
+    expect(first.tally).toMatchObject({ imported: 150, present: 0, rejected: 1 });
+    expect(second.tally).toMatchObject({ imported: 0, present: 150, rejected: 1 });
     expect([first.rejected, second.rejected]).toEqual([['151 login login-taken'], ['151 login login-taken']]);
   });
 
@@ -255,7 +258,7 @@ describe('an import', () => {
       memoryTable(stored),
     );
 
-    expect(tally).toEqual({ imported: 1, present: 3, rejected: 0 });
+    expect(tally).toMatchObject({ imported: 1, present: 3, rejected: 0 });
   });
 
   it('compares each record of a repeated name with another integration of the table', async () => {
@@ -267,6 +270,6 @@ describe('an import', () => {
     const second = await importLines([...records, integrationRecord('Scanner')], table);
 
     expect(first).toMatchObject({ tally: { imported: 3, present: 2, rejected: 0 }, rejected: [] });
-    expect(second.tally).toEqual({ imported: 0, present: 5, rejected: 0 });
+    expect(second.tally).toMatchObject({ imported: 0, present: 5, rejected: 0 });
   });
 });

@@ -249,6 +249,8 @@ const KINDS: Record<string, ItemKind> = {
   },
   'read budget': { ...beside('READS#', 'BUDGET'), attributes: { paidBackAt: 'count', ...expiring } },
   precedence: { ...beside('PRECEDENCE#', 'PRECEDENCE'), attributes: { until: 'count', ...expiring } },
+  'marker of a user': { ...beside('IMPORTED#', 'USER'), attributes: { id: 'id' } },
+  'marker of an integration': { ...beside('IMPORTED#', 'INTEGRATION'), attributes: { id: 'id' } },
   'reset key': { ...beside('RESET#', 'RESET'), attributes: { userId: 'id', ...expiring } },
 };
 
