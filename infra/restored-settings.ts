@@ -8,12 +8,19 @@ import {
   UpdateContinuousBackupsCommand,
   UpdateTableCommand,
   UpdateTimeToLiveCommand,
+  waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import { MAX_CLOCK_DIFFERENCE_SECONDS } from '../lib/restore/adopt-table.ts';
 import { listTags } from './table-tags.ts';
 
 /* The settings of a table that a restore from a backup does not copy. infra/constructs/administration-table.ts sets the
  * same on a new table. */
+
+/** The stream of a table that triggers the function which sends mails. */
+const STREAM = { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' } as const;
+
+/** How long to wait until the stream is enabled. */
+const MAX_WAIT_SECONDS = 300;
 
 /** What an operator states about a restored table. */
 export interface Wishes {
@@ -43,6 +50,7 @@ export async function planSettings(client: DynamoDBClient, name: string, wishes:
   const table = await describe(client, name);
   if (table.TableStatus !== 'ACTIVE')
     throw new Error(`${name} is ${table.TableStatus}: run the command again when it is ACTIVE.`);
+  requireUsableStream(table);
   const model = wishes.like === undefined ? undefined : await describe(client, wishes.like);
   if (model) requireSameKey(table, model);
   const tags = {
@@ -76,6 +84,7 @@ export async function applySettings(client: DynamoDBClient, plan: Plan): Promise
     const PointInTimeRecoverySpecification = { PointInTimeRecoveryEnabled: true };
     await client.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }));
   }
+  const streamArn = await enableStream(client, table);
   const update = {
     ...(isProtected && !DeletionProtectionEnabled && { DeletionProtectionEnabled: true }),
     ...(!isSameMaximum(maximum, table.OnDemandThroughput) && { OnDemandThroughput: maximum }),
@@ -88,7 +97,27 @@ export async function applySettings(client: DynamoDBClient, plan: Plan): Promise
     maximum
       ? `Maximum: ${maximum.MaxReadRequestUnits} read and ${maximum.MaxWriteRequestUnits} write units a second`
       : 'Maximum: none. The deployment that adopts the table prints the command that sets tableMaximum',
+    `Stream, of keys only. The setting of cdk.json: "existing": { "table": "${TableName}", "tableStream": "${streamArn}" }`,
   ];
+}
+
+/** DynamoDB cannot change what an enabled stream contains. */
+function requireUsableStream({ TableName, StreamSpecification }: TableDescription): void {
+  if (!StreamSpecification?.StreamEnabled || StreamSpecification.StreamViewType === STREAM.StreamViewType) return;
+  throw new Error(
+    `${TableName} has a stream of ${StreamSpecification.StreamViewType} instead of ${STREAM.StreamViewType}: disable it ` +
+      `with aws dynamodb update-table --table-name ${TableName} --stream-specification StreamEnabled=false.`,
+  );
+}
+
+/** Enables the stream unless it is enabled, and waits until the table accepts other updates. Returns its ARN. */
+async function enableStream(client: DynamoDBClient, table: TableDescription): Promise<string | undefined> {
+  const { TableName, StreamSpecification, LatestStreamArn } = table;
+  if (StreamSpecification?.StreamEnabled) return LatestStreamArn;
+  await client.send(new UpdateTableCommand({ TableName, StreamSpecification: STREAM }));
+  await waitUntilTableExists({ client, maxWaitTime: MAX_WAIT_SECONDS, minDelay: 1, maxDelay: 5 }, { TableName });
+  const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+  return Table?.LatestStreamArn;
 }
 
 async function describe(client: DynamoDBClient, TableName: string): Promise<TableDescription> {

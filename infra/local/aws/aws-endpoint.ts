@@ -94,9 +94,9 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
     const forward = async (): Promise<AwsResponse> => {
       if (service === 'KMS') return options.kms(operation, input);
       if (service === 'SES') return options.mailbox.send(input);
-      const aboutSettings = respondAboutSettings(operation, input);
-      if (aboutSettings) return aboutSettings;
       const callEngine = (name: string, body: string) => sendToEngine(engine, name, body);
+      const aboutSettings = await respondAboutSettings(operation, input, callEngine);
+      if (aboutSettings) return aboutSettings;
       // Metering comes first: a throttled transaction must not conflict with others.
       const response = await meter(
         { operation, input },
