@@ -4,6 +4,7 @@ import { adoptTable } from '../lib/restore/adopt-table.ts';
 import { NotGatehouseTable } from '../lib/table/not-gatehouse-table.ts';
 import { openTable } from '../lib/table/table.ts';
 import { openTableScanner } from '../lib/table/table-scanner.ts';
+import { compareWithOriginal, type OriginalWishes, repeatAccountChanges, reportAccounts } from './adopt-accounts.ts';
 import { print, printError, reportProgress } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import type { TableConnection } from './local/aws/local-table.ts';
@@ -15,33 +16,41 @@ interface Options {
   readonly name: string | undefined;
   readonly wishes: Wishes;
   readonly skippedIds: number;
+  /** The table that was backed up, if it still exists, and what is to be done with its accounts. */
+  readonly original?: OriginalWishes | undefined;
 }
 
 /**
- * Adopts and verifies a table, and prints each change. Returns whether it is adopted and intact; prints errors, too.
+ * Adopts and verifies a table, and prints each change. Returns whether it is adopted and intact, and all changes of
+ * accounts that are to be repeated are; prints errors, too.
  */
 export async function adoptAndVerify(
   { tableName, client }: Pick<TableConnection, 'tableName' | 'client'>,
-  { name, wishes, skippedIds }: Options,
+  { name, wishes, skippedIds, original }: Options,
 ): Promise<boolean> {
   let isChanged = false;
+  const table = openTable(tableName, client);
   try {
-    await adopt();
-    return await verify();
+    const isRepeated = await adopt();
+    return (await verify()) && isRepeated;
   } catch (error) {
     printError(sentenceOf(error));
     return false;
   }
 
-  async function adopt(): Promise<void> {
+  async function adopt(): Promise<boolean> {
     print(`Adopting ${tableName}`);
     const plan = name === undefined ? undefined : await planSettings(client, name, wishes);
+    const comparison = original && (await compareWithOriginal(client, tableName, original));
     isChanged = true;
     const { sequences, resetKeys, publicKeys, restarts, notBefore } = await adoptTable(
-      openTable(tableName, client),
+      table,
       openTableScanner([], tableName, client),
-      skippedIds,
-      reportProgress('items read'),
+      {
+        skippedIds,
+        original: original && openTable(original.name, client),
+        onProgress: reportProgress('items read'),
+      },
     );
     for (const { kind, before, after } of sequences) print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
     print(`Tokens issued before ${notBefore.toISOString()} are rejected: all users must log in again`);
@@ -50,7 +59,10 @@ export async function adoptAndVerify(
     );
     print(`Public signing keys deleted, of which the first login publishes the current ones: ${publicKeys}`);
     print(`Modules flagged to restart, because the restore may have undone their parameters: ${restarts}`);
+    reportAccounts(original, comparison);
+    const isRepeated = !original?.apply || !comparison || (await repeatAccountChanges(table, original, comparison));
     if (plan) for (const sentence of await applySettings(client, plan)) print(sentence);
+    return isRepeated;
   }
 
   /** A backup need not contain the changes of a transaction together, so a restored table can need a repair. */

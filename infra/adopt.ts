@@ -11,7 +11,7 @@ const NOT_ADOPTED = 1;
 
 const COMMAND = {
   usage: `npm run adopt -- [--table NAME [--like TABLE] [--environment NAME] [--pepper-key ARN] [--values-key ARN]
-                      [--unprotected]] [--skip IDS]`,
+                      [--unprotected] [--original TABLE [--apply [--keep IDS]]]] [--skip IDS]`,
   help: `Prepares a table that was restored from a backup for service: skips the ids that were assigned since the backup,
 invalidates all tokens, reset keys and invitations, deletes all public signing keys, flags all modules to restart,
 restores the settings that a restore does not copy, and verifies the table. It can be repeated. Tokens that a running
@@ -24,6 +24,11 @@ function issues are rejected for up to a minute afterwards.
 --pepper-key ARN    the ARN of PepperKey; several ARNs, separated by spaces, while it is being replaced
 --values-key ARN    the ARN of ValuesKey
 --unprotected       omits deletion protection and point-in-time recovery
+--original TABLE    prints what has happened to accounts in the original table since the backup
+--apply             repeats it: deletions, deactivations, roles, addresses and logins; a password that was replaced
+                    becomes void, and its user requests a reset. Without it, deleted and deactivated accounts and former
+                    passwords are as in the backup
+--keep IDS          the accounts, by ids separated by commas, that stay as in the backup
 --skip IDS          how many ids of users and of integrations are skipped (default ${SKIPPED_IDS});
                     of the ids of parameters, ${SKIPPED_PARAMETER_IDS} are skipped in each integration
 
@@ -32,7 +37,8 @@ gatehouse:pepper-key and gatehouse:values-key.
 
 Exit status
   ${ADOPTED}  the table is adopted and intact
-  ${NOT_ADOPTED}  the table is not adopted, or not completely: run the command again; or it is not intact
+  ${NOT_ADOPTED}  the table is not adopted, or not completely: run the command again; or it is not intact; or a change of an
+     account could not be repeated
   ${WRONG_ARGUMENTS}  wrong arguments
 
 docs/operating.md has the procedure and lists the permissions.`,
@@ -43,11 +49,14 @@ docs/operating.md has the procedure and lists the permissions.`,
     'pepper-key': { type: 'string' },
     'values-key': { type: 'string' },
     unprotected: { type: 'boolean', default: false },
+    original: { type: 'string' },
+    apply: { type: 'boolean', default: false },
+    keep: { type: 'string' },
     skip: { type: 'string', default: String(SKIPPED_IDS) },
   },
 } as const;
 
-const { table: name, skip, like, unprotected, ...tagValues } = readArguments(COMMAND).values;
+const { table: name, skip, like, unprotected, original, apply, keep, ...tagValues } = readArguments(COMMAND).values;
 const KEY_ARN = /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/;
 const pepperKeys = tagValues['pepper-key']?.split(' ') ?? [];
 if (!pepperKeys.every((arn) => KEY_ARN.test(arn)))
@@ -58,6 +67,11 @@ if (valuesKey !== undefined && !KEY_ARN.test(valuesKey))
 if (tagValues.environment !== undefined) requireEnvironment(tagValues.environment);
 if (name === undefined && (like !== undefined || unprotected || Object.keys(tagValues).length > 0))
   rejectArguments('--like, --environment, --pepper-key, --values-key and --unprotected require --table.', COMMAND);
+if (original !== undefined && (name === undefined || name === original))
+  rejectArguments('--original requires --table, and must be another table.', COMMAND);
+if (apply && original === undefined) rejectArguments('--apply requires --original.', COMMAND);
+if (keep !== undefined && !(apply && /^[1-9]\d*(,[1-9]\d*)*$/.test(keep)))
+  rejectArguments('--keep requires --apply, and must be ids separated by commas.', COMMAND);
 if (!/^[1-9]\d{0,8}$/.test(skip)) rejectArguments('--skip must be a whole number from 1 to 999999999.', COMMAND);
 exitOnSignal(NOT_ADOPTED);
 // After the arguments: the AWS SDK takes most of the start of a command.
@@ -69,6 +83,7 @@ const isAdopted = await adoptAndVerify(connection, {
   name,
   wishes: { like, tags: tagsOf(tagValues), isProtected: !unprotected },
   skippedIds: Number(skip),
+  original: original === undefined ? undefined : { name: original, apply, kept: keep?.split(',').map(Number) ?? [] },
 });
 await connection.close();
 await finish(isAdopted ? ADOPTED : NOT_ADOPTED);

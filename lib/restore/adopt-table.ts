@@ -31,6 +31,14 @@ const SKIPPED_CHANGES = 1_000_000;
  */
 export const MAX_CLOCK_DIFFERENCE_SECONDS = 30;
 
+interface Options {
+  readonly skippedIds?: number;
+  /** The table that was backed up, if it still exists: none of its ids is assigned again, however many they are. */
+  readonly original?: Table | undefined;
+  /** Receives the number of items read so far. */
+  readonly onProgress?: (items: number) => void;
+}
+
 /** The outcome of an adoption. */
 interface Adoption {
   readonly sequences: readonly { readonly kind: string; readonly before: number; readonly after: number }[];
@@ -48,20 +56,17 @@ interface Adoption {
  * Prepares a table that was restored from a backup for service: no id is assigned twice, and no earlier token, reset
  * key or invitation is accepted, nor any token of a retired signing key. It can be repeated; every run skips more ids
  * and invalidates all tokens. Running functions reject them within five minutes, the maximum age of their key set.
- * `onProgress` receives the number of items read so far. Fails with NotGatehouseTable before any change, with
- * unavailable, or with SDK errors.
+ * Fails with NotGatehouseTable before any change, with unavailable, or with SDK errors.
  */
 export async function adoptTable(
   table: Table,
   scanner: TableScanner,
-  skippedIds = SKIPPED_IDS,
-  onProgress = (_items: number): void => undefined,
+  { skippedIds = SKIPPED_IDS, original, onProgress = () => undefined }: Options = {},
 ): Promise<Adoption> {
   if (!(await table.get(rosterKey))) throw new NotGatehouseTable();
-  const sequences = [
-    await advanceSequence(table, 'USER', skippedIds),
-    await advanceSequence(table, 'INTEGRATION', skippedIds),
-  ];
+  const advance = async (kind: 'USER' | 'INTEGRATION') =>
+    advanceSequence(table, kind, skippedIds, original ? await lastId(original, kind) : 0);
+  const sequences = [await advance('USER'), await advance('INTEGRATION')];
   const seconds = await rejectIssuedTokens(table);
   const counts = await adoptItems(table, scanner, onProgress);
   // A token that is issued after this function returns is accepted.
@@ -69,14 +74,18 @@ export async function adoptTable(
   return { sequences, ...counts, notBefore: new Date(seconds * 1000) };
 }
 
-async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skippedIds: number) {
+/** The last id of a kind that a table has assigned. */
+export const lastId = async (table: Table, kind: 'USER' | 'INTEGRATION'): Promise<number> =>
+  ((await table.get(sequenceKey(kind)))?.n as number | undefined) ?? 0;
+
+async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skippedIds: number, atLeast: number) {
   const key = sequenceKey(kind);
   return change(
     table,
     () => table.get(key),
     (item) => {
       const before = (item?.n as number | undefined) ?? 0;
-      const after = before + skippedIds;
+      const after = Math.max(before + skippedIds, atLeast);
       return { writes: [set(key, { n: after }, attributesAre({ n: item?.n }))], result: { kind, before, after } };
     },
   );

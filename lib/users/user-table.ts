@@ -143,6 +143,17 @@ export function passwordChange(user: User, passwordHash: string, tokenExcepted?:
   return setPassword(user, { passwordHash, passwordChanges, tokenExcepted, resetStamp: newStamp() });
 }
 
+/**
+ * The write that voids a password, on condition that it has not changed since the read: the user sets another one by
+ * requesting a reset.
+ */
+export function passwordVoided(user: User, passwordChanges: number): Write {
+  return setPassword(user, {
+    ...{ passwordHash: undefined, passwordChanges },
+    ...{ tokenExcepted: undefined, resetStamp: newStamp() },
+  });
+}
+
 /** The write of a new hash of the same password, on condition that the password has not changed since the read. */
 export function rehash(user: User, passwordHash: string): Write {
   return setPassword(user, { passwordHash });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UpdateTableCommand } from '@aws-sdk/client-dynamodb';
@@ -10,6 +11,7 @@ import { emailGuardKey, loginGuardKey, rosterKey, totalKey } from '../../lib/tab
 import { scannerClient } from '../../lib/table/table-scanner.ts';
 import { remove, set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { createTable, itemsOf, restoreItems } from '../support/items.ts';
 import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
 
 /* The permissions of each command in docs/operating.md are those that its calls need, and no others. */
@@ -96,6 +98,28 @@ describe('the documented permissions of', () => {
     await unprotect();
 
     expect(used).toEqual(documentedFor('adopt'));
+  });
+
+  it('adopt --apply are those that it needs, and only reads the original', async () => {
+    const { cloud } = gatehouse;
+    // The adoption of another test has ended the sessions that the functions know.
+    cloud.recycle();
+    const token = await gatehouse.logIn('admin');
+    const body = { login: 'former', email: 'former@bücher.example' };
+    const { body: former } = await gatehouse.call('POST', '/api/users', { token, body });
+    const before = await itemsOf(cloud);
+    await gatehouse.call('PUT', '/api/users', { token, body: { ...former, email: 'later@bücher.example' } });
+    const original = `Original-${randomUUID().slice(0, 8)}`;
+    await createTable(cloud, original, await itemsOf(cloud), 'arn:aws:kms:eu-central-1:000000000000:key/table');
+    await restoreItems(cloud, before);
+
+    const used = await actionsOfRun('adopt', '--original', original, '--apply');
+    await unprotect();
+
+    const onOriginal = calls.filter(({ input }) => input.TableName === original).flatMap(actionsFor);
+    const ofAdopt = documentedFor('adopt');
+    expect(new Set([...used, ...ofAdopt])).toEqual(new Set([...ofAdopt, ...documentedFor('adopt --apply')]));
+    expect([...new Set(onOriginal)].sort()).toEqual(['dynamodb:GetItem', 'dynamodb:Query', 'kms:Decrypt']);
   });
 
   it('password-keys are those that it needs', async () => {

@@ -308,7 +308,7 @@ describe('npm run adopt', () => {
 
   const USAGE = [
     'Usage: npm run adopt -- [--table NAME [--like TABLE] [--environment NAME] [--pepper-key ARN] [--values-key ARN]',
-    '                      [--unprotected]] [--skip IDS]',
+    '                      [--unprotected] [--original TABLE [--apply [--keep IDS]]]] [--skip IDS]',
   ];
   const REQUIRED = ['gatehouse:environment', 'gatehouse:pepper-key', 'gatehouse:values-key'];
   const TAGS = [...REQUIRED, 'aws:cloudformation:stack-name'].map((Key) => ({ Key, Value: `of ${Key}` }));
@@ -317,7 +317,7 @@ describe('npm run adopt', () => {
 
   const tableWith = (settings: object) => ({ Table: { TableName: 'Gate', TableArn: 'arn:gate', ...settings } });
   const TABLE_CALLS: Record<string, ScriptedResponse> = {
-    DescribeTable: tableWith({ TableStatus: 'ACTIVE' }),
+    DescribeTable: tableWith({ TableStatus: 'ACTIVE', LatestStreamArn: 'arn:stream' }),
     ListTagsOfResource: { Tags: TAGS },
     TagResource: {},
     DescribeTimeToLive: { TimeToLiveDescription: { TimeToLiveStatus: 'DISABLED' } },
@@ -331,11 +331,13 @@ describe('npm run adopt', () => {
   async function serveTable(items: Items, override?: Override) {
     const table = inMemoryScanner(items);
     const inputs: Record<string, Input> = {};
+    const tableUpdates: Input[] = [];
     const { environment, calls } = await serve(table, (operation, input) => {
       inputs[operation] = input;
+      if (operation === 'UpdateTable') tableUpdates.push(input);
       return override?.(operation, input) ?? (operation in TABLE_CALLS ? TABLE_CALLS[operation] : undefined);
     });
-    return { environment, table, inputs, calls };
+    return { environment, table, inputs, tableUpdates, calls };
   }
 
   async function runAdopt(options: readonly string[], items: Items) {
@@ -351,7 +353,7 @@ describe('npm run adopt', () => {
   }
 
   it.concurrent('sets what a restore does not copy, but no tags of AWS, and prints every change', async () => {
-    const { code, stdout, stderr, table, inputs } = await runAdopt(
+    const { code, stdout, stderr, table, inputs, tableUpdates } = await runAdopt(
       [],
       [...INTACT_ITEMS, reset('a'), reset('b'), publicKey],
     );
@@ -365,10 +367,12 @@ describe('npm run adopt', () => {
       'Deleted 2 reset keys: users who still need one must request another',
       'Public signing keys deleted, of which the first login publishes the current ones: 1',
       'Modules flagged to restart, because the restore may have undone their parameters: 1',
+      'Accounts: as in the backup. Whoever was deleted, deactivated or given fewer roles since, or has replaced a leaked password, is as before. --original TABLE shows it if the original table still exists',
       'Tags: gatehouse:environment, gatehouse:pepper-key, gatehouse:values-key',
       'Expired items are deleted (time to live on expires)',
       'Deletion protection and point-in-time recovery are enabled',
       'Maximum: none. The deployment that adopts the table prints the command that sets tableMaximum',
+      'Stream, of keys only. The setting of cdk.json: "existing": { "table": "Gate", "tableStream": "arn:stream" }',
       'Verifying Gate',
       expect.stringMatching(/^\d\d items \(users: 3, integrations: 1, parameters: 2\): no findings$/),
     ]);
@@ -378,7 +382,10 @@ describe('npm run adopt', () => {
     expect(inputs.UpdateContinuousBackups?.PointInTimeRecoverySpecification).toEqual({
       PointInTimeRecoveryEnabled: true,
     });
-    expect(inputs.UpdateTable).toEqual({ TableName: 'Gate', DeletionProtectionEnabled: true });
+    expect(tableUpdates).toEqual([
+      { TableName: 'Gate', StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' } },
+      { TableName: 'Gate', DeletionProtectionEnabled: true },
+    ]);
   });
 
   it.each([
@@ -409,12 +416,29 @@ describe('npm run adopt', () => {
       if (operation === 'DescribeTimeToLive') return { TimeToLiveDescription: { TimeToLiveStatus: 'ENABLING' } };
       const maximum = { MaxReadRequestUnits: 8, MaxWriteRequestUnits: 7 };
       const settings = { TableStatus: 'ACTIVE', DeletionProtectionEnabled: true, OnDemandThroughput: maximum };
-      return operation === 'DescribeTable' ? tableWith(settings) : undefined;
+      const stream = {
+        StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' },
+        LatestStreamArn: 'arn:old',
+      };
+      return operation === 'DescribeTable' ? tableWith({ ...settings, ...stream }) : undefined;
     });
 
     expect(outcome).toBe(true);
     expect(calls.filter((call) => /^Update(TimeToLive|Table)$/.test(call))).toEqual([]);
     expect(stdout).toContain('Maximum: 8 read and 7 write units a second');
+    expect(stdout).toContainEqual(expect.stringContaining('"tableStream": "arn:old"'));
+  });
+
+  it('waits until the table with the new stream is active before it updates the table again', async () => {
+    let described = 0;
+    const { outcome, calls } = await adopt(INTACT_ITEMS, (operation) =>
+      operation === 'DescribeTable' ? tableWith({ TableStatus: ++described === 2 ? 'UPDATING' : 'ACTIVE' }) : undefined,
+    );
+
+    expect(outcome).toBe(true);
+    expect(calls.slice(calls.indexOf('UpdateTable')).slice(0, 5)).toEqual([
+      ...['UpdateTable', 'DescribeTable', 'DescribeTable', 'DescribeTable', 'UpdateTable'],
+    ]);
   });
 
   it.concurrent('adopts the local table without --table, and verifies it', async () => {
@@ -430,13 +454,14 @@ describe('npm run adopt', () => {
 
   it.concurrent('skips the given number of ids, and leaves the table unprotected with --unprotected', async () => {
     const options = ['--skip', '999999999', '--unprotected'];
-    const { code, stdout, calls } = await runAdopt(options, [...INTACT_ITEMS, reset('a')]);
+    const { code, stdout, calls, tableUpdates } = await runAdopt(options, [...INTACT_ITEMS, reset('a')]);
 
     expect(code).toBe(0);
     expect(stdout[1]).toBe('The next USER id is 1000000003; it was 4');
     expect(stdout[4]).toBe('Deleted 1 reset key: users who still need one must request another');
     expect(stdout).toContain('The table is not protected');
-    expect(calls.filter((call) => /^Update(ContinuousBackups|Table)$/.test(call))).toEqual([]);
+    expect(calls).not.toContain('UpdateContinuousBackups');
+    expect(tableUpdates).toMatchObject([{ StreamSpecification: {} }]);
   });
 
   it.each<[string, Override, string]>([
@@ -466,6 +491,16 @@ describe('npm run adopt', () => {
       'is being restored',
       { DescribeTable: tableWith({ TableStatus: 'CREATING' }) },
       'Gate is CREATING: run the command again when it is ACTIVE.',
+    ],
+    [
+      'has a stream of other content',
+      {
+        DescribeTable: tableWith({
+          TableStatus: 'ACTIVE',
+          StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' },
+        }),
+      },
+      'Gate has a stream of NEW_IMAGE instead of KEYS_ONLY: disable it with aws dynamodb update-table --table-name Gate --stream-specification StreamEnabled=false.',
     ],
     [
       'lacks the tag of its environment',

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  CreateTableCommand,
   DeleteTableCommand,
   DescribeContinuousBackupsCommand,
   DescribeTableCommand,
@@ -14,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import type { Settings } from '../../infra/settings.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
-import { type Items, itemsOf } from '../support/items.ts';
+import { createTable, type Items, itemsOf } from '../support/items.ts';
 import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
@@ -25,11 +24,9 @@ import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
 
 const integration = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
 /** Names that are unique on an external engine, which other instances may share. */
-const [RESTORED, COPY, OTHER] = ['Restored', 'Copy', 'Other'].map((name) => `${name}-${randomUUID().slice(0, 8)}`) as [
-  string,
-  string,
-  string,
-];
+const [ORIGINAL, RESTORED, COPY, OTHER] = ['Original', 'Restored', 'Copy', 'Other'].map(
+  (name) => `${name}-${randomUUID().slice(0, 8)}`,
+) as [string, string, string, string];
 const TABLE_KEY = 'arn:aws:kms:eu-central-1:000000000000:key/table';
 
 describe('a restore', { timeout: 60_000 }, () => {
@@ -52,7 +49,7 @@ describe('a restore', { timeout: 60_000 }, () => {
   afterAll(async () => {
     for (const TableName of [RESTORED, COPY])
       await client.send(new UpdateTableCommand({ TableName, DeletionProtectionEnabled: false }));
-    for (const TableName of [COPY, OTHER]) await client.send(new DeleteTableCommand({ TableName }));
+    for (const TableName of [ORIGINAL, COPY, OTHER]) await client.send(new DeleteTableCommand({ TableName }));
     client.destroy();
     await gatehouse.stop();
   });
@@ -60,31 +57,13 @@ describe('a restore', { timeout: 60_000 }, () => {
   const call = (method: string, path: string, token: string, body?: unknown) =>
     gatehouse.call(method, path, { token, body });
 
-  /** Creates a table with these items, and with none of the settings that a restore does not copy. */
-  async function restoreAs(TableName: string, items: Items, KMSMasterKeyId = TABLE_KEY): Promise<void> {
-    const documents = DynamoDBDocumentClient.from(client);
-    await client.send(
-      new CreateTableCommand({
-        TableName,
-        KeySchema: [
-          { AttributeName: 'pk', KeyType: 'HASH' },
-          { AttributeName: 'sk', KeyType: 'RANGE' },
-        ],
-        AttributeDefinitions: [
-          { AttributeName: 'pk', AttributeType: 'S' },
-          { AttributeName: 'sk', AttributeType: 'S' },
-        ],
-        BillingMode: 'PAY_PER_REQUEST',
-        SSESpecification: { Enabled: true, SSEType: 'KMS', KMSMasterKeyId },
-      }),
-    );
-    const writes = [...items.values()].map((Item) => ({ PutRequest: { Item } }));
-    while (writes.length > 0)
-      await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, 25) } }));
-  }
+  const restoreAs = (name: string, items: Items, key = TABLE_KEY) => createTable(gatehouse.cloud, name, items, key);
 
   const adopt = (...options: string[]) =>
     runCommand('adopt', options, operatorsEnvironment(gatehouse.cloud), inject('repository'));
+
+  const statusOfLogin = async (username: string, password: string) =>
+    (await gatehouse.call('POST', '/api/authenticate', { body: { username, password } })).status;
 
   async function settingsOf(TableName: string) {
     const { Table } = await client.send(new DescribeTableCommand({ TableName }));
@@ -97,6 +76,7 @@ describe('a restore', { timeout: 60_000 }, () => {
       recovery: ContinuousBackupsDescription?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus,
       isProtected: Table?.DeletionProtectionEnabled,
       maximum: Table?.OnDemandThroughput?.MaxReadRequestUnits,
+      stream: Table?.StreamSpecification?.StreamViewType,
     };
   }
 
@@ -122,11 +102,22 @@ describe('a restore', { timeout: 60_000 }, () => {
     const fields = { integration: tap.body, confName: 'key', confValue: 'a value under ValuesKey' };
     parameter = (await call('POST', '/api/utm-integration-confs', admin, fields)).body;
 
+    const dismissed = await gatehouse.makeUser('dismissed', { authorities: ['ROLE_ADMIN'] });
+    const demoted = await gatehouse.makeUser('demoted', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
+    await gatehouse.makeUser('deleted');
+    await gatehouse.makeUser('leaked');
+
     backup = await itemsOf(gatehouse.cloud);
 
+    await call('PUT', '/api/users', admin, { ...dismissed, activated: false });
+    await call('PUT', '/api/users', admin, { ...demoted, login: 'renamed', authorities: ['ROLE_USER'] });
+    await call('DELETE', '/api/users/deleted', admin);
+    const replacement = { currentPassword: 'leaked', newPassword: 'replaced' };
+    await call('POST', '/api/account/change-password', await gatehouse.logIn('leaked'), replacement);
     lost = await gatehouse.makeUser('lost');
     lostToken = await gatehouse.logIn('lost');
     await call('POST', '/api/utm-integrations', admin, integration);
+    await restoreAs(ORIGINAL, await itemsOf(gatehouse.cloud));
     await client.send(new DeleteTableCommand({ TableName: gatehouse.cloud.tableName }));
     expect((await call('GET', '/api/health', '')).status).toBe(503);
   });
@@ -149,6 +140,8 @@ describe('a restore', { timeout: 60_000 }, () => {
 
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/no findings\n$/);
+    expect(stdout).toContain('Accounts: as in the backup.');
+    expect(stdout).toMatch(/"tableStream": "arn:aws:dynamodb:\S+\/stream\/\S+"/);
     expect(await settingsOf(RESTORED)).toEqual({
       tags: {
         'gatehouse:environment': 'dev',
@@ -159,7 +152,32 @@ describe('a restore', { timeout: 60_000 }, () => {
       recovery: 'ENABLED',
       isProtected: true,
       maximum: undefined,
+      stream: 'KEYS_ONLY',
     });
+  });
+
+  it('repeats what has happened to accounts since the backup, only with --apply and only once', async () => {
+    const compare = (...options: string[]) => adopt('--table', RESTORED, '--original', ORIGINAL, ...options);
+
+    const compared = await compare();
+    const repeated = await compare('--apply');
+    const again = await compare('--apply');
+
+    const changes = [
+      /^ {2}user \d+ dismissed: deactivated \(by admin, .*Z\)$/m,
+      /^ {2}user \d+ demoted: login demoted → renamed; roles ROLE_ADMIN, ROLE_USER → ROLE_USER \(by admin, .*Z\)$/m,
+      /^ {2}user \d+ deleted: deleted$/m,
+      /^ {2}user \d+ leaked: password replaced$/m,
+      /^Accounts that only Original-\w+ has, which are not restored: 1\n {2}user \d+ lost$/m,
+    ];
+    for (const { code, stdout } of [compared, repeated]) {
+      expect(code).toBe(0);
+      for (const change of changes) expect(stdout).toMatch(change);
+    }
+    expect(compared.stdout).toContain('None of these changes is repeated');
+    expect(repeated.stdout).toMatch(/^Accounts whose changes are repeated: 4\nVoid passwords, .*: 1$/m);
+    expect(repeated.stdout).toMatch(/no findings\n$/);
+    expect(again.stdout).toMatch(/^Accounts that \S+ has changed since the backup: 0$/m);
   });
 
   it('is in service after a deployment that adopts the table', async () => {
@@ -171,6 +189,21 @@ describe('a restore', { timeout: 60_000 }, () => {
     expect((await call('GET', '/api/users/lost', admin)).status).toBe(404);
     const path = `/api/utm-integration-confs/${parameter.id}`;
     expect((await call('GET', path, admin)).body.confValue).toBe('a value under ValuesKey');
+  });
+
+  it('lets nobody in whom the original had excluded, and neither the leaked nor the replaced password', async () => {
+    const attempts = ['dismissed', 'deleted', 'demoted', 'leaked'].map((login) => statusOfLogin(login, login));
+    const leaked = await call('GET', '/api/users/leaked', admin);
+    const { body: audits } = await call('GET', `/api/audits?target.equals=user/${leaked.body.id}`, admin);
+
+    expect(await Promise.all([...attempts, statusOfLogin('leaked', 'replaced')])).toEqual([401, 401, 401, 401, 401]);
+    expect((await call('GET', '/api/users/renamed', admin)).body.authorities).toEqual(['ROLE_USER']);
+    expect(await statusOfLogin('renamed', 'demoted')).toBe(200);
+    expect(audits[0]).toMatchObject({ actor: 'system', actorId: 0, action: 'user.updated', fields: ['password'] });
+    await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'leaked@example.com' } });
+    const key = gatehouse.keyMailedTo('leaked@example.com');
+    await gatehouse.call('POST', '/api/account/reset-password/finish', { body: { key, newPassword: 'another' } });
+    expect(await statusOfLogin('leaked', 'another')).toBe(200);
   });
 
   it('rejects all tokens that were issued before it, and reuses no id', async () => {

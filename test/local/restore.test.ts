@@ -1,9 +1,13 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { type Comparison, compareAccounts } from '../../lib/restore/account-change.ts';
+import { repeatChanges } from '../../lib/restore/repeat-changes.ts';
 import { commit } from '../../lib/table/change.ts';
-import { entityKey, notBeforeKey, sequenceKey } from '../../lib/table/keys.ts';
+import { entityKey, loginGuardKey, notBeforeKey, sequenceKey } from '../../lib/table/keys.ts';
 import { put, set } from '../../lib/table/write.ts';
 import { type Gatehouse, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
+import { expectIntact } from '../support/intact.ts';
 import { type Items, itemsOf, restoreItems } from '../support/items.ts';
+import { memoryTable } from '../support/memory-table.ts';
 import { makeTokens } from '../support/mint.ts';
 import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
 
@@ -94,6 +98,123 @@ describe('after a restore, before the table is adopted', () => {
     const others = await call('GET', '/api/account', token);
 
     expect([own.status, others.status]).toEqual([200, 401]);
+  });
+});
+
+describe('repeating what has happened to accounts since the backup', () => {
+  const update = (user: object, fields: object) => call('PUT', '/api/users', admin, { ...user, ...fields });
+  const remove = (login: string) => call('DELETE', `/api/users/${login}`, admin);
+  const userNow = async (login: string) => (await call('GET', `/api/users/${login}`, admin)).body;
+  const administrator = { authorities: ['ROLE_ADMIN', 'ROLE_USER'] };
+
+  /** Makes changes, then restores the table to the state before them. The original table remains. */
+  async function restoreBefore(changes: () => Promise<unknown>) {
+    const { table, cloud } = gatehouse;
+    const before = await itemsOf(cloud);
+    await changes();
+    const original = memoryTable([...(await itemsOf(cloud)).values()]);
+    await restoreItems(cloud, before);
+    const compare = async () => (await compareAccounts(table, original)) as Comparison;
+    const repeat = async () => {
+      const unrepeated = await repeatChanges(table, (await compare()).changes);
+      await expectIntact(gatehouse);
+      return unrepeated.map(({ change, obstacles }) => [change.restored.login, ...obstacles]);
+    };
+    return { compare, repeat };
+  }
+  beforeEach(restore);
+
+  it('passes logins, addresses and roles on in whatever order they become free', async () => {
+    const [first, second, third] = [
+      await gatehouse.makeUser('first', administrator),
+      await gatehouse.makeUser('second'),
+      await gatehouse.makeUser('third'),
+    ];
+    const { repeat } = await restoreBefore(async () => {
+      await remove('third');
+      await update(second, { login: 'third', email: third.email });
+      await update(first, { login: 'second', email: second.email, authorities: [] });
+      await update(await userNow('user'), { login: 'first', ...administrator });
+    });
+
+    expect(await repeat()).toEqual([]);
+    expect((await userNow('third')).id).toBe(second.id);
+    expect(await userNow('second')).toMatchObject({ id: first.id, email: second.email, authorities: [] });
+    expect((await userNow('first')).authorities).toEqual(administrator.authorities);
+    expect(await repeat()).toEqual([]);
+  });
+
+  it('deactivates accounts that have exchanged their logins, and reports the logins', async () => {
+    const [one, other] = [await gatehouse.makeUser('one'), await gatehouse.makeUser('other')];
+    const { repeat, compare } = await restoreBefore(async () => {
+      await update(one, { login: 'meanwhile', activated: false });
+      await update(other, { login: 'one', activated: false });
+      await update(one, { login: 'other', activated: false });
+    });
+
+    const unrepeated = await repeat();
+
+    expect(unrepeated).toEqual([
+      ['one', 'login-taken'],
+      ['other', 'login-taken'],
+    ]);
+    expect([(await userNow('one')).activated, (await userNow('other')).activated]).toEqual([false, false]);
+    expect((await compare()).changes.map(({ fields }) => fields)).toEqual([['login'], ['login']]);
+  });
+
+  it.each(['deletes', 'demotes'])('leaves the last administrator, whom an account created since %s', async (verb) => {
+    const { repeat, compare } = await restoreBefore(async () => {
+      const token = await gatehouse.makeUser('founder', administrator).then(() => gatehouse.logIn('founder'));
+      const { body } = await call('GET', '/api/users/admin', token);
+      if (verb === 'deletes') await call('DELETE', '/api/users/admin', token);
+      else await call('PUT', '/api/users', token, { ...body, authorities: [], email: 'former@example.com' });
+    });
+
+    const { created } = await compare();
+    const unrepeated = await repeat();
+
+    expect([created.map(({ login }) => login), unrepeated]).toEqual([['founder'], [['admin', 'last-administrator']]]);
+    const { authorities, email } = await userNow('admin');
+    expect(authorities).toContain('ROLE_ADMIN');
+    expect(email).toBe(verb === 'deletes' ? 'admin@example.com' : 'former@example.com');
+  });
+
+  it('changes neither an account that this table has received or changed later, nor a rehashed password', async () => {
+    const changed = await gatehouse.makeUser('changed', { activated: false });
+    const { compare, repeat } = await restoreBefore(() => gatehouse.makeUser('only-original'));
+    await commit(gatehouse.table, [put(sequenceKey('USER'), { n: 1_000_000 })]);
+    await gatehouse.makeUser('later');
+    await update(changed, { authorities: ['ROLE_ANALYST'] });
+    const exists = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
+    await commit(gatehouse.table, [set(entityKey('USER', changed.id), { passwordHash: 'another' }, exists)]);
+
+    expect((await compare()).changes).toEqual([]);
+    expect(await repeat()).toEqual([]);
+  });
+
+  it('reports an account that is not intact, and repeats the changes of others', { timeout: 20_000 }, async () => {
+    await gatehouse.makeUser('broken');
+    await gatehouse.makeUser('whole');
+    const { compare } = await restoreBefore(async () => {
+      await remove('broken');
+      await remove('whole');
+    });
+    const { changes } = await compare();
+    await commit(gatehouse.table, [put(loginGuardKey('broken'), { id: 999 })]);
+
+    const unrepeated = await repeatChanges(gatehouse.table, changes);
+
+    expect(unrepeated.map(({ change, obstacles }) => [change.restored.login, ...obstacles])).toEqual([
+      ['broken', 'unavailable'],
+    ]);
+    expect((await call('GET', '/api/users/whole', admin)).status).toBe(404);
+  });
+
+  it('compares nothing with a table that has no account in common', async () => {
+    const users = [...backup.values()].filter(({ pk }) => pk === 'USER');
+    const foreign = memoryTable(users.map((user) => ({ ...user, accountStamp: 'another' })));
+
+    expect(await compareAccounts(gatehouse.table, foreign)).toBeUndefined();
   });
 });
 
@@ -213,6 +334,11 @@ describe('npm run adopt', () => {
     [['--like', 'Another'], '--like, --environment, --pepper-key, --values-key and --unprotected require --table.'],
     [['--environment', 'prod'], 'require --table.'],
     [['--unprotected'], 'require --table.'],
+    [['--original', 'Another'], '--original requires --table, and must be another table.'],
+    [['--table', 'T', '--original', 'T'], '--original requires --table, and must be another table.'],
+    [['--table', 'T', '--apply'], '--apply requires --original.'],
+    [['--table', 'T', '--original', 'O', '--keep', '7'], '--keep requires --apply, and must be ids'],
+    [['--table', 'T', '--original', 'O', '--apply', '--keep', '7,bob'], '--keep requires --apply, and must be ids'],
     [
       ['--table', 'T', '--environment', 'pr od!?*'],
       'There is no environment pr od!?*: cdk.json has dev, staging, prod.',

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BatchWriteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { Cloud } from '../../infra/local/cloud.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
@@ -50,4 +50,32 @@ export async function restoreItems(cloud: Cloud, start: Items): Promise<void> {
   while (writes.length > 0) {
     await client.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, BATCH_ITEMS_MAX) } }));
   }
+}
+
+/** Creates a table with these items, and with none of the settings that a restore does not copy. */
+export async function createTable(
+  cloud: Cloud,
+  TableName: string,
+  items: Items,
+  KMSMasterKeyId: string,
+): Promise<void> {
+  const client = clientOf(cloud);
+  await client.send(
+    new CreateTableCommand({
+      TableName,
+      KeySchema: [
+        { AttributeName: 'pk', KeyType: 'HASH' },
+        { AttributeName: 'sk', KeyType: 'RANGE' },
+      ],
+      AttributeDefinitions: [
+        { AttributeName: 'pk', AttributeType: 'S' },
+        { AttributeName: 'sk', AttributeType: 'S' },
+      ],
+      BillingMode: 'PAY_PER_REQUEST',
+      SSESpecification: { Enabled: true, SSEType: 'KMS', KMSMasterKeyId },
+    }),
+  );
+  const writes = [...items.values()].map((Item) => ({ PutRequest: { Item } }));
+  while (writes.length > 0)
+    await client.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, BATCH_ITEMS_MAX) } }));
 }

@@ -21,7 +21,7 @@ it('adoptTable does not wait at its end when it takes longer than a second', asy
     },
   };
 
-  const { notBefore } = await adoptTable(table, slow, 5);
+  const { notBefore } = await adoptTable(table, slow, { skippedIds: 5 });
 
   expect(notBefore).toEqual(new Date('2026-11-22T06:00:01Z'));
   expect(warning).not.toHaveBeenCalled();

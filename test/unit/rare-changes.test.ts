@@ -75,7 +75,7 @@ describe('adoptTable', () => {
   it('advances both sequences on condition that they have not changed', async () => {
     const table = recordingTable(roster, { ...sequenceKey('USER'), n: 12 });
 
-    const adoption = await adoptTable(table, scannerOf(), 50);
+    const adoption = await adoptTable(table, scannerOf(), { skippedIds: 50 });
 
     expect(adoption.sequences).toEqual([
       { kind: 'USER', before: 12, after: 62 },
@@ -105,6 +105,14 @@ describe('adoptTable', () => {
         },
       ],
     ]);
+  });
+
+  it('skips at least the ids that the original table has assigned', async () => {
+    const original = recordingTable({ ...sequenceKey('USER'), n: 99 }, { ...sequenceKey('INTEGRATION'), n: 7 });
+
+    const adoption = await adoptTable(recordingTable(roster), scannerOf(), { skippedIds: 50, original });
+
+    expect(adoption.sequences.map(({ after }) => after)).toEqual([99, 50]);
   });
 
   it('skips a million ids by default', async () => {
@@ -145,7 +153,7 @@ describe('adoptTable', () => {
     // Otherwise the adoption would wait until the expected time.
     const passTime = () => void vi.setSystemTime((SECOND + 100) * 1000);
 
-    const adoption = await adoptTable(table, scannerOf([roster]), SKIPPED_IDS, passTime);
+    const adoption = await adoptTable(table, scannerOf([roster]), { onProgress: passTime });
 
     expect(table.find(notBeforeKey)?.seconds).toBe(expected);
     expect(adoption.notBefore).toEqual(new Date(expected * 1000));

@@ -1,0 +1,90 @@
+import { changedFields, OPERATOR } from '../audit/audit-entry.ts';
+import { findDefect } from '../integrity/item-kinds.ts';
+import type { Table } from '../table/table.ts';
+import { itemsOf } from '../transfer/entities.ts';
+import type { User } from '../users/user.ts';
+import { userOf } from '../users/user-table.ts';
+import { lastId } from './adopt-table.ts';
+
+/*
+ * A restore brings back deleted and deactivated accounts, former roles and former passwords. If the original table still
+ * exists, comparing its accounts with those of the restored table shows what has happened since the backup.
+ */
+
+/** The fields that decide who has access. Names, language and picture stay as in the backup. */
+const ACCESS_FIELDS = ['login', 'email', 'activated', 'authorities'] as const;
+export type AccessField = (typeof ACCESS_FIELDS)[number];
+
+/** What has happened to an account since the backup. */
+export interface AccountChange {
+  /** The account in the restored table. */
+  readonly restored: User;
+  /** The account in the original table; undefined if it has been deleted. */
+  readonly original: User | undefined;
+  /** The access fields that differ; none if the account has been deleted. */
+  readonly fields: readonly AccessField[];
+  /** Whether the restored password has been replaced since. */
+  readonly isPasswordReplaced: boolean;
+}
+
+/** What has happened to an account since the backup; undefined if access is the same. */
+export function changeSince(restored: User, original: User | undefined): AccountChange | undefined {
+  if (!original) return { restored, original, fields: [], isPasswordReplaced: false };
+  // The operator's own changes are repetitions, of which another one may be left.
+  const isNewer = restored.lastModifiedBy !== OPERATOR.login && restored.lastModifiedDate > original.lastModifiedDate;
+  const fields = isNewer ? [] : (changedFields(restored, original, ACCESS_FIELDS) as AccessField[]);
+  // A login can replace the hash without a change of the password.
+  const isPasswordReplaced = restored.passwordHash !== undefined && restored.passwordChanges < original.passwordChanges;
+  return fields.length > 0 || isPasswordReplaced ? { restored, original, fields, isPasswordReplaced } : undefined;
+}
+
+/** Whether two items describe one account. Accounts that predate stamps differ in the time of their creation. */
+export const isSameAccount = (one: User, other: User | undefined): boolean =>
+  one.id === other?.id && one.accountStamp === other.accountStamp && one.createdDate === other.createdDate;
+
+/** How the accounts of a restored table differ from those of the original. */
+export interface Comparison {
+  readonly changes: readonly AccountChange[];
+  /** The accounts that only the original has. */
+  readonly created: readonly User[];
+  /** The ids of accounts that are damaged in the original and therefore not compared. */
+  readonly damaged: readonly number[];
+}
+
+/**
+ * Compares the accounts of both tables. Accounts that the restored table has received since its adoption are left out:
+ * their ids lie beyond those of the original. Returns undefined if the tables have no account in common.
+ */
+export async function compareAccounts(table: Table, original: Table): Promise<Comparison | undefined> {
+  const restored = await readUsers(table);
+  const originals = await readUsers(original);
+  const last = await lastId(original, 'USER');
+  const changes: AccountChange[] = [];
+  let common = 0;
+  for (const user of restored.users.values()) {
+    const other = originals.users.get(user.id);
+    const isSame = isSameAccount(user, other);
+    if (isSame) common++;
+    if (originals.damaged.has(user.id) || (!isSame && user.id > last)) continue;
+    const change = changeSince(user, isSame ? other : undefined);
+    if (change) changes.push(change);
+  }
+  if (common === 0) return undefined;
+  return {
+    changes,
+    created: [...originals.users.values()].filter(
+      (user) => !isSameAccount(user, restored.users.get(user.id)) && !restored.damaged.has(user.id),
+    ),
+    damaged: [...originals.damaged],
+  };
+}
+
+async function readUsers(table: Table) {
+  const users = new Map<number, User>();
+  const damaged = new Set<number>();
+  for await (const item of itemsOf(table, 'USER')) {
+    if (findDefect(item)) damaged.add(Number(item.sk));
+    else users.set(item.id as number, userOf(item));
+  }
+  return { users, damaged };
+}
