@@ -3,7 +3,7 @@ import aws4 from 'aws4';
 
 /** A request to an AWS API; a body is sent with POST. */
 interface AwsRequest {
-  readonly service: 'acm' | 'lambda' | 'secretsmanager' | 'sns' | 'ssm' | 'sts';
+  readonly service: 'acm' | 'dynamodb' | 'lambda' | 'secretsmanager' | 'sns' | 'ssm' | 'sts';
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;

@@ -19,7 +19,7 @@ interface Missing {
 
 /** The checks of an environment. */
 export function checksOf(environment: string, settings: Settings, readerOf: (region: string) => AwsReader): Check[] {
-  const { mail, loginConcurrency, domain, alarms, edge } = settings;
+  const { mail, loginConcurrency, domain, alarms, edge, existing: { table } = {} } = settings;
   const aws = readerOf(settings.region);
   // The stack itself creates the topic of an e-mail address.
   const topic = alarms?.startsWith('arn:') ? alarms : undefined;
@@ -41,6 +41,7 @@ export function checksOf(environment: string, settings: Settings, readerOf: (reg
           },
         ]
       : []),
+    ...(table ? [{ name: `stream of ${table}`, missing: () => stream(table, aws) }] : []),
     ...(topic ? [{ name: `alarm topic ${topic}`, missing: () => alarmTopic(topic, aws) }] : []),
     ...(edge ? checksOfEdge(environment, edge, readerOf(EDGE_REGION)) : []),
   ];
@@ -180,6 +181,26 @@ async function certificate(name: string, arn: string, aws: AwsReader, requested 
     problem: `has the status ${Status}; while it is pending, its record in DNS is missing`,
     remedy: `aws acm describe-certificate --certificate-arn ${arn} --region ${aws.region} --query '${records}'`,
   };
+}
+
+/** The stream of a table that the stack adopts; the stack enables that of its own table. */
+async function stream(table: string, aws: AwsReader): Promise<Missing | undefined> {
+  const text = await ifFound('ResourceNotFoundException', () =>
+    aws.read({
+      service: 'dynamodb',
+      headers: { 'Content-Type': 'application/x-amz-json-1.0', 'X-Amz-Target': 'DynamoDB_20120810.DescribeTable' },
+      body: JSON.stringify({ TableName: table }),
+    }),
+  );
+  if (text === undefined) return { problem: 'the table does not exist', remedy: 'correct existing.table' };
+  const { StreamEnabled, StreamViewType } = JSON.parse(text).Table.StreamSpecification ?? {};
+  if (StreamEnabled && StreamViewType === 'KEYS_ONLY') return undefined;
+  // Not `npm run adopt`, which would end the sessions of a table in service.
+  const updateTo = (specification: string) =>
+    `aws dynamodb update-table --table-name ${table} --region ${aws.region} --stream-specification ${specification}`;
+  if (StreamEnabled)
+    return { problem: `has ${StreamViewType} instead of KEYS_ONLY`, remedy: updateTo('StreamEnabled=false') };
+  return { problem: 'is not enabled', remedy: updateTo('StreamEnabled=true,StreamViewType=KEYS_ONLY') };
 }
 
 /** A wildcard stands for one label. */

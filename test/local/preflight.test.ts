@@ -22,7 +22,7 @@ const TOPIC = 'arn:aws:sns:eu-north-1:123456789012:operators';
 const SECRET = '5f'.repeat(32);
 const SECRET_HASH = createHash('sha256').update(SECRET).digest('hex');
 const EDGE = { ...OTHER_SETTINGS.edge, secretHashes: ['a0'.repeat(32), SECRET_HASH] };
-const SETTINGS: Settings = { ...OTHER_SETTINGS, loginConcurrency: 100, edge: EDGE };
+const SETTINGS: Settings = { ...OTHER_SETTINGS, loginConcurrency: 100, edge: EDGE, existing: { table: 'Gate' } };
 
 const attributes = (confirmed: number) => ({
   xml: `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes>
@@ -49,6 +49,7 @@ const READY: Script = {
   'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 400 } },
   DescribeCertificate: certificate('ISSUED', 'one.example', '*.one.example'),
   GetTopicAttributes: attributes(1),
+  DescribeTable: { Table: { StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' } } },
   // Of the edge, in another region.
   'us-east-1 GetParameter': { Parameter: { Value: '21' } },
   'us-east-1 DescribeCertificate': certificate('ISSUED', 'api.one.example'),
@@ -173,6 +174,27 @@ describe('an account', () => {
       { DescribeCertificate: certificate('PENDING_VALIDATION', 'gate.one.example') },
       'has the status PENDING_VALIDATION; while it is pending, its record in DNS is missing',
       `aws acm describe-certificate --certificate-arn ${SETTINGS.domain?.certificate} --region eu-north-1 --query 'Certificate.DomainValidationOptions[].ResourceRecord'`,
+    ],
+    [
+      'lacks the table that the stack is to adopt',
+      'stream of Gate',
+      { DescribeTable: { error: 'ResourceNotFoundException' } },
+      'the table does not exist',
+      'correct existing.table',
+    ],
+    [
+      'has a table without a stream',
+      'stream of Gate',
+      { DescribeTable: { Table: {} } },
+      'is not enabled',
+      'aws dynamodb update-table --table-name Gate --region eu-north-1 --stream-specification StreamEnabled=true,StreamViewType=KEYS_ONLY',
+    ],
+    [
+      'has a table with a stream of other content',
+      'stream of Gate',
+      { DescribeTable: { Table: { StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' } } } },
+      'has NEW_IMAGE instead of KEYS_ONLY',
+      'aws dynamodb update-table --table-name Gate --region eu-north-1 --stream-specification StreamEnabled=false',
     ],
     [
       'has no topic',
