@@ -90,6 +90,7 @@ describe('a restore', { timeout: 60_000 }, () => {
   let admin: string;
   let keeper: { id: number };
   let lost: { id: number };
+  let leaked: { id: number };
   let lostToken: string;
   let keeperToken: string;
   let parameter: { id: number };
@@ -105,7 +106,7 @@ describe('a restore', { timeout: 60_000 }, () => {
     const dismissed = await gatehouse.makeUser('dismissed', { authorities: ['ROLE_ADMIN'] });
     const demoted = await gatehouse.makeUser('demoted', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
     await gatehouse.makeUser('deleted');
-    await gatehouse.makeUser('leaked');
+    leaked = await gatehouse.makeUser('leaked');
 
     backup = await itemsOf(gatehouse.cloud);
 
@@ -160,6 +161,7 @@ describe('a restore', { timeout: 60_000 }, () => {
     const compare = (...options: string[]) => adopt('--table', RESTORED, '--original', ORIGINAL, ...options);
 
     const compared = await compare();
+    const kept = await compare('--apply', '--keep', `${leaked.id},999`);
     const repeated = await compare('--apply');
     const again = await compare('--apply');
 
@@ -167,15 +169,16 @@ describe('a restore', { timeout: 60_000 }, () => {
       /^ {2}user \d+ dismissed: deactivated \(by admin, .*Z\)$/m,
       /^ {2}user \d+ demoted: login demoted → renamed; roles ROLE_ADMIN, ROLE_USER → ROLE_USER \(by admin, .*Z\)$/m,
       /^ {2}user \d+ deleted: deleted$/m,
-      /^ {2}user \d+ leaked: password replaced$/m,
+      /^ {2}user \d+ leaked: password replaced(?: \(kept\))?$/m,
       /^Accounts that only Original-\w+ has, which are not restored: 1\n {2}user \d+ lost$/m,
     ];
-    for (const { code, stdout } of [compared, repeated]) {
+    for (const { code, stdout } of [compared, kept]) {
       expect(code).toBe(0);
       for (const change of changes) expect(stdout).toMatch(change);
     }
     expect(compared.stdout).toContain('None of these changes is repeated');
-    expect(repeated.stdout).toMatch(/^Accounts whose changes are repeated: 4\nVoid passwords, .*: 1$/m);
+    expect(kept.stdout).toMatch(/^Accounts whose changes are repeated: 3\nTags/m);
+    expect(repeated.stdout).toMatch(/^Accounts whose changes are repeated: 1\nVoid passwords, .*: 1$/m);
     expect(repeated.stdout).toMatch(/no findings\n$/);
     expect(again.stdout).toMatch(/^Accounts that \S+ has changed since the backup: 0$/m);
   });
@@ -193,8 +196,7 @@ describe('a restore', { timeout: 60_000 }, () => {
 
   it('lets nobody in whom the original had excluded, and neither the leaked nor the replaced password', async () => {
     const attempts = ['dismissed', 'deleted', 'demoted', 'leaked'].map((login) => statusOfLogin(login, login));
-    const leaked = await call('GET', '/api/users/leaked', admin);
-    const { body: audits } = await call('GET', `/api/audits?target.equals=user/${leaked.body.id}`, admin);
+    const { body: audits } = await call('GET', `/api/audits?target.equals=user/${leaked.id}`, admin);
 
     expect(await Promise.all([...attempts, statusOfLogin('leaked', 'replaced')])).toEqual([401, 401, 401, 401, 401]);
     expect((await call('GET', '/api/users/renamed', admin)).body.authorities).toEqual(['ROLE_USER']);
@@ -231,16 +233,21 @@ describe('a restore', { timeout: 60_000 }, () => {
 
     const unprotected = await adopt('--table', COPY, '--like', RESTORED, '--unprotected');
     const before = await settingsOf(COPY);
-    const [again, underOtherKey, unknown] = await Promise.all([
+    const [again, underOtherKey, unknown, withoutOriginal] = await Promise.all([
       adopt('--table', COPY, '--like', RESTORED),
       adopt('--table', OTHER, '--like', RESTORED),
       adopt('--table', OTHER, '--like', 'Nowhere'),
+      adopt('--table', RESTORED, '--original', 'Nowhere'),
     ]);
 
     expect([unprotected.code, again.code]).toEqual([0, 0]);
     expect(before).toEqual({ ...(await settingsOf(RESTORED)), recovery: 'DISABLED', isProtected: false });
     expect(await settingsOf(COPY)).toEqual(await settingsOf(RESTORED));
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringMatching(/^There is no table Nowhere in this /)]);
+    expect([withoutOriginal.code, withoutOriginal.stderr]).toEqual([
+      1,
+      'There is no table Nowhere in this account and region. Nothing was changed.\n',
+    ]);
     // DynamoDB Local does not report keys.
     const { Table } = await client.send(new DescribeTableCommand({ TableName: OTHER }));
     if (Table?.SSEDescription)
