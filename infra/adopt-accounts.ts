@@ -33,16 +33,16 @@ export async function compareWithOriginal(
 export function reportAccounts(original: OriginalWishes | undefined, comparison: Comparison | undefined): void {
   if (!original || !comparison) {
     print(
-      'Accounts: as in the backup. Whoever was deleted, deactivated or given fewer roles since, or has replaced a leaked ' +
-        'password, is as before. --original TABLE shows it if the original table still exists',
+      'Accounts are as in the backup: deletions, deactivations, changes of roles and replaced passwords since then are ' +
+        'undone. --original TABLE lists them if the original table still exists',
     );
     return;
   }
   const { changes, created, damaged } = comparison;
-  print(`Accounts that ${original.name} has changed since the backup: ${changes.length}`);
+  print(`Accounts changed in ${original.name} since the backup: ${changes.length}`);
   for (const change of changes)
     print(`  ${describe(change)}${original.kept.includes(change.restored.id) ? ' (kept)' : ''}`);
-  print(`Accounts that only ${original.name} has, which are not restored: ${created.length}`);
+  print(`Accounts created in ${original.name} since the backup, and not restored: ${created.length}`);
   for (const user of created) print(`  ${nameOf(user)}`);
   for (const id of damaged) print(`Not compared, because it is damaged in ${original.name}: user ${id}`);
   if (changes.length > 0 && !original.apply)
@@ -66,8 +66,8 @@ export async function repeatAccountChanges(
 }
 
 const REASONS: Record<Obstacle, string> = {
-  'last-administrator': 'no other administrator would remain. Let the account create one, then run the command again',
-  'login-taken': 'another account has the login, or no account can have it',
+  'last-administrator': 'no other administrator would remain. Create one with this account, then run the command again',
+  'login-taken': 'another account has the login',
   'email-taken': 'another account has the address',
   unavailable: 'the account is not intact, or the table did not respond. Repair the table, then run the command again',
 };

@@ -367,7 +367,7 @@ describe('npm run adopt', () => {
       'Deleted 2 reset keys: users who still need one must request another',
       'Public signing keys deleted, of which the first login publishes the current ones: 1',
       'Modules flagged to restart, because the restore may have undone their parameters: 1',
-      'Accounts: as in the backup. Whoever was deleted, deactivated or given fewer roles since, or has replaced a leaked password, is as before. --original TABLE shows it if the original table still exists',
+      'Accounts are as in the backup: deletions, deactivations, changes of roles and replaced passwords since then are undone. --original TABLE lists them if the original table still exists',
       'Tags: gatehouse:environment, gatehouse:pepper-key, gatehouse:values-key',
       'Expired items are deleted (time to live on expires)',
       'Deletion protection and point-in-time recovery are enabled',
