@@ -99,5 +99,8 @@ function repeatFields(user: User, original: User, obstructed: readonly AccessFie
     lastModifiedDate: new Date(now).toISOString(),
   };
   const event = auditEventFor('user.updated', user, fields);
-  return { writes: [...modification(user, after), auditEntry(OPERATOR, event, now)], result: true };
+  return {
+    writes: [...modification(user, after, { voidsResetKeys: true }), auditEntry(OPERATOR, event, now)],
+    result: true,
+  };
 }

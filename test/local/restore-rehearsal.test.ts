@@ -88,6 +88,7 @@ describe('a restore', { timeout: 60_000 }, () => {
 
   let backup: Items;
   let admin: string;
+  let tableStream: string;
   let keeper: { id: number };
   let lost: { id: number };
   let leaked: { id: number };
@@ -142,7 +143,8 @@ describe('a restore', { timeout: 60_000 }, () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/no findings\n$/);
     expect(stdout).toContain('Accounts are as in the backup:');
-    expect(stdout).toMatch(/"tableStream": "arn:aws:dynamodb:\S+\/stream\/\S+"/);
+    tableStream = /"tableStream": "(arn:aws:dynamodb:\S+\/stream\/\S+)"/.exec(stdout)?.[1] ?? '';
+    expect(tableStream).toContain(RESTORED);
     expect(await settingsOf(RESTORED)).toEqual({
       tags: {
         'gatehouse:environment': 'dev',
@@ -184,7 +186,7 @@ describe('a restore', { timeout: 60_000 }, () => {
   });
 
   it('is in service after a deployment that adopts the table', async () => {
-    await deploy({ table: RESTORED });
+    await deploy({ table: RESTORED, tableStream });
 
     expect(gatehouse.cloud.tableName).toBe(RESTORED);
     admin = await gatehouse.logIn('admin');
@@ -203,7 +205,7 @@ describe('a restore', { timeout: 60_000 }, () => {
     expect(await statusOfLogin('renamed', 'demoted')).toBe(200);
     expect(audits[0]).toMatchObject({ actor: 'system', actorId: 0, action: 'user.updated', fields: ['password'] });
     await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'leaked@example.com' } });
-    const key = gatehouse.keyMailedTo('leaked@example.com');
+    const key = await gatehouse.keyMailedTo('leaked@example.com');
     await gatehouse.call('POST', '/api/account/reset-password/finish', { body: { key, newPassword: 'another' } });
     expect(await statusOfLogin('leaked', 'another')).toBe(200);
   });
@@ -259,6 +261,7 @@ describe('a restore', { timeout: 60_000 }, () => {
   it('serves a new stack that adopts the table and all keys', async () => {
     await deploy({
       table: RESTORED,
+      tableStream,
       keys: { TableKey: TABLE_KEY, PepperKey: arns.pepper, ValuesKey: arns.values, SigningKey: arns.signing },
     });
 
