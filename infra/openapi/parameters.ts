@@ -70,7 +70,8 @@ function pageParameters(sortable: readonly string[], pageSizeMax: number): Param
       ...query(
         'sort',
         { type: 'array', items: { type: 'string', pattern: sortPattern(sortable) } },
-        `One field or several, then \`asc\` (the default) or \`desc\`; for example \`${sortable[0]},desc\`. Can be repeated.`,
+        'One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ignore the case of texts; ' +
+          `for example \`${sortable[0]},desc\`. Can be repeated.`,
       ),
       style: 'form',
       explode: true,
@@ -102,7 +103,7 @@ const TIME = `(?:${HOUR}:[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?|${MIDNIGHT
 /** A day, or a day and a time, in UTC unless it has another zone. (The UTC year must also be from 0 to 9999.) */
 const DATE = `^(?:[0-9]{4}-${DAY_OF_ANY_YEAR}|${LEAP_YEAR}-02-29)(?:T${TIME}(?:Z|[+-]${HOUR}:[0-5][0-9])?)?$`;
 
-/** Fields and then a direction; spaces, empty words, `ignorecase` and the case of the direction do not matter. */
+/** Fields, then a direction; `ignorecase` anywhere. Spaces, empty words and the case of the words do not matter. */
 function sortPattern(sortable: readonly string[]): string {
   const optional = (...words: string[]) => ` *(?:(?:${words.join('|')}) *)?`;
   const ignored = '[iI][gG][nN][oO][rR][eE][cC][aA][sS][eE]';

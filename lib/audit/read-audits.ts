@@ -1,5 +1,6 @@
 import { Failure } from '../contract/failure.ts';
-import { type Filter, type ListQuery, matches } from '../contract/list-query.ts';
+import type { Filter, ListQuery } from '../contract/list-query.ts';
+import { matcherOf } from '../contract/selection.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
@@ -38,6 +39,7 @@ async function pageOf(
 ): Promise<Page<AuditEntry>> {
   const { page, size, filters } = query;
   const [start, end] = [page * size, (page + 1) * size];
+  const isSelected = matcherOf(filters);
   const found: AuditEntry[] = [];
   let read = 0;
   const limit = filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + 1);
@@ -46,7 +48,7 @@ async function pageOf(
     if (read > MAX_LIST_ITEMS) throw new Failure('audit-list-too-long');
     const entry = entryOf(item);
     const isKept = entry.expires === undefined || entry.expires * 1000 > retention.now;
-    if (isKept && filters.every((filter) => matches({ ...entry }, filter))) found.push(entry);
+    if (isKept && isSelected(entry)) found.push(entry);
     if (found.length > end) break;
   }
   return { total: undefined, entities: found.slice(start, end), more: found.length > end, cursor: undefined };

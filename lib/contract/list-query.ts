@@ -1,13 +1,22 @@
 import * as v from 'valibot';
 import type { Limits } from './limits.ts';
 
-/** The kind of value in a field, which determines its filter operators. */
-export type FieldKind = 'number' | 'text' | 'boolean' | 'date' | { readonly oneOf: readonly string[] };
+/**
+ * The kind of value in a field, which determines its filter operators. A field `asSet` has any number of the values:
+ * it equals each of them, and lists cannot be sorted by it.
+ */
+export type FieldKind =
+  | 'number'
+  | 'text'
+  | 'boolean'
+  | 'date'
+  | { readonly oneOf: readonly string[]; readonly asSet?: true };
 
-/** A field to sort by, and its direction. */
+/** A field to sort by, and its direction. Only texts can ignore case. */
 export interface Order {
   readonly field: string;
   readonly descending: boolean;
+  readonly ignoreCase?: boolean;
 }
 
 /** A condition on a field, such as `login.contains=adm`. Operands have the field's type; dates are ISO 8601 in UTC. */
@@ -20,16 +29,16 @@ export interface Filter {
 /** A decoded query string parameter. */
 export type QueryParameter = readonly [name: string, value: string];
 
-/** The page, order and filters that a client requests for a list. */
-export interface ListQuery {
+/** The page, order and filters that a client requests for a list. `P` is where a page can start: after this entity. */
+export interface ListQuery<P = number> {
   readonly page: number;
   readonly size: number;
   readonly sort: readonly Order[];
   readonly filters: readonly Filter[];
   /** The parameters behind `sort` and `filters`, as the client sent them. Links to other pages repeat only these. */
   readonly parameters: readonly QueryParameter[];
-  /** The id after which the page starts, in id order; decoded from `cursor`. */
-  readonly after: number | undefined;
+  /** The entity after which the page starts, whatever its number; decoded from `cursor`. */
+  readonly after: P | undefined;
 }
 
 const ANY = ['equals', 'notEquals', 'in', 'notIn', 'specified'] as const;
@@ -51,36 +60,44 @@ type Values = Record<string, string[]>;
 
 /**
  * The query schema of a list; its input maps each parameter to all its values. It accepts `page` (from 0) and `size`,
- * where invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc` and
- * `field.operator=value`. Fields that cannot be sorted by, unknown fields and operators, unreadable operands and
- * invalid cursors are rejected, with what would have been accepted. Any other unknown parameter is ignored, unless its
- * name contains a dot: a misspelt filter must not select everything.
+ * where invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc,ignorecase`,
+ * `field.operator=value`, and `field=value`, which means `equals`. Fields that cannot be sorted by, unknown fields and
+ * operators, unreadable operands and invalid cursors are rejected, with what would have been accepted. Any other
+ * unknown parameter is ignored, unless its name contains a dot: a misspelt filter must not select everything.
+ *
+ * Cursors encode ids, and exist without filters in the order of ids. A list with `positionOf` defines what its cursors
+ * encode, and has them with all filters and orders.
  */
-export function listQuery(
+export function listQuery<P = number>(
   fields: Readonly<Record<string, FieldKind>>,
   {
     pageSizeMax = PAGE_SIZE_MAX,
-    sortable = Object.keys(fields),
-  }: { pageSizeMax?: number; sortable?: readonly string[] } = {},
+    sortable = Object.keys(fields).filter((field) => !isSet(fields[field])),
+    positionOf,
+  }: { pageSizeMax?: number; sortable?: readonly string[]; positionOf?: (text: string) => P | undefined } = {},
 ) {
+  const decode = (positionOf ?? idOf) as (text: string) => P | undefined;
   return v.pipe(
     v.custom<Values>(() => true),
     v.metadata({ list: { fields, sortable, pageSizeMax } satisfies ListRules }),
-    v.rawTransform(({ dataset: { value: values }, addIssue, NEVER }): ListQuery => {
+    v.rawTransform(({ dataset: { value: values }, addIssue, NEVER }): ListQuery<P> => {
       const wrong = new Map<string, Limits>();
       const filters: Filter[] = [];
-      const filterNames = Object.keys(values).filter((name) => name.includes('.'));
+      const filterNames = Object.keys(values).filter((name) => name.includes('.') || Object.hasOwn(fields, name));
       for (const name of filterNames) {
         const filter = filterOf(fields, name, values[name] ?? []);
         if ('operands' in filter) filters.push(filter);
         else wrong.set(name, filter);
       }
       const sortTexts = (values.sort ?? []).filter((text) => orders(text).length > 0);
-      const sort = sortTexts.flatMap(orders).filter(isFirstOfField);
+      const sort = sortTexts
+        .flatMap(orders)
+        .map((order) => ({ ...order, ignoreCase: order.ignoreCase && fields[order.field] === 'text' }))
+        .filter(isDecisive);
       if (sort.some(({ field }) => !sortable.includes(field))) wrong.set('sort', { allowed: sortable });
-      const after = cursorId(values.cursor?.[0]);
+      const after = values.cursor && decode(decodedCursor(values.cursor[0]));
       const byId = sortable.includes('id') && filters.length === 0 && (sort[0]?.field ?? 'id') === 'id';
-      if (values.cursor && (after === undefined || !byId)) wrong.set('cursor', {});
+      if (values.cursor && (after === undefined || !(positionOf || byId))) wrong.set('cursor', {});
       for (const [key, limits] of wrong) {
         const place = { type: 'object', origin: 'value', input: values, key, value: values[key], limits } as const;
         addIssue({ message: 'Pattern', path: [place] });
@@ -108,20 +125,26 @@ function integerOr([text = '']: readonly string[] = [], minimum: number, fallbac
   return /^\d+$/.test(text) && Number(text) >= minimum ? Math.min(Number(text), INTEGER_MAX) : fallback;
 }
 
-/** `login,desc` or `lastName,firstName,asc`: the direction applies to all fields before it, ascending by default. */
+/**
+ * `login,desc` or `lastName,firstName,asc,ignorecase`, as in Spring Data: the direction, which is ascending by default,
+ * and `ignorecase` apply to all fields of the text.
+ */
 function orders(text: string): Order[] {
-  const words = text
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '' && word.toLowerCase() !== 'ignorecase');
+  const given = text.split(',').map((word) => word.trim());
+  const words = given.filter((word) => word !== '' && !isIgnoreCase(word));
   const direction = words.at(-1)?.toLowerCase();
   const named = direction === 'asc' || direction === 'desc' ? words.slice(0, -1) : words;
-  return named.map((field) => ({ field, descending: direction === 'desc' }));
+  return named.map((field) => ({ field, descending: direction === 'desc', ignoreCase: given.some(isIgnoreCase) }));
 }
 
-/** Whether an order is the first by its field. A later one by the same field decides nothing and would cost time. */
-function isFirstOfField({ field }: Order, index: number, all: readonly Order[]): boolean {
-  return all.findIndex((order) => order.field === field) === index;
+const isIgnoreCase = (word: string): boolean => word.toLowerCase() === 'ignorecase';
+
+/**
+ * Whether no earlier order by the same field decides at least as much. Any other would decide nothing and cost time;
+ * but texts that are equal without case can be ordered by case.
+ */
+function isDecisive({ field, ignoreCase }: Order, index: number, all: readonly Order[]): boolean {
+  return !all.slice(0, index).some((earlier) => earlier.field === field && (ignoreCase || !earlier.ignoreCase));
 }
 
 /** A filter; if it is invalid, the fields, operators or operands that the list accepts. */
@@ -130,7 +153,7 @@ function filterOf(
   parameter: string,
   texts: readonly string[],
 ): Filter | Limits {
-  const [field = '', operator = '', ...rest] = parameter.split('.');
+  const [field = '', operator = 'equals', ...rest] = parameter.split('.');
   const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
   if (!kind) return { allowed: Object.keys(fields) };
   const operators: readonly string[] = operatorsOf(kind);
@@ -141,6 +164,8 @@ function filterOf(
   if (operands.some((operand) => operand === undefined)) return limitsOfOperands(operandKind);
   return { field, operator, operands } as Filter;
 }
+
+const isSet = (kind: FieldKind | undefined): boolean => typeof kind === 'object' && kind.asSet === true;
 
 /** The operators of a kind of field. */
 export function operatorsOf(kind: FieldKind): Operator[] {
@@ -177,54 +202,17 @@ function instantOf(text: string): string | undefined {
   return midnight.toISOString().startsWith(day ?? '') && /^\d{4}-/.test(written) ? written : undefined;
 }
 
-/**
- * Whether an entity matches a filter. A missing value never equals an operand and is neither less nor greater than it.
- */
-export function matches(entity: Readonly<Record<string, unknown>>, { field, operator, operands }: Filter): boolean {
-  const value = entity[field] as string | number | boolean | undefined;
-  const every = (holds: (operand: string | number | boolean) => boolean) => operands.every(holds);
-  switch (operator) {
-    case 'equals':
-      return every((operand) => value === operand);
-    case 'notEquals':
-      return every((operand) => value !== operand);
-    case 'in':
-      return operands.some((operand) => value === operand);
-    case 'notIn':
-      return every((operand) => value !== operand);
-    case 'specified':
-      return every((operand) => (value !== undefined) === operand);
-    case 'contains':
-      return value !== undefined && every(isPartOf(value));
-    case 'doesNotContain':
-      return value === undefined || !operands.some(isPartOf(value));
-    case 'greaterThan':
-      return value !== undefined && every((operand) => value > operand);
-    case 'greaterThanOrEqual':
-      return value !== undefined && every((operand) => value >= operand);
-    case 'lessThan':
-      return value !== undefined && every((operand) => value < operand);
-    case 'lessThanOrEqual':
-      return value !== undefined && every((operand) => value <= operand);
-  }
+/** Encodes a position as a cursor, which is opaque so that clients do not compute with it. */
+export function cursorAfter(position: number | string): string {
+  return Buffer.from(`after ${position}`).toString('base64url');
 }
 
-/** Whether operands are part of a text, ignoring case. The text is converted once for up to hundreds of operands. */
-function isPartOf(text: unknown): (operand: unknown) => boolean {
-  const whole = withoutCase(text);
-  return (operand) => whole.includes(withoutCase(operand));
+/** The position that a cursor encodes; empty if it encodes none. */
+function decodedCursor(cursor = ''): string {
+  return /^after (.*)$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1] ?? '';
 }
 
-/** Lower case alone would depend on the place in a word: `Σ` becomes `ς` at its end and `σ` elsewhere. */
-const withoutCase = (text: unknown): string => String(text).toLowerCase().toUpperCase();
-
-/** Encodes an id as a cursor, which is opaque so that clients do not compute with it. */
-export function cursorAfter(id: number): string {
-  return Buffer.from(`after ${id}`).toString('base64url');
-}
-
-function cursorId(cursor: string | undefined): number | undefined {
-  const [, id] = /^after (\d{1,16})$/.exec(Buffer.from(cursor ?? '', 'base64url').toString('latin1')) ?? [];
+function idOf(text: string): number | undefined {
   // No id follows the largest safe integer, and the next number could not be represented exactly.
-  return id !== undefined && Number(id) < Number.MAX_SAFE_INTEGER ? Number(id) : undefined;
+  return /^\d{1,16}$/.test(text) && Number(text) < Number.MAX_SAFE_INTEGER ? Number(text) : undefined;
 }

@@ -1,5 +1,6 @@
 import { Failure } from '../contract/failure.ts';
-import { cursorAfter, type Filter, type ListQuery, matches, type Order } from '../contract/list-query.ts';
+import { cursorAfter, type Filter, type ListQuery } from '../contract/list-query.ts';
+import { matcherOf, sorted } from '../contract/selection.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { canOwnParameters, idText, type Kind, parametersRange } from './keys.ts';
 import { FREE_UNITS, type SpendUnits } from './read-budget.ts';
@@ -7,7 +8,7 @@ import { type Item, MAX_LIST_ITEMS, MAX_LIST_UNITS, type Range, type Table } fro
 
 /**
  * A page of entities. `total` counts all matching entities and is undefined if unknown; `cursor` continues after the
- * last entity, and exists only in id order.
+ * last entity; only lists in the order of their keys have one.
  */
 export interface Page<E> {
   readonly entities: readonly E[];
@@ -45,7 +46,7 @@ export async function listPage<E extends Entity>(collection: Collection<E>, quer
     const readPage = query.page === 0 || query.after !== undefined ? pageAfter : pageByNumber;
     return readPage(collection, query, first?.descending ?? false);
   }
-  const entities = (await select(collection, query)).sort(comparator(query.sort));
+  const entities = sorted(await select(collection, query), query.sort);
   const start = query.page * query.size;
   const end = start + query.size;
   return {
@@ -57,7 +58,7 @@ export async function listPage<E extends Entity>(collection: Collection<E>, quer
 }
 
 /** Counts the entities that match the filters and charges the read. Fails as `listPage` does. */
-export async function countEntities<E>(collection: Collection<E>, query: ListQuery): Promise<number> {
+export async function countEntities<E extends Entity>(collection: Collection<E>, query: ListQuery): Promise<number> {
   return query.filters.length === 0
     ? collection.table.total(collection.kind)
     : (await select(collection, query)).length;
@@ -150,7 +151,7 @@ export function ownerOf(filters: readonly Filter[]): number | undefined {
 }
 
 /** All entities that match the filters. A filter on one integration reads only the parameters of that integration. */
-async function select<E>(collection: Collection<E>, { filters }: ListQuery): Promise<E[]> {
+async function select<E extends Entity>(collection: Collection<E>, { filters }: ListQuery): Promise<E[]> {
   const { table, kind, entityOf } = collection;
   const owner = kind === 'CONF' ? ownerOf(filters) : undefined;
   const byOwner = owner !== undefined;
@@ -162,24 +163,5 @@ async function select<E>(collection: Collection<E>, { filters }: ListQuery): Pro
   if (!byOwner && total > MAX_LIST_ITEMS) throw new Failure(tooLong);
   const units = Math.min(total * UNITS_PER_ENTITY[kind], byOwner ? UNITS_PER_INTEGRATION : Number.POSITIVE_INFINITY);
   const entities = (await chargedQuery(collection, { ...range, tooLong }, units)).map(entityOf);
-  return entities.filter((entity) => filters.every((filter) => matches(entity as Record<string, unknown>, filter)));
-}
-
-/** Ties are broken by id. Entities without a value come last in both directions. */
-function comparator(sort: readonly Order[]): (a: Entity, b: Entity) => number {
-  return (a, b) => {
-    for (const { field, descending } of sort) {
-      const order = compare(a[field as keyof Entity], b[field as keyof Entity], descending);
-      if (order !== 0) return order;
-    }
-    return a.id - b.id;
-  };
-}
-
-function compare(a: unknown, b: unknown, descending: boolean): number {
-  if (a === b) return 0;
-  if (a === undefined) return 1;
-  if (b === undefined) return -1;
-  const less = (a as string | number | boolean) < (b as string | number | boolean);
-  return less === descending ? 1 : -1;
+  return entities.filter(matcherOf(filters));
 }

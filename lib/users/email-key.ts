@@ -1,4 +1,5 @@
 import { domainToUnicode } from 'node:url';
+import { fold } from '../contract/folding.ts';
 import { asciiDomain } from '../mail/address.ts';
 import type { User } from './user.ts';
 
@@ -12,17 +13,14 @@ const ALL_INVISIBLE = new RegExp(INVISIBLE, 'gu');
  * one.
  *
  * Invisible characters are dropped. Domains are compared by UTS 46, so that Unicode and punycode forms and all variants
- * of the dot are equal. Lower, upper and lower case in turn fold characters without a one-to-one case mapping (ß,
- * dotless i, the Kelvin sign); the dotted capital I becomes i, as on Turkish systems. Locale rules are not used because
- * they differ between machines.
+ * of the dot are equal.
  */
 export function emailKey(address: string): string {
   const visible = address.normalize('NFKC').replace(ALL_INVISIBLE, '');
   const at = visible.lastIndexOf('@') + 1;
   const ascii = asciiDomain(visible.slice(at));
   const domain = ascii === undefined ? visible.slice(at) : domainToUnicode(ascii);
-  const folded = formerEmailKey(visible.slice(0, at) + domain);
-  return folded.replaceAll('i\u0307', 'i').normalize('NFKC');
+  return fold(visible.slice(0, at) + domain);
 }
 
 /** The key by the rule that preceded UTS 46. Uniqueness guards of older accounts still use it. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Role } from '../contract/contract.ts';
+import { ROLES, type Role } from '../contract/contract.ts';
 import { editableFields, type FieldUse, viewOf } from '../contract/entity-fields.ts';
 import type { Version } from '../table/version.ts';
 
@@ -70,7 +70,7 @@ export const USER_FIELDS = {
   imageUrl: { editable: true },
   activated: { filter: 'boolean', editable: true },
   langKey: { filter: 'text', editable: true },
-  authorities: { editable: true },
+  authorities: { filter: { oneOf: ROLES, asSet: true }, editable: true },
   createdBy: { filter: 'text' },
   createdDate: { filter: 'date' },
   lastModifiedBy: { filter: 'text' },

@@ -1,9 +1,18 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Filter, matches } from '../../lib/contract/list-query.ts';
+import type { Filter } from '../../lib/contract/list-query.ts';
+import { matcherOf } from '../../lib/contract/selection.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
-const gatehouse = await useGatehouse();
+/** The partition and the range of each query for parameters. */
+const ranges: (string | undefined)[][] = [];
+const gatehouse = await useGatehouse({
+  intercept({ operation, input, functionName }, forward) {
+    const values = Object.values((input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>);
+    if (functionName && operation === 'Query' && values[0]?.S === 'CONF') ranges.push(values.map(({ S }) => S));
+    return forward();
+  },
+});
 let token: string;
 
 const INTEGRATIONS = [
@@ -16,12 +25,12 @@ const INTEGRATIONS = [
 beforeAll(async () => {
   token = await gatehouse.adminToken();
   for (const body of INTEGRATIONS) await gatehouse.call('POST', '/api/utm-integrations', { token, body });
-  for (const [login, firstName] of [
-    ['anna', 'Anna'],
-    ['bert', null],
+  for (const [login, firstName, ...authorities] of [
+    ['anna', 'Anna', 'ROLE_USER', 'ROLE_ANALYST'],
+    ['bert', null, 'ROLE_ANALYST'],
     ['carl', ''],
   ]) {
-    const body = { login, email: `${login}@example.com`, firstName, activated: login !== 'bert' };
+    const body = { login, email: `${login}@example.com`, firstName, authorities, activated: login !== 'bert' };
     await gatehouse.call('POST', '/api/users', { token, body });
   }
 });
@@ -58,6 +67,14 @@ describe('a filter', () => {
     ['id.lessThan=2', ['office']],
     ['id.in=1,4', ['office', 'scan']],
     ['name.contains=office&active.equals=true', ['office']],
+    ['name=Firewall', ['fw, north']],
+    ['name=firewall', []],
+    ['name=Firewall&name=Scanner', []],
+    ['name=Firewall&name=Firewall', ['fw, north']],
+    ['shortName=fw,%20north', ['fw, north']],
+    ['name=Firewall&active=false', []],
+    ['active=false&size=1&page=0', ['alerts']],
+    ['integrationType=SCANNER&id=4', ['scan']],
     ['cacheBuster=1700000000000&nonsense=y&module=x', ['office', 'alerts', 'fw, north', 'scan']],
   ])('selects and counts the matching integrations: %s', async (query, expected) => {
     expect(await find('/api/utm-integrations', 'shortName', query)).toEqual(expected);
@@ -69,8 +86,16 @@ describe('a filter', () => {
   it.each([
     ['activated.equals=true', ['admin', 'user', 'anna', 'carl']],
     ['activated.equals=false', ['bert']],
-    ['firstName.specified=true', ['admin', 'user', 'anna', 'carl']],
-    ['firstName.equals=', ['carl']],
+    ['firstName.specified=true', ['admin', 'user', 'anna']],
+    ['firstName.equals=', []],
+    ['login=anna', ['anna']],
+    ['authorities=ROLE_ADMIN', ['admin']],
+    ['authorities.equals=ROLE_USER', ['admin', 'user', 'anna']],
+    ['authorities.equals=ROLE_USER&authorities.equals=ROLE_ANALYST', ['anna']],
+    ['authorities.notEquals=ROLE_USER', ['bert', 'carl']],
+    ['authorities.in=ROLE_ADMIN,ROLE_ANALYST', ['admin', 'anna', 'bert']],
+    ['authorities.notIn=ROLE_ADMIN,ROLE_ANALYST', ['user', 'carl']],
+    ['authorities.specified=false', ['carl']],
     ['email.contains=ANNA@', ['anna']],
     ['createdBy.equals=system', ['admin']],
     ['createdDate.greaterThan=2020-01-01', ['admin', 'user', 'anna', 'bert', 'carl']],
@@ -98,6 +123,13 @@ describe('a filter', () => {
     `/api/users?sort=login&cursor=${Buffer.from('after 1').toString('base64url')}`,
     `/api/users?login.contains=a&cursor=${Buffer.from('after 1').toString('base64url')}`,
     '/api/users?cursor=elsewhere',
+    `/api/users?login=a&cursor=${Buffer.from('after 1').toString('base64url')}`,
+    `/api/audits?cursor=${Buffer.from('after 1').toString('base64url')}`,
+    '/api/audits?time=yesterday',
+    '/api/utm-integrations?active=perhaps',
+    '/api/utm-integrations/count?id=one',
+    '/api/utm-integration-confs?integrationId=',
+    '/api/users?createdDate=2026-02-30',
   ])('is rejected with 400 when its value is invalid: %s', async (path) => {
     const { status, body } = await gatehouse.call('GET', path, { token });
 
@@ -117,11 +149,22 @@ describe('a filter', () => {
     ['/api/utm-integration-confs', 'confValue.contains'],
     ['/api/utm-integration-confs/count', 'confValue.equals'],
     ['/api/audits', 'actr.equals'],
+    ['/api/users', 'login.equal'],
+    ['/api/users', 'Login.equals'],
+    ['/api/users', 'login.'],
+    ['/api/users', '.equals'],
+    ['/api/users', 'login.equals.x'],
+    ['/api/users', 'login.equals[]'],
+    ['/api/users', 'size.equals'],
+    ['/api/users', 'authorities'],
+    ['/api/users', 'authorities.in'],
   ])('of %s is rejected with 400 when its field or operator is unknown: %s', async (path, parameter) => {
     const { status, body } = await gatehouse.call('GET', `${path}?cacheBuster=1&${parameter}=x`, { token });
 
     expect([status, body.message]).toEqual([400, 'error.validation']);
     expect(body.fieldErrors).toMatchObject([{ field: parameter, message: 'Pattern', allowed: expect.any(Array) }]);
+    const encoded = await gatehouse.call('GET', `${path}?${parameter.replaceAll('.', '%2e')}=x`, { token });
+    expect(encoded.body.fieldErrors).toEqual(body.fieldErrors);
   });
 
   it('combines with paging, sorting and links', async () => {
@@ -131,6 +174,8 @@ describe('a filter', () => {
 
     expect(body.map(({ name }: { name: string }) => name)).toEqual(['Office Logs']);
     expect(headers['x-total-count']).toBe('2');
+    const bare = await gatehouse.call('GET', '/api/utm-integrations?active=true&size=2&cacheBuster=1', { token });
+    expect(bare.headers.link).toContain('</api/utm-integrations?page=1&size=2&active=true>; rel="next"');
     expect(headers.link).not.toContain('rel="next"');
     expect(headers.link).toContain(
       '</api/utm-integrations?page=0&size=1&sort=name%2Cdesc&name.contains=o>; rel="prev"',
@@ -152,6 +197,9 @@ describe('the list of parameters', () => {
 
   it.each([
     ['integrationId.equals=3', ['url', 'key']],
+    ['integrationId=3', ['url', 'key']],
+    ['integrationId=3&integrationId=1', []],
+    ['integrationId=3&confName=key', ['key']],
     ['integrationId.equals=3&confName.equals=key', ['key']],
     ['integrationId.equals=4', []],
     ['integrationId.equals=0', []],
@@ -166,6 +214,14 @@ describe('the list of parameters', () => {
 
     const count = await gatehouse.call('GET', `/api/utm-integration-confs/count?${query}`, { token });
     expect(count.body).toBe(expected.length);
+  });
+
+  it('reads only those of the integration for a bare integrationId', async () => {
+    ranges.length = 0;
+
+    await find('/api/utm-integration-confs', 'confName', 'integrationId=3');
+
+    expect(ranges).toEqual([['CONF', '0000000003000000', '0000000003999999']]);
   });
 
   it('rejects sorting by value with 400, because the order would reveal secret values', async () => {
@@ -205,6 +261,34 @@ describe('paging by links', () => {
   });
 });
 
+describe('a filter on texts beyond ASCII', () => {
+  beforeAll(async () => {
+    for (const [shortName, name] of [
+      ['site', 'İnşaat'],
+      ['person', 'José'.normalize('NFD')],
+    ]) {
+      const body = { shortName, name, integrationType: 'API' };
+      await gatehouse.call('POST', '/api/utm-integrations', { token, body });
+    }
+  });
+
+  it.each([
+    ['name.contains=inş', ['site']],
+    ['name.contains=INŞ', ['site']],
+    [`name.contains=${'JOSÉ'.normalize('NFC')}`, ['person']],
+    [`name.equals=${'José'.normalize('NFC')}`, ['person']],
+    [`name=${'José'.normalize('NFC')}`, ['person']],
+    [`name.equals=${'JOSÉ'.normalize('NFC')}`, []],
+    [`id.greaterThan=4&name.notIn=${'José'.normalize('NFC')}`, ['site']],
+    [`id.greaterThan=4&name.doesNotContain=${'É'.normalize('NFC')}`, ['site']],
+  ])('selects and counts those that are the same text: %s', async (query, expected) => {
+    expect(await find('/api/utm-integrations', 'shortName', query)).toEqual(expected);
+
+    const count = await gatehouse.call('GET', `/api/utm-integrations/count?${query}`, { token });
+    expect(count.body).toBe(expected.length);
+  });
+});
+
 describe('complementary operators', () => {
   const PAIRS = [
     ['equals', 'notEquals'],
@@ -216,7 +300,7 @@ describe('complementary operators', () => {
     fc.assert(
       fc.property(fc.option(fc.string(), { nil: undefined }), fc.string(), (value, operand) => {
         const holds = (operator: Filter['operator']) =>
-          matches({ value }, { field: 'value', operator, operands: [operand] });
+          matcherOf([{ field: 'value', operator, operands: [operand] }])({ value });
 
         expect(holds(one)).toBe(!holds(other));
       }),

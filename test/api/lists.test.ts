@@ -286,6 +286,22 @@ describe('a list', () => {
       }
     });
 
+    it('is sorted without regard to case by ignorecase, with equal texts in the order of the next field', async () => {
+      const list = await get(`${USERS}?size=2000&sort=firstName,desc,ignorecase&sort=id,desc,ignorecase`);
+
+      const names: (string | null)[] = list.body.map(({ firstName }: { firstName: string | null }) => firstName);
+      const distinct = names.filter((name, index) => name !== names[index - 1]);
+      expect(distinct).toEqual(['Čeněk', 'User', 'bob', 'Administrator', 'Ada', null]);
+      const [first, second] = list.body.filter(({ firstName }: { firstName: string }) => firstName === 'bob');
+      expect(first.id).toBeGreaterThan(second.id);
+    });
+
+    it.each(['authorities', 'authorities,ignorecase'])('cannot be sorted by a set of values: %s', async (sort) => {
+      const { status, body } = await get(`${USERS}?sort=${sort}`);
+
+      expect([status, body.fieldErrors[0].field]).toEqual([400, 'sort']);
+    });
+
     it('is sorted by several fields in turn', async () => {
       const { body } = await get(`${USERS}?size=2000&sort=langKey,desc&sort=activated&sort=id,desc`);
 

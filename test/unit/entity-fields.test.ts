@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ROLES } from '../../lib/contract/contract.ts';
 import { filterableFields, pick, viewOf } from '../../lib/contract/entity-fields.ts';
 import {
   EDITABLE_INTEGRATION_FIELDS,
@@ -17,6 +18,7 @@ describe('the fields of a user', () => {
   it('that lists sort and filter by are these', () => {
     expect(filterableFields(USER_FIELDS)).toEqual({
       ...{ id: 'number', login: 'text', firstName: 'text', lastName: 'text', email: 'text', activated: 'boolean' },
+      authorities: { oneOf: ROLES, asSet: true },
       ...{ langKey: 'text', createdBy: 'text', createdDate: 'date', lastModifiedBy: 'text', lastModifiedDate: 'date' },
     });
   });
