@@ -46,13 +46,20 @@ export function line(max: number, min = 0) {
   return v.pipe(text(min, max), matching(/^[^\u0000-\u001f\u007f-\u009f]*$/));
 }
 
-/** A description. On update, omitting it keeps the stored value; null or an empty string clears it. */
-export const description = v.optional(
-  v.pipe(
-    v.nullable(text(0, 1000)),
-    v.transform((value) => value || null),
-  ),
-);
+/**
+ * An optional text. On update, omitting it keeps the stored value; null or an empty text clears it. Cleared, it is
+ * present but undefined.
+ */
+export const clearable = (schema: v.GenericSchema<string>) =>
+  v.optional(
+    v.pipe(
+      v.nullable(schema),
+      v.transform((value) => value || undefined),
+    ),
+  );
+
+/** A description. */
+export const description = clearable(text(0, 1000));
 
 const CANONICAL_ID = /^[1-9][0-9]{0,15}$/;
 

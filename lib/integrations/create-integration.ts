@@ -37,7 +37,6 @@ export function newIntegration(id: number, fields: Omit<NewIntegration, 'id'>): 
   return {
     id,
     ...pick(fields, EDITABLE_INTEGRATION_FIELDS),
-    description: fields.description ?? undefined,
     parameterCount: 0,
     parametersEver: 0,
     parameterBytes: 0,

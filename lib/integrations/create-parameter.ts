@@ -53,8 +53,7 @@ export function addParameter(
   fields: Pick<NewParameter, 'confName' | 'confValue' | 'confDescription'>,
   seal: Seal,
 ): { parameter: StoredParameter; after: Integration } {
-  const { confName, confValue } = fields;
-  const confDescription = fields.confDescription ?? undefined;
+  const { confName, confValue, confDescription } = fields;
   const parameterCount = integration.parameterCount + 1;
   const parametersEver = integration.parametersEver + 1;
   // Checked first: deleting a parameter does not free its id, so too-many-parameters would mislead the client.

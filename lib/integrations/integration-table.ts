@@ -1,13 +1,13 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { entityKey } from '../table/keys.ts';
-import type { Item, Table } from '../table/table.ts';
+import { attributesOf, type Item, type Table } from '../table/table.ts';
 import { attributesAre, type Condition, set, type Write } from '../table/write.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts';
 
 /** Converts a table item to an integration. */
-export function integrationOf({ pk: _pk, sk: _sk, ...integration }: Item): Integration {
-  return integration as unknown as Integration;
+export function integrationOf(item: Item): Integration {
+  return attributesOf(item) as unknown as Integration;
 }
 
 /** Reads an integration by id. */

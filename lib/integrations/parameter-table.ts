@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import { canOwnParameters, entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
-import type { Item, Table } from '../table/table.ts';
+import { attributesOf, type Item, type Table } from '../table/table.ts';
 import type { Version } from '../table/version.ts';
 import { remove, versionIs, type Write } from '../table/write.ts';
 import { type Integration, MAX_PARAMETER_BYTES } from './integration.ts';
@@ -25,8 +25,8 @@ export interface Parameter extends StoredParameter {
 }
 
 /** Converts a table item to a parameter. */
-export function parameterOf({ pk: _pk, sk: _sk, ...stored }: Item): Parameter {
-  const parameter = stored as unknown as StoredParameter;
+export function parameterOf(item: Item): Parameter {
+  const parameter = attributesOf(item) as unknown as StoredParameter;
   return { ...parameter, integrationId: integrationIdOf(parameter.id) };
 }
 

@@ -23,7 +23,6 @@ export function updateIntegration(
       const after: Integration = {
         ...before,
         ...pick(changes, EDITABLE_INTEGRATION_FIELDS),
-        description: changes.description === undefined ? before.description : (changes.description ?? undefined),
         version: nextVersion(before.version),
       };
       const event = auditEventForIntegration(

@@ -1,4 +1,5 @@
 import { changedFields } from '../audit/audit-entry.ts';
+import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
@@ -43,8 +44,7 @@ export async function updateParameter(
   return caller.change(load, ({ integration, parameter, seal }, _callerUser, now) => {
     if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
     requireVersion(parameter, precondition);
-    const confDescription =
-      changes.confDescription === undefined ? parameter.confDescription : (changes.confDescription ?? undefined);
+    const { confDescription } = { ...parameter, ...pick(changes, ['confDescription']) };
     const after: StoredParameter = {
       ...parameter,
       confName,

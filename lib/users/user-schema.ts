@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ROLES } from '../contract/contract.ts';
-import { codePoints, line, noId, oneOf, responseId, text, updatedId } from '../contract/fields.ts';
+import { clearable, codePoints, line, noId, oneOf, responseId, text, updatedId } from '../contract/fields.ts';
 import { limited, matching } from '../contract/limits.ts';
 import { asciiDomain } from '../mail/address.ts';
 import { PASSWORD_JSON, password } from '../passwords/password-schema.ts';
@@ -50,23 +50,26 @@ const authorities = v.pipe(
   v.transform((roles) => [...new Set(roles)]),
 );
 
-/** A text field that null clears and that stays unchanged when omitted. */
-const clearable = (longest: number) =>
-  v.optional(
-    v.pipe(
-      v.nullable(line(longest)),
-      v.transform((value) => value ?? undefined),
-    ),
-  );
+/**
+ * No password: a client that sends one to an endpoint that sets none must not believe that it has set it. Forms send an
+ * empty one.
+ */
+const noPassword = v.optional(
+  v.pipe(
+    v.nullable(v.string('TypeMismatch')),
+    limited({ max: 0 }, (value) => value === null || value === '', 'Size'),
+    v.metadata({ anyOf: [{ type: 'string', const: '' }, { type: 'null' }] }),
+  ),
+);
 
 /** Requires a schema for exactly these fields: one that is not listed in user.ts would be dropped silently. */
 type Fields<K extends EditableUserField | 'id' | 'password'> = Record<K, v.GenericSchema<unknown, unknown>>;
 
 /** The fields that users can set in their own account, besides address and language. */
 const person = {
-  firstName: clearable(50),
-  lastName: clearable(50),
-  imageUrl: clearable(256),
+  firstName: clearable(line(50)),
+  lastName: clearable(line(50)),
+  imageUrl: clearable(line(256)),
 } satisfies Fields<'firstName' | 'lastName' | 'imageUrl'>;
 
 export const newUser = v.object({
@@ -97,14 +100,16 @@ export const userChange = v.object({
   activated: v.optional(v.boolean('TypeMismatch')),
   langKey: v.optional(langKey),
   authorities: v.optional(authorities),
-} satisfies Fields<EditableUserField | 'id'>);
+  password: noPassword,
+} satisfies Fields<EditableUserField | 'id' | 'password'>);
 export type UserChange = v.InferOutput<typeof userChange>;
 
 export const ownAccountChange = v.object({
   email: v.optional(email),
   ...person,
   langKey: v.optional(langKey),
-} satisfies Fields<'email' | 'langKey' | keyof typeof person>);
+  password: noPassword,
+} satisfies Fields<'email' | 'langKey' | 'password' | keyof typeof person>);
 export type OwnAccountChange = v.InferOutput<typeof ownAccountChange>;
 
 /** The schema of a user in responses. */

@@ -2,7 +2,7 @@ import { type AuditEvent, OPERATOR } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { emailGuardKey, entityKey, loginGuardKey } from '../table/keys.ts';
-import type { Item, Table } from '../table/table.ts';
+import { attributesOf, type Item, type Table } from '../table/table.ts';
 import {
   attributesAre,
   changeTotal,
@@ -19,8 +19,8 @@ import { emailKey, formerEmailKey, formerEmailKeys, heldEmailKey } from './email
 import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 
 /** Converts a table item to a user. */
-export function userOf({ pk: _pk, sk: _sk, ...user }: Item): User {
-  return user as unknown as User;
+export function userOf(item: Item): User {
+  return attributesOf(item) as unknown as User;
 }
 
 /** The user with this id, or undefined. */

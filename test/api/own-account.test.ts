@@ -49,7 +49,7 @@ describe("the caller's own account", () => {
       activated: false,
       createdBy: 'modest',
       lastModifiedBy: 'nobody',
-      password: 'another',
+      password: '',
       passwordHash: 'another',
       version: 99,
     };
@@ -66,7 +66,7 @@ describe("the caller's own account", () => {
     await gatehouse.logIn('modest');
   });
 
-  it('keeps omitted fields, and clears names and image with null', async () => {
+  it('keeps omitted fields, and clears names and image with null or an empty text', async () => {
     const allowed = {
       firstName: 'Ada',
       lastName: 'L',
@@ -79,7 +79,7 @@ describe("the caller's own account", () => {
       [{}, allowed],
       [{ firstName: null }, { ...allowed, firstName: null }],
       [
-        { lastName: null, imageUrl: null },
+        { lastName: '', imageUrl: '' },
         { ...allowed, firstName: null, lastName: null, imageUrl: null },
       ],
     ] as const;
@@ -103,6 +103,7 @@ describe("the caller's own account", () => {
     ['null as e-mail address', 'email', null, 'NotNull'],
     ['a malformed e-mail address', 'email', 'no address', 'Email'],
     ['a list of e-mail addresses', 'email', ['user@example.com'], 'TypeMismatch'],
+    ['a password', 'password', 'another', 'Size'],
   ])('rejects %s with 400 and changes nothing', async (_, field, value, message) => {
     const token = await gatehouse.tokenOf('user');
     const before = await accountOf('user');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey, loginGuardKey } from '../../lib/table/keys.ts';
-import { claim, remove as deleteItem, EXISTS, set } from '../../lib/table/write.ts';
+import { attributesAre, claim, remove as deleteItem, EXISTS, set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { useUsers } from '../support/users.ts';
 
@@ -47,13 +47,49 @@ describe('updating a user', () => {
     });
   });
 
-  it('clears names and image with null', async () => {
+  it.each([
+    ['null', null],
+    ['an empty text', ''],
+  ])('clears names and image with %s, which a new user can have too', async (_, cleared) => {
     const person = { firstName: 'Cle', lastName: 'Ared', imageUrl: '/c.png' };
-    const { body: before } = await create({ login: 'cleared', email: 'cleared@example.com', ...person });
+    const [none, nulls] = [cleared, null].map((text) => ({ firstName: text, lastName: text, imageUrl: text }));
+    const login = `cleared-${typeof cleared}`;
+    const { body: before } = await create({ login, email: `${login}@example.com`, ...person });
 
-    await update({ ...before, firstName: null, lastName: null, imageUrl: null });
+    const updated = await update({ ...before, ...none });
+    const created = await create({ login: `${login}-2`, email: `${login}-2@example.com`, ...none });
 
-    expect((await get('cleared')).body).toMatchObject({ firstName: null, lastName: null, imageUrl: null });
+    for (const { body } of [updated, created, await get(login)]) expect(body).toMatchObject(nulls as object);
+    for (const { id } of [before, created.body]) expect(await stored(id)).not.toHaveProperty('firstName');
+  });
+
+  it('shows a text as null that an earlier release has stored as empty, and records no change when it is cleared', async () => {
+    const { body: before } = await create({ login: 'former', email: 'former@example.com', lastName: 'Z' });
+    const key = entityKey('USER', before.id);
+    await commit(gatehouse.table, [set(key, { firstName: '' }, attributesAre({ login: 'former' }))]);
+
+    const { body } = await update({ ...before, firstName: '' });
+    const listed = await list('?login=former&firstName.specified=false');
+    const sorted = await list('?size=2000&sort=firstName');
+    const { body: audits } = await gatehouse.call('GET', '/api/audits?size=1', { token: await gatehouse.adminToken() });
+
+    expect([body.firstName, listed.body[0].firstName, sorted.body.at(-1).firstName]).toEqual([null, null, null]);
+    expect(audits[0]).toMatchObject({ action: 'user.updated', targetName: 'former', fields: [] });
+  });
+
+  it.each([
+    ['secret', 'Size'],
+    [' ', 'Size'],
+    [7, 'TypeMismatch'],
+  ])('rejects the password %j with 400, because an update sets none', async (password, message) => {
+    const { body: before } = await get('user');
+
+    const { status, body } = await update({ ...before, firstName: 'Changed', password });
+
+    expect(status).toBe(400);
+    expect(body.fieldErrors).toMatchObject([{ objectName: 'user', field: 'password', message }]);
+    expect((await get('user')).body).toEqual(before);
+    expect((await update({ ...before, password: null })).status).toBe(200);
   });
 
   it.each(['login', 'email', 'activated', 'langKey', 'authorities'])('rejects null for %s with 400', async (field) => {

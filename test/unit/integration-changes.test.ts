@@ -137,9 +137,9 @@ describe('createIntegration', () => {
     expect(audit).toMatchObject(byAda('integration.created', 'integration/1001', 'Tap'));
   });
 
-  it.each([null, undefined])('stores no description when it is %j', async (description) => {
+  it('stores no description when it is cleared', async () => {
     const table = memoryTable([caller]);
-    const integration = await createIntegration(table, integrator(table), { ...requested, description });
+    const integration = await createIntegration(table, integrator(table), { ...requested, description: undefined });
 
     expect(integration.description).toBeUndefined();
   });
@@ -166,9 +166,11 @@ describe('updateIntegration', () => {
     fields: Partial<IntegrationChange>,
     precondition?: string[],
     before: Partial<Integration> = {},
+    others: Partial<IntegrationChange> = SAME,
   ) => {
     const table = memoryTable([caller, integrationItem(before)]);
-    const after = await updateIntegration(table, integrator(table), { ...SAME, ...fields }, precondition);
+    const changes = { ...others, ...fields } as IntegrationChange;
+    const after = await updateIntegration(table, integrator(table), changes, precondition);
     return { after, stored: integrationIn(table), ...changesOf(table) };
   };
 
@@ -204,11 +206,12 @@ describe('updateIntegration', () => {
     expect([after.version, audit?.fields]).toEqual([expect.stringMatching(/^4-/), []]);
   });
 
-  it('keeps an omitted description, clears a null one and keeps the module', async () => {
+  it('keeps an omitted description, clears one that is present but undefined, and keeps the module', async () => {
     const module = { needsRestart: true, changes: 3 };
+    const { description: _, ...withoutDescription } = SAME;
 
-    const kept = await update({ description: undefined }, undefined, { module });
-    const cleared = await update({ description: null }, undefined, { module });
+    const kept = await update(withoutDescription, undefined, { module }, {});
+    const cleared = await update({ description: undefined }, undefined, { module });
 
     expect([kept.after.description, kept.stored?.description]).toEqual(['Doors', 'Doors']);
     expect(cleared.after.description).toBeUndefined();
@@ -458,8 +461,8 @@ describe('createParameter', () => {
   });
   const entityless = ({ pk: _pk, sk: _sk, ...entity }: Item) => entity;
 
-  it.each([null, undefined])('stores no description when it is %j', async (confDescription) => {
-    const { created, stored } = await create({}, { confDescription });
+  it('stores no description when it is cleared', async () => {
+    const { created, stored } = await create({}, { confDescription: undefined });
 
     expect(created.confDescription).toBeUndefined();
     expect(stored?.bytes).toBe(10);
@@ -521,9 +524,11 @@ describe('updateParameter', () => {
     fields: Partial<ParameterChange>,
     owner: Partial<Integration> = {},
     precondition?: string[],
+    others: Partial<ParameterChange> = SAME,
   ) => {
     const table = memoryTable([caller, integrationItem(owner), parameterItem()]);
-    const after = await updateParameter(table, integrator(table), { ...SAME, ...fields }, precondition);
+    const changes = { ...others, ...fields } as ParameterChange;
+    const after = await updateParameter(table, integrator(table), changes, precondition);
     return {
       table,
       after,
@@ -587,9 +592,11 @@ describe('updateParameter', () => {
     },
   );
 
-  it('keeps an omitted description and clears a null one', async () => {
-    const kept = await update({ confDescription: undefined });
-    const cleared = await update({ confDescription: null });
+  it('keeps an omitted description and clears one that is present but undefined', async () => {
+    const { confDescription: _, ...withoutDescription } = SAME;
+
+    const kept = await update(withoutDescription, {}, undefined, {});
+    const cleared = await update({ confDescription: undefined });
 
     expect([kept.after.confDescription, kept.stored?.confDescription]).toEqual(['Of the gate', 'Of the gate']);
     expect(cleared.after.confDescription).toBeUndefined();

@@ -110,9 +110,9 @@ describe.each(Object.entries(BODIES))('%s', (_, { schema, least, parsed }) => {
 const PERSONAL = ['a new user', 'a changed user', 'an own account'];
 const TEXTS: [field: string, bodies: string[], least: number, most: number, tooShort: string][] = [
   ['login', ['a new user', 'a changed user'], 1, 50, 'NotBlank'],
-  ['firstName', PERSONAL, 0, 50, ''],
-  ['lastName', PERSONAL, 0, 50, ''],
-  ['imageUrl', PERSONAL, 0, 256, ''],
+  ['firstName', PERSONAL, 1, 50, ''],
+  ['lastName', PERSONAL, 1, 50, ''],
+  ['imageUrl', PERSONAL, 1, 256, ''],
   ['langKey', PERSONAL, 2, 10, 'Size'],
   ['name', ['a new integration', 'a changed integration'], 1, 255, 'NotBlank'],
   ['shortName', ['a new integration', 'a changed integration'], 1, 255, 'NotBlank'],
@@ -162,11 +162,11 @@ describe('a single-line field', () => {
     }
   });
 
-  it.each(['firstName', 'lastName', 'imageUrl'])('may be empty and is cleared by null: %s', (field) => {
+  it.each(['firstName', 'lastName', 'imageUrl'])('is cleared by null or an empty string: %s', (field) => {
     for (const name of PERSONAL) {
       const { schema, least, parsed } = bodyOf(name);
 
-      expect(parse(schema, { ...least, [field]: '' })).toStrictEqual({ ...parsed, [field]: '' });
+      expect(parse(schema, { ...least, [field]: '' })).toStrictEqual({ ...parsed, [field]: undefined });
       expect(parse(schema, { ...least, [field]: null })).toStrictEqual({ ...parsed, [field]: undefined });
     }
   });
@@ -196,7 +196,7 @@ describe('a description', () => {
     const { schema, least, parsed } = bodyOf(name);
 
     for (const empty of ['', null]) {
-      expect(parse(schema, { ...least, [field]: empty })).toStrictEqual({ ...parsed, [field]: null });
+      expect(parse(schema, { ...least, [field]: empty })).toStrictEqual({ ...parsed, [field]: undefined });
     }
     expect(parse(schema, { ...least, [field]: ' \n' })).toMatchObject({ [field]: ' \n' });
   });

@@ -2,10 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../../lib/audit/audit-entry.ts';
 import { auditView } from '../../lib/audit/read-audits.ts';
 import { Failure } from '../../lib/contract/failure.ts';
+import { integrationOf } from '../../lib/integrations/integration-table.ts';
 import { type Integration, integrationView, moduleView } from '../../lib/integrations/integration.ts';
+import { parameterOf } from '../../lib/integrations/parameter-table.ts';
 import { parameterView } from '../../lib/integrations/parameter.ts';
 import { GetHealth, health } from '../../lib/status/health.ts';
 import { GetInfo, info } from '../../lib/status/info.ts';
+import { userOf } from '../../lib/users/user-table.ts';
 import { newStamp, type User, userView } from '../../lib/users/user.ts';
 import { memoryTable } from '../support/memory-table.ts';
 
@@ -120,4 +123,16 @@ describe('health', () => {
 
 it('info is public and reports the production profile only', () => {
   expect([info, GetInfo.access]).toEqual([{ activeProfiles: ['prod'] }, 'public']);
+
+it('an entity lacks a text that an earlier release has stored as empty', () => {
+  const item = { pk: 'p', sk: 's', id: 7_000_001, firstName: '', description: '', confDescription: '', count: 0 };
+
+  const entities = [userOf, integrationOf, parameterOf].map((of) => of(item));
+
+  expect(entities).toStrictEqual([
+    { id: 7_000_001, count: 0 },
+    { id: 7_000_001, count: 0 },
+    { id: 7_000_001, count: 0, integrationId: 7 },
+  ]);
+});
 });
