@@ -105,7 +105,8 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     response: [
       {
         ...{ id: '5f0c8c1e-3b0a-4a52-9d6c-2f1f0e7d9b11', time: DATE, actor: 'admin', actorId: 1 },
-        ...{ action: 'user.updated', target: 'user/3', targetName: 'etienne', fields: ['authorities'] },
+        ...{ action: 'user.updated', target: 'user/3', targetName: 'etienne' },
+        ...{ integrationId: null, integrationName: null, fields: ['authorities'] },
       },
     ],
   },

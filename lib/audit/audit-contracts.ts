@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
-import { count } from '../contract/fields.ts';
+import { count, responseId } from '../contract/fields.ts';
 import { listQuery } from '../contract/list-query.ts';
-import { AUDITED_ACTIONS } from './audit-entry.ts';
+import { AUDITED_ACTIONS, positionOf } from './audit-entry.ts';
 
 /** GET /api/audits: the audit trail (actor, action, target, time), newest entries first by default. */
 export const ListAudits = {
@@ -17,8 +17,10 @@ export const ListAudits = {
       action: { oneOf: AUDITED_ACTIONS },
       target: 'text',
       targetName: 'text',
+      integrationId: 'number',
+      integrationName: 'text',
     },
-    { sortable: ['time'] },
+    { sortable: ['time'], positionOf },
   ),
   headers: ['Link'],
   response: v.array(
@@ -30,6 +32,8 @@ export const ListAudits = {
       action: v.picklist(AUDITED_ACTIONS),
       target: v.string(),
       targetName: v.string(),
+      integrationId: v.nullable(responseId),
+      integrationName: v.nullable(v.string()),
       fields: v.array(v.string()),
     }),
   ),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { auditKey, permanentAuditKey } from '../table/keys.ts';
+import { auditKey, integrationIdOf, permanentAuditKey } from '../table/keys.ts';
+import type { Item } from '../table/table.ts';
 import { claim, type Write } from '../table/write.ts';
 
 /** The actions that the audit trail records. */
@@ -26,6 +27,8 @@ export interface AuditEvent {
   readonly target: `${'user' | 'integration' | 'parameter'}/${number}`;
   /** The login or the name of the target at that time. */
   readonly targetName: string;
+  /** The name of the integration of a parameter at that time; absent for other targets. */
+  readonly integrationName?: string;
   readonly fields: readonly string[];
 }
 
@@ -58,7 +61,8 @@ export const MILLISECONDS_PER_DAY = 86_400_000;
  * for AUDIT_DAYS, which the stack sets for functions; operators' scripts run without it, so their entries are
  * permanent.
  */
-export function auditEntry(actor: Actor, { action, target, targetName, fields }: AuditEvent, now: number): Write {
+export function auditEntry(actor: Actor, event: AuditEvent, now: number): Write {
+  const { action, target, targetName, integrationName, fields } = event;
   const auditDays = Number(process.env.AUDIT_DAYS);
   const entry: AuditEntry = {
     id: randomUUID(),
@@ -68,11 +72,42 @@ export function auditEntry(actor: Actor, { action, target, targetName, fields }:
     action,
     target,
     targetName,
+    ...(integrationName !== undefined && { integrationName }),
     fields,
     ...(auditDays > 0 && { expires: Math.floor((now + auditDays * MILLISECONDS_PER_DAY) / 1000) }),
   };
   const key = auditDays > 0 ? auditKey(entry.time, entry.id) : permanentAuditKey(entry.time, entry.id);
   return claim(key, { ...entry }, 'retry');
+}
+
+/** An entry as it is listed: with the integration that it is about, if any. */
+export interface ListedEntry extends AuditEntry {
+  readonly integrationId?: number;
+}
+
+/**
+ * Converts a table item to an entry. The id of a parameter contains that of its integration, whose name is missing in
+ * entries of earlier releases.
+ */
+export function entryOf({ pk: _pk, sk: _sk, ...stored }: Item): ListedEntry {
+  const entry = stored as unknown as AuditEntry;
+  const [kind, id] = entry.target.split('/');
+  if (kind === 'integration') return { ...entry, integrationId: Number(id), integrationName: entry.targetName };
+  return kind === 'parameter' ? { ...entry, integrationId: integrationIdOf(Number(id)) } : entry;
+}
+
+/** The response form of an entry: everything but its expiry. */
+export function auditView({ id, time, actor, actorId, action, target, targetName, fields, ...rest }: ListedEntry) {
+  const { integrationId = null, integrationName = null } = rest;
+  return { id, time, actor, actorId, action, target, targetName, integrationId, integrationName, fields };
+}
+
+const POSITION = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)#[\da-f-]{1,36}$/;
+
+/** Parses the position of an entry in the trail, which is its sort key; undefined if there is no such time. */
+export function positionOf(text: string): string | undefined {
+  const instant = new Date(POSITION.exec(text)?.[1] ?? '');
+  return !Number.isNaN(instant.getTime()) && text.startsWith(instant.toISOString()) ? text : undefined;
 }
 
 /** The names of the fields in which two states of an entity differ. Lists are sets: their order does not matter. */

@@ -1,5 +1,5 @@
 import { Failure } from '../contract/failure.ts';
-import type { Filter, ListQuery } from '../contract/list-query.ts';
+import { cursorAfter, type Filter, type ListQuery } from '../contract/list-query.ts';
 import { matcherOf } from '../contract/selection.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { settleAll } from '../runtime/settle-all.ts';
@@ -7,19 +7,23 @@ import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
 import { type ChargedCaller, FREE_UNITS, readBudget, type SpendUnits } from '../table/read-budget.ts';
 import { type Item, MAX_LIST_ITEMS, type Range, type Table } from '../table/table.ts';
-import { type AuditEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
+import { entryOf, type ListedEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
 
 /** Average cost of reading an entry, in read units of 4 KB. */
 const UNITS_PER_ENTRY = 0.11;
 /** Maximum number of entries per query; a query with filters reads this many. */
 const CHUNK_SIZE = 1000;
 
+/** A query of the audit trail. The position after which a page starts is the sort key of an entry. */
+type AuditQuery = ListQuery<string>;
+
 /**
  * Reads a page of the audit trail, newest entries first unless sorted otherwise. `total` is undefined, because counting
- * would read the whole trail. Fails with forbidden, with read-budget-spent, with audit-list-too-long if the page needs
- * more than 10,000 entries to be read, and with unavailable.
+ * would read the whole trail. A page after a cursor costs only that page. The first page and a page after a cursor are
+ * incomplete if filters select too few of 10,000 entries; their cursor continues after these. Any other page fails with
+ * audit-list-too-long then. Also fails with forbidden, read-budget-spent and unavailable.
  */
-export function readAudits(table: Table, caller: ChargedCaller, query: ListQuery): Promise<Page<AuditEntry>> {
+export function readAudits(table: Table, caller: ChargedCaller, query: AuditQuery): Promise<Page<ListedEntry>> {
   const now = Date.now();
   const oldest = now - Number(requireEnv('AUDIT_DAYS')) * MILLISECONDS_PER_DAY;
   return pageOf(table, query, readBudget(table, caller), { oldest, now });
@@ -33,25 +37,35 @@ interface Retention {
 
 async function pageOf(
   table: Table,
-  query: ListQuery,
+  query: AuditQuery,
   spend: SpendUnits,
   retention: Retention,
-): Promise<Page<AuditEntry>> {
-  const { page, size, filters } = query;
-  const [start, end] = [page * size, (page + 1) * size];
+): Promise<Page<ListedEntry>> {
+  const { page, size, filters, after } = query;
+  const start = after === undefined ? page * size : 0;
+  const end = start + size;
   const isSelected = matcherOf(filters);
-  const found: AuditEntry[] = [];
-  let read = 0;
-  const limit = filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + 1);
+  const found: { readonly entry: ListedEntry; readonly position: string }[] = [];
+  let [read, position] = [0, ''];
+  // Beside the entries of the page: one that tells whether more follow, and the one of the cursor.
+  const extra = after === undefined ? 1 : 2;
+  const limit = filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + extra);
+  const entriesOfPage = () => found.slice(start, end).map(({ entry }) => entry);
   for await (const item of entriesInOrder(chargedQueries(table, spend, limit), query, retention)) {
+    if (read > MAX_LIST_ITEMS) {
+      if (start > 0 && found.length < end) throw new Failure('audit-list-too-long');
+      return { total: undefined, entities: entriesOfPage(), more: true, cursor: cursorAfter(position) };
+    }
     read++;
-    if (read > MAX_LIST_ITEMS) throw new Failure('audit-list-too-long');
+    position = item.sk;
     const entry = entryOf(item);
     const isKept = entry.expires === undefined || entry.expires * 1000 > retention.now;
-    if (isKept && isSelected(entry)) found.push(entry);
+    if (isKept && isSelected(entry)) found.push({ entry, position });
     if (found.length > end) break;
   }
-  return { total: undefined, entities: found.slice(start, end), more: found.length > end, cursor: undefined };
+  const more = found.length > end;
+  const last = more ? found[end - 1] : undefined;
+  return { total: undefined, entities: entriesOfPage(), more, cursor: last && cursorAfter(last.position) };
 }
 
 /** Queries a range of a partition for up to `limit` entries. */
@@ -81,17 +95,19 @@ function chargedQueries(table: Table, spend: SpendUnits, limit: number): ChunkRe
 /** The entries of the requested period in the requested order: the permanent ones and those of the months. */
 function entriesInOrder(
   reader: ChunkReader,
-  { filters, sort }: ListQuery,
+  { filters, sort, after }: AuditQuery,
   { oldest, now }: Retention,
 ): AsyncGenerator<Item> {
   const end = new Date(now).toISOString();
   const backwards = sort[0]?.descending ?? true;
-  const period = periodOf(filters, new Date(oldest).toISOString(), end);
+  const rest = (period: Period) => (after === undefined ? period : periodAfter(after, period, backwards));
+  const period = rest(periodOf(filters, new Date(oldest).toISOString(), end));
   const months = monthsOf(period).map(auditPartition);
   // An import writes a permanent entry for each record, so they are read in chunks too.
+  const permanent = rest(periodOf(filters, MIN_SORT_KEY, end));
   return merge(
-    entriesOf(reader, [PERMANENT_AUDIT_PARTITION], periodOf(filters, MIN_SORT_KEY, end), backwards),
-    entriesOf(reader, backwards ? months.reverse() : months, period, backwards),
+    entriesOf(reader, [PERMANENT_AUDIT_PARTITION], permanent, { backwards, after }),
+    entriesOf(reader, backwards ? months.reverse() : months, period, { backwards, after }),
     backwards,
   );
 }
@@ -116,17 +132,17 @@ async function* merge(
   }
 }
 
-/** The entries of a period in these partitions, one partition after the other. */
+/** The entries of a period in these partitions, one partition after the other, without the one at `after`. */
 async function* entriesOf(
   reader: ChunkReader,
   partitions: readonly string[],
   period: Period,
-  backwards: boolean,
+  { backwards, after }: { backwards: boolean; after: string | undefined },
 ): AsyncGenerator<Item> {
   if (period.from > period.to) return;
   for (const partition of partitions) {
     let range = period;
-    let last: string | undefined;
+    let last = after;
     for (;;) {
       const items = await reader.query(partition, { ...range, backwards });
       // Ranges include both ends, so each query repeats the last item of the previous one.
@@ -158,6 +174,11 @@ function periodOf(filters: readonly Filter[], oldest: string, newest: string): P
   return { from, to: `${to}~` };
 }
 
+/** The part of a period that is left after the entry with this sort key, which is included. */
+function periodAfter(after: string, { from, to }: Period, backwards: boolean): Period {
+  return backwards ? { from, to: after < to ? after : to } : { from: after > from ? after : from, to };
+}
+
 /** The months of a period as `yyyy-mm`, in ascending order. */
 function monthsOf({ from, to }: Period): string[] {
   const months: string[] = [];
@@ -165,13 +186,4 @@ function monthsOf({ from, to }: Period): string[] {
     months.push(at.toISOString().slice(0, 7));
   }
   return months;
-}
-
-function entryOf({ pk: _pk, sk: _sk, ...entry }: Item): AuditEntry {
-  return entry as unknown as AuditEntry;
-}
-
-/** The response form of an entry: everything but its expiry. */
-export function auditView({ id, time, actor, actorId, action, target, targetName, fields }: AuditEntry) {
-  return { id, time, actor, actorId, action, target, targetName, fields };
 }

@@ -161,7 +161,8 @@ const PROBLEMS = {
   'audit-list-too-long': {
     ...TOO_LONG,
     detail:
-      'This page requires reading more than 10,000 entries: narrow the period with time.greaterThan and time.lessThan',
+      'This page requires reading more than 10,000 entries: follow the links to the next page, starting with the ' +
+      'first page, or narrow the period with time.greaterThan and time.lessThan',
   },
   'page-too-large': {
     status: 400,

@@ -56,7 +56,7 @@ const LINK_BYTES_MAX = 8000;
 export function pageResponse<E>(
   { entities, total, more, cursor }: Page<E>,
   view: (entity: E) => unknown,
-  { query, pathname }: { query: ListQuery; pathname: string },
+  { query, pathname }: { query: ListQuery<unknown>; pathname: string },
 ): Response {
   const body = JSON.stringify(entities.map(view));
   // Lambda returns the body as a JSON string, so its quotes are escaped a second time.
@@ -70,7 +70,7 @@ export function pageResponse<E>(
 }
 
 /** Drops links from the end until the header fits: a client can do without `first`, but not without `next`. */
-function linkHeader(query: ListQuery, page: Omit<Page<unknown>, 'entities'>, pathname: string): string {
+function linkHeader(query: ListQuery<unknown>, page: Omit<Page<unknown>, 'entities'>, pathname: string): string {
   const links = linksTo(query, page, pathname);
   // Links are percent-encoded, so each character is one byte.
   while (links.join(',').length > LINK_BYTES_MAX) {
@@ -84,12 +84,13 @@ function linkHeader(query: ListQuery, page: Omit<Page<unknown>, 'entities'>, pat
 
 /** RFC 8288, in the order that clients expect. Commas in `sort` are encoded: clients split the header at commas. */
 function linksTo(
-  { page, size, parameters }: ListQuery,
+  { page, size, parameters, after }: ListQuery<unknown>,
   { total, more, cursor }: Omit<Page<unknown>, 'entities'>,
   pathname: string,
 ): string[] {
   const last = total === undefined ? undefined : Math.max(0, Math.ceil(total / size) - 1);
-  const hasPrevious = page > 0 && page - 1 <= (last ?? page);
+  // Without a total, a page after a cursor may have a number that is too high to be read by it.
+  const hasPrevious = page > 0 && (last === undefined ? after === undefined : page - 1 <= last);
   const pages = { next: more ? page + 1 : undefined, prev: hasPrevious ? page - 1 : undefined, last, first: 0 };
   return Object.entries(pages).flatMap(([relation, target]) => {
     if (target === undefined) return [];
@@ -100,7 +101,7 @@ function linksTo(
   });
 }
 
-function longestParameter({ parameters }: ListQuery): string {
+function longestParameter({ parameters }: ListQuery<unknown>): string {
   const bytes = ([name, value]: QueryParameter) => new URLSearchParams([[name, value]]).toString().length;
   const [longest] = parameters.toSorted((a, b) => bytes(b) - bytes(a));
   return longest?.[0] ?? '';

@@ -39,7 +39,7 @@ export async function createParameter(
         changeTotal('CONF', 1),
       ],
       result: { id, integration, confName, confValue, confDescription, version },
-      event: auditEventForParameter('parameter.created', parameter),
+      event: auditEventForParameter('parameter.created', parameter, integration),
     };
   });
 }

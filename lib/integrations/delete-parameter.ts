@@ -28,7 +28,7 @@ export async function deleteParameter(
         changeTotal('CONF', -1),
       ],
       result: undefined,
-      event: auditEventForParameter('parameter.deleted', parameter),
+      event: auditEventForParameter('parameter.deleted', parameter, integration),
     };
   });
 }

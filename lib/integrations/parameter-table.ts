@@ -65,12 +65,13 @@ export async function parametersOf(table: Table, integrationId: number): Promise
   return (await parameterItemsOf(table, integrationId)).map(parameterOf);
 }
 
-/** The audit event for an action on a parameter. */
+/** The audit event for an action on a parameter of an integration. */
 export const auditEventForParameter = (
   action: AuditEvent['action'],
   { id, confName }: StoredParameter,
+  { name }: Integration,
   fields: readonly string[] = [],
-): AuditEvent => ({ action, target: `parameter/${id}`, targetName: confName, fields });
+): AuditEvent => ({ action, target: `parameter/${id}`, targetName: confName, integrationName: name, fields });
 
 /** The write that deletes a parameter, unless its version has changed. */
 export function parameterRemoved(parameter: Parameter): Write {

@@ -70,7 +70,7 @@ export async function updateParameter(
       writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), attributes, versionIs(parameter))],
       result: { id, integration: flagged, confName, confValue, confDescription, version: after.version },
       // Always listed: without permission to decrypt, this function cannot tell whether the value has changed.
-      event: auditEventForParameter('parameter.updated', parameter, [
+      event: auditEventForParameter('parameter.updated', parameter, integration, [
         ...changedFields<StoredParameter>(parameter, after, ['confName', 'confDescription']),
         'confValue',
       ]),

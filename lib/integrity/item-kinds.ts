@@ -61,7 +61,10 @@ const ITEM_KINDS: readonly ItemKind[] = [
     owns: (key) =>
       (/^AUDIT#\d{4}-\d{2}$/.test(key.pk) && key.sk.startsWith(key.pk.slice('AUDIT#'.length))) ||
       (key.pk === PERMANENT_AUDIT_PARTITION && /^\d{4}-\d{2}-\d{2}T.+#./.test(key.sk)),
-    attributes: v.object({ time: text, actor: text, actorId: count, action: text, target: text, targetName: text }),
+    attributes: v.object({
+      ...{ time: text, actor: text, actorId: count, action: text, target: text, targetName: text },
+      integrationName: v.optional(text),
+    }),
   },
   {
     owns: (key) => prefixed('ATTEMPTS#', 'ELSEWHERE')(key) || /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),

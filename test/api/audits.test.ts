@@ -172,8 +172,49 @@ describe('GET /api/audits', () => {
     expect([first.targetName, second.targetName]).toEqual(['first-of-two', 'second-of-two']);
     expect(Date.now() - Date.parse(second.time)).toBeLessThan(10_000);
     expect(Object.keys(second).sort()).toEqual(
-      ['action', 'actor', 'actorId', 'fields', 'id', 'target', 'targetName', 'time'].sort(),
+      [
+        ...['action', 'actor', 'actorId', 'fields', 'id', 'integrationId', 'integrationName', 'target'],
+        ...['targetName', 'time'],
+      ].sort(),
     );
+  });
+
+  it('names the integration of each entry about it or its parameters, and selects these by its id', async () => {
+    const { body: integration } = await send('POST', '/api/utm-integrations', {
+      ...{ name: 'Named', shortName: 'named', integrationType: 'API' },
+    });
+    const { id } = integration;
+    const parameter = { integration: { id }, confName: 'Key', confValue: 'x' };
+    const conf = (await send('POST', '/api/utm-integration-confs', parameter)).body;
+    await send('PUT', '/api/utm-integrations', { ...integration, name: 'Renamed' });
+    await send('PUT', '/api/utm-integration-confs', { ...parameter, id: conf.id });
+    await send('DELETE', `/api/utm-integration-confs/${conf.id}`);
+    await send('DELETE', `/api/utm-integrations/${id}`);
+    const former = { actor: 'past', action: 'parameter.updated', target: `parameter/${conf.id}`, targetName: 'Key' };
+    await commit(gatehouse.table, [entry(daysAgo(0.5), former)]);
+
+    const { body } = await list(`?integrationId.equals=${id}&sort=time`);
+    const renamed = await list('?integrationName=Renamed');
+    const { body: others } = await list('?integrationId.specified=false');
+
+    expect(
+      body.map(({ action, integrationId, integrationName }: Record<string, unknown>) => [
+        action,
+        integrationId,
+        integrationName,
+      ]),
+    ).toEqual([
+      ['parameter.updated', id, null],
+      ['integration.created', id, 'Named'],
+      ['parameter.created', id, 'Named'],
+      ['integration.updated', id, 'Named'],
+      ['parameter.updated', id, 'Renamed'],
+      ['parameter.deleted', id, 'Renamed'],
+      ['integration.deleted', id, 'Renamed'],
+    ]);
+    expect(renamed.body).toHaveLength(3);
+    for (const { action, integrationId } of others)
+      expect([action, integrationId]).toEqual([expect.stringMatching(/^(user|account|password)/), null]);
   });
 
   it('rejects a demoted administrator with 403 and an anonymous caller with 401, and reads nothing', async () => {
@@ -283,6 +324,29 @@ describe('GET /api/audits', () => {
       },
     );
 
+    it.each(['time,desc', 'time,asc'])(
+      'lists each of them once along the next links while others are written, with a filter or without: %s',
+      async (sort) => {
+        for (const filter of ['', '&targetName=merged', '&actor.notEquals=ada']) {
+          const whole = (await list(`?size=2000&sort=${sort}${filter}`)).body;
+          const seen: { id: string }[] = [];
+          let next: string | undefined = `?size=5&sort=${sort}${filter}`;
+          for (let page = 0; next && page < 50; page++) {
+            const { body, headers } = await list(next);
+            seen.push(...body);
+            next = /<\/api\/audits([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1];
+            if (next) expect(next).toContain('&cursor=');
+            if (page > 0) expect(headers.link).not.toContain('rel="prev"');
+            if (page < 3) await send('POST', '/api/users', person(`written-${sort.slice(5)}${filter.length}-${page}`));
+          }
+
+          const known = new Set(whole.map(({ id }: { id: string }) => id));
+          expect(seen.filter(({ id }) => known.has(id))).toEqual(whole);
+          expect(new Set(seen.map(({ id }) => id)).size).toBe(seen.length);
+        }
+      },
+    );
+
     it('restricts them to the requested time range', async () => {
       const [time] = (await list('?targetName.equals=merged&target.equals=user/1100')).body.map(
         (found: { time: string }) => found.time,
@@ -299,14 +363,16 @@ describe('GET /api/audits', () => {
     });
   });
 
-  it.each(['sort=actor,asc', 'action.equals=user.burned', 'time.lessThan=yesterday'])(
-    'rejects %s with 400',
-    async (query) => {
-      const { status, body } = await list(`?${query}`);
+  const cursor = (position: string) => `cursor=${Buffer.from(`after ${position}`).toString('base64url')}`;
+  const INVALID = [
+    ...['sort=actor,asc', 'action.equals=user.burned', 'time.lessThan=yesterday', 'cursor=', 'cursor=x'],
+    ...['7', '2026-11-20T00:00:00.000Z', '2026-02-30T00:00:00.000Z#5f0c', '9999-99-01T00:00:00.000Z#5f0c'].map(cursor),
+  ];
+  it.each(INVALID)('rejects %s with 400', async (query) => {
+    const { status, body } = await list(`?${query}`);
 
-      expect([status, body.message]).toEqual([400, 'error.validation']);
-    },
-  );
+    expect([status, body.message]).toEqual([400, 'error.validation']);
+  });
 
   it('reads many entries in chunks and lists each once', async () => {
     const time = daysAgo(7);

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ListAudits } from '../../lib/audit/audit-contracts.ts';
-import { AUDITED_ACTIONS, auditEntry, changedFields, OPERATOR } from '../../lib/audit/audit-entry.ts';
+import { AUDITED_ACTIONS, auditEntry, changedFields, OPERATOR, positionOf } from '../../lib/audit/audit-entry.ts';
 import { readAudits } from '../../lib/audit/read-audits.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Caller } from '../../lib/contract/caller.ts';
@@ -96,7 +96,7 @@ describe('readAudits', () => {
     const { permanent, ...attributes } = fields;
     const id = String(++number).padStart(8, '0');
     const key = permanent ? permanentAuditKey(time, id) : auditKey(time, id);
-    return { ...key, id, time, actor: 'ada', ...(!permanent && { expires: soon }), ...attributes };
+    return { ...key, id, time, actor: 'ada', target: 'user/7', ...(!permanent && { expires: soon }), ...attributes };
   }
   const filter = (operator: Filter['operator'], ...operands: string[]): Filter => ({
     field: 'time',
@@ -104,7 +104,7 @@ describe('readAudits', () => {
     operands,
   });
 
-  async function read(items: readonly Item[], query: Partial<ListQuery> = {}) {
+  async function read(items: readonly Item[], query: Partial<ListQuery<string>> = {}) {
     const table = memoryTable([admin, ...items]);
     const update = table.update;
     table.update = (write) => {
@@ -298,6 +298,17 @@ describe('readAudits', () => {
     ]);
   });
 
+  it('has cursors that hold the time and id of an entry, and no others', () => {
+    const positions = [
+      '2026-02-28T00:00:00.000Z#5f0c-',
+      '2026-02-29T00:00:00.000Z#5f0c',
+      '2026-13-01T00:00:00.000Z#5f0c',
+    ];
+    const others = ['2026-02-28T00:00:00.000Z', '2026-02-28#5f0c', 'x2026-02-28T00:00:00.000Z#5f0c', '7', ''];
+
+    expect([...positions, ...others].map(positionOf)).toEqual([positions[0], ...Array(7).fill(undefined)]);
+  });
+
   it('stops once the page is full and another entry is known to follow', async () => {
     const items = Array.from({ length: 3 }, (_, n) => entryAt(`2026-0${3 - n}-01T00:00:00.000Z`));
 
@@ -311,13 +322,71 @@ describe('readAudits', () => {
   const many = (count: number) => Array.from({ length: count }, () => entryAt('2026-03-01T00:00:00.000Z'));
   const nobody = [{ field: 'actor', operator: 'equals', operands: ['nobody'] } as const];
 
-  it('rejects a list that must read more than 10,000 entries', async () => {
-    const items = many(10_001);
+  it('reads the last page within 10,000 entries by its number, and rejects later ones', async () => {
+    const items = many(10_021);
 
-    const found = await read(items.slice(1), { filters: nobody });
+    const last = await read(items, { page: 499 });
+    const exactly = await read(items.slice(21), { page: 499 });
 
-    expect(found.times).toEqual([]);
-    await expect(read(items, { filters: nobody })).rejects.toMatchObject({ code: 'audit-list-too-long' });
+    expect([last.times.length, last.page.more, exactly.times.length, exactly.page.more]).toEqual([20, true, 20, false]);
+    await expect(read(items, { page: 500 })).rejects.toMatchObject({ code: 'audit-list-too-long' });
+    await expect(read(items, { page: 1, filters: nobody })).rejects.toMatchObject({ code: 'audit-list-too-long' });
+  });
+
+  /** The position that a cursor encodes. */
+  const positionIn = (cursor: string | undefined) =>
+    cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString().slice('after '.length);
+
+  it('continues after 10,000 entries among which a filter has selected too few', async () => {
+    const items = many(20_500).map((item, n) => (n % 10_000 === 9990 ? { ...item, actor: 'eve' } : item));
+    const filters = [{ field: 'actor', operator: 'equals', operands: ['eve'] } as const];
+
+    const sizes = [];
+    let after: string | undefined;
+    do {
+      const { times, page } = await read(items, { filters, after });
+      sizes.push(times.length);
+      after = positionIn(page.cursor);
+    } while (after !== undefined);
+
+    expect(sizes).toEqual([1, 1, 0]);
+  });
+
+  it.each([[[]], [ASCENDING]])('lists each entry once by cursors, whatever is written meanwhile: %j', async (sort) => {
+    const times = ['2026-03-02', '2026-03-02', '2026-02-28', '2026-01-01', '2025-06-01'].map(
+      (day) => `${day}T00:00:00.000Z`,
+    );
+    const items = times.flatMap((time) => [entryAt(time), entryAt(time, { permanent: true }), entryAt(time)]);
+    const expected = (await read(items, { sort, size: 100 })).entities.map(({ id }) => id);
+    const newer = () => entryAt('2026-03-10T00:00:00.000Z', { actor: 'later' });
+
+    for (const size of [1, 2, 3, 4, 7, 14, 15]) {
+      const seen: string[] = [];
+      let after: string | undefined;
+      const written = [...items];
+      do {
+        const { entities, page } = await read(written, { sort, size, after });
+        seen.push(...entities.filter(({ actor }) => actor !== 'later').map(({ id }) => id));
+        after = positionIn(page.cursor);
+        if (written.length < 20) written.push(newer());
+      } while (after !== undefined);
+
+      expect(seen).toEqual(expected);
+    }
+  });
+
+  it('reads only the page after a cursor, whatever its number, from the month of the cursor', async () => {
+    const items = Array.from({ length: 50 }, (_, n) => entryAt(`2026-0${n < 25 ? 2 : 1}-01T00:00:00.${100 + n}Z`));
+
+    const found = await read(items, { page: 600, size: 5, after: items[1]?.sk as string });
+    const ascending = await read(items, { size: 5, after: items[49]?.sk as string, sort: ASCENDING });
+
+    expect(found.times).toEqual([0, 49, 48, 47, 46].map((n) => items[n]?.time));
+    expect(ascending.times).toEqual([0, 1, 2, 3, 4].map((n) => items[n]?.time));
+    for (const { table } of [found, ascending])
+      expect(table.queries.map(({ range }) => range.limit)).toEqual([7, 7, 7]);
+    expect(partitions(found)).toEqual(['PERMANENT', '2026-02', '2026-01']);
+    expect(partitions(ascending)).toEqual(['PERMANENT', '2026-01', '2026-02']);
   });
 
   it.each([

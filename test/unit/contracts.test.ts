@@ -96,6 +96,7 @@ describe('a list', () => {
   const USER_FIELDS = {
     ...{ id: 'number', login: 'text', firstName: 'text', lastName: 'text', email: 'text', activated: 'boolean' },
     ...{ langKey: 'text', createdBy: 'text', createdDate: 'date', lastModifiedBy: 'text', lastModifiedDate: 'date' },
+    authorities: 'ROLE_ANALYST',
   };
   const INTEGRATION_FIELDS = {
     ...{ id: 'number', name: 'text', shortName: 'text', description: 'text', active: 'boolean' },
@@ -104,13 +105,14 @@ describe('a list', () => {
   const PARAMETER_FIELDS = { id: 'number', confName: 'text', confDescription: 'text', integrationId: 'number' };
   const AUDIT_FIELDS = {
     ...{ time: 'date', actor: 'text', actorId: 'number', target: 'text', targetName: 'text' },
+    ...{ integrationId: 'number', integrationName: 'text' },
     action: 'integration.restarted',
   };
   /** For each type of field a value that only this type accepts. Any other type is the one value of a closed list. */
   const VALUES: Record<string, string> = { number: '-7', boolean: 'true', date: '2026-01-31', text: 'a - b' };
 
   it.each([
-    ['GET /api/users', USER_FIELDS, Object.keys(USER_FIELDS), 2000],
+    ['GET /api/users', USER_FIELDS, Object.keys(USER_FIELDS).filter((field) => field !== 'authorities'), 2000],
     ['GET /api/utm-integrations', INTEGRATION_FIELDS, Object.keys(INTEGRATION_FIELDS), 2000],
     ['GET /api/utm-integrations/count', INTEGRATION_FIELDS, Object.keys(INTEGRATION_FIELDS), 2000],
     ['GET /api/utm-integration-confs', PARAMETER_FIELDS, Object.keys(PARAMETER_FIELDS), 100],

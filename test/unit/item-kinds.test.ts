@@ -14,6 +14,7 @@ const TYPES = {
   'count or absent': { valid: [ABSENT, 0, 1], invalid: ['1', -1, 0.5, LARGEST + 1, null] },
   whole: { valid: [-1, 0, 1, -LARGEST], invalid: [ABSENT, '1', 0.5, LARGEST + 1, null] },
   text: { valid: ['', 'a'], invalid: [ABSENT, 1, null, ['a'], true] },
+  'text or absent': { valid: [ABSENT, 'a'], invalid: [1, null, ['a']] },
   texts: { valid: [[], ['a', 'b']], invalid: [ABSENT, 'a', [1], new Set(['a']), null] },
   boolean: { valid: [true, false], invalid: [ABSENT, 'true', 0, null] },
   version: { valid: ['aB3', '', 0, 7], invalid: [ABSENT, -1, 1.5, null, true, ['a']] },
@@ -185,6 +186,7 @@ const KINDS: Record<string, ItemKind> = {
       action: 'text',
       target: 'text',
       targetName: 'text',
+      integrationName: 'text or absent',
     },
   },
   'permanent audit entry': {
@@ -198,7 +200,10 @@ const KINDS: Record<string, ItemKind> = {
       ['AUDIT#PERMANENT', 'x2026-11-22T06:24:30.123Z#id'],
       ['AUDIT#PERMANENTLY', '2026-11-22T06:24:30.123Z#id'],
     ],
-    attributes: { time: 'text', actor: 'text', actorId: 'count', action: 'text', target: 'text', targetName: 'text' },
+    attributes: {
+      ...{ time: 'text', actor: 'text', actorId: 'count', action: 'text', target: 'text', targetName: 'text' },
+      integrationName: 'text or absent',
+    },
   },
   'failures elsewhere': {
     ...beside('ATTEMPTS#', 'ELSEWHERE'),
@@ -259,6 +264,7 @@ const GOOD: Partial<Record<Type, unknown>> = {
   'count or absent': 1,
   'ids or absent': new Set([1]),
   'UTS46 or absent': 'UTS46',
+  'text or absent': 'a',
   'module or absent': { needsRestart: true, needsRestartSince: 1, changes: 1 },
 };
 
