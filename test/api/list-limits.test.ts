@@ -49,6 +49,7 @@ beforeAll(async () => {
 const INTEGRATION_FILTER = 'filter by integrationId.equals';
 const NO_FILTERS = 'omit all filters and sort by id';
 const NEXT = 'follow the links to the next page, starting with the first page of sort=id,asc or sort=id,desc';
+const FIRST = 'follow the links to the next page, starting with the first page, or';
 const TIME = 'narrow the period with time.greaterThan and time.lessThan';
 
 describe('a list that would read too much', () => {
@@ -63,8 +64,8 @@ describe('a list that would read too much', () => {
     ['/api/utm-integration-confs?confName.contains=a', [INTEGRATION_FILTER, NO_FILTERS]],
     ['/api/utm-integration-confs?sort=confName', [INTEGRATION_FILTER, NO_FILTERS]],
     ['/api/utm-integration-confs/count?confName.contains=a', [INTEGRATION_FILTER, NO_FILTERS]],
-    ['/api/audits?actor.equals=nobody', [TIME]],
-    ['/api/audits?page=600', [TIME]],
+    ['/api/audits?page=1&actor.equals=nobody', [FIRST, TIME]],
+    ['/api/audits?page=500', [FIRST, TIME]],
   ])('is rejected with 400 and specific advice: %s: %j', async (path, advice) => {
     const { status, body } = await gatehouse.call('GET', path, { token });
 
@@ -73,7 +74,7 @@ describe('a list that would read too much', () => {
       message: 'error.http.400',
       title: 'The list is too long for this',
     });
-    const given = [INTEGRATION_FILTER, NO_FILTERS, NEXT, TIME].filter((each) => body.detail.includes(each));
+    const given = [INTEGRATION_FILTER, NO_FILTERS, NEXT, FIRST, TIME].filter((each) => body.detail.includes(each));
     expect(given).toEqual(advice);
   });
 
@@ -92,6 +93,16 @@ describe('a list that would read too much', () => {
     expect(body.detail).toContain(NEXT);
   });
 });
+
+it.each(['page=499', 'actor.equals=nobody'])(
+  'a page of the audit trail within the first 10,000 entries, or beginning there, links to the next one: %s',
+  async (query) => {
+    const { status, body, headers } = await gatehouse.call('GET', `/api/audits?${query}`, { token });
+
+    expect([status, body.length]).toEqual([200, query === 'page=499' ? 20 : 0]);
+    expect(headers.link).toMatch(/&cursor=\w+>; rel="next"/);
+  },
+);
 
 it('the first page of the audit trail is read however many permanent entries an import has written', async () => {
   const { status, body } = await gatehouse.call('GET', '/api/audits?size=1', { token });
