@@ -52,7 +52,7 @@ async function pageOf(
   const limit = filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + extra);
   const entriesOfPage = () => found.slice(start, end).map(({ entry }) => entry);
   for await (const item of entriesInOrder(chargedQueries(table, spend, limit), query, retention)) {
-    if (read > MAX_LIST_ITEMS) {
+    if (read === MAX_LIST_ITEMS) {
       if (start > 0 && found.length < end) throw new Failure('audit-list-too-long');
       return { total: undefined, entities: entriesOfPage(), more: true, cursor: cursorAfter(position) };
     }

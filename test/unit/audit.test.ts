@@ -347,7 +347,7 @@ describe('readAudits', () => {
       const { times, page } = await read(items, { filters, after });
       sizes.push(times.length);
       after = positionIn(page.cursor);
-    } while (after !== undefined);
+    } while (after !== undefined && sizes.length < 9);
 
     expect(sizes).toEqual([1, 1, 0]);
   });
@@ -369,7 +369,7 @@ describe('readAudits', () => {
         seen.push(...entities.filter(({ actor }) => actor !== 'later').map(({ id }) => id));
         after = positionIn(page.cursor);
         if (written.length < 20) written.push(newer());
-      } while (after !== undefined);
+      } while (after !== undefined && seen.length < 99);
 
       expect(seen).toEqual(expected);
     }

@@ -100,9 +100,10 @@ describe('pageResponse', () => {
     }
   });
 
-  it('links no last page when the total is unknown, and a previous one from every page but the first', () => {
+  it('links no last page when the total is unknown, and no previous one from the first page and after a cursor', () => {
     expect(linksOf({ more: true }, {})).toEqual(['next 1', 'first 0']);
     expect(linksOf({ more: true }, { page: 7 })).toEqual(['next 8', 'prev 6', 'first 0']);
+    expect(linksOf({ more: true }, { page: 7, after: 3 })).toEqual(['next 8', 'first 0']);
     expect(linksOf({}, { page: 7 })).toEqual(['prev 6', 'first 0']);
   });
 
