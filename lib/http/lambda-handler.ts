@@ -97,8 +97,6 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
 function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (isOutage(error)) return new Failure('unavailable');
-  // The body parser's status for invalid JSON.
-  if ((error as { statusCode?: number } | null)?.statusCode === 422) return new Failure('malformed');
   return new Failure('unexpected');
 }
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { OPERATOR } from '../audit/audit-entry.ts';
 import { line } from '../contract/fields.ts';
-import { isTooDeepOrAmbiguous } from '../contract/json-limits.ts';
+import { parseJson } from '../contract/json.ts';
 import { MAX_PARAMETER_BYTES, MAX_PARAMETERS } from '../integrations/integration.ts';
 import { CreateIntegration } from '../integrations/integration-contracts.ts';
 import { CreateParameter } from '../integrations/parameter-contracts.ts';
@@ -101,9 +101,7 @@ const MALFORMED: readonly RecordError[] = [{ code: 'malformed' }];
 export function readRecord(line: Buffer): ImportRecord | readonly RecordError[] {
   let value: unknown;
   try {
-    const text = UTF8.decode(line);
-    value = JSON.parse(text);
-    if (isTooDeepOrAmbiguous(text)) return MALFORMED;
+    value = parseJson(UTF8.decode(line));
   } catch {
     return MALFORMED;
   }

@@ -108,6 +108,9 @@ describe('a request body', () => {
     'application/json;charset=UTF-8',
     'application/json ; charset=utf-8',
     'Application/JSON; Charset="utf-8"',
+    'application/json;',
+    'application/json;charset=utf-8;',
+    'application/json; profile="a;\\"b"; charset=utf8',
   ])('may have the media type %s', async (type) => {
     const { status } = await create(INTEGRATION, { 'Content-Type': type });
 
@@ -123,6 +126,9 @@ describe('a request body', () => {
     { 'Content-Type': 'application/json; charset=iso-8859-1' },
     { 'Content-Type': 'application/json; charset=utf-16' },
     { 'Content-Type': 'application/jsonp' },
+    { 'Content-Type': 'application/json, text/plain' },
+    { 'Content-Type': ['application/json', 'application/json'] },
+    { 'Content-Type': 'application/json; =x' },
     { 'Content-Encoding': 'gzip' },
     { 'Content-Encoding': 'identity' },
   ])('is rejected with 415 for %j', async (headers) => {
@@ -173,6 +179,47 @@ describe('a request body', () => {
 
       expect(response, route.route).toMatchObject({ status: 400, body: { message: 'error.http.400' } });
     }
+  });
+
+  it.each(['1.0000000000000001', '0.99999999999999999', '9007199254740993', '1e400', '1e-400', '1.5'])(
+    'with the number %s is rejected with 400 where an integer is required',
+    async (number) => {
+      const { body } = await create(INTEGRATION);
+      const put = `{"id":${number},"name":"n","shortName":"s","integrationType":"API","active":true}`;
+      const created = `{"integration":{"id":${number}},"confName":"n","confValue":"v"}`;
+
+      const responses = [
+        await gatehouse.call('PUT', '/api/utm-integrations', { token: tokens.admin, body: put }),
+        await gatehouse.call('POST', '/api/utm-integration-confs', { token: tokens.admin, body: created }),
+        await gatehouse.call('POST', `/api/utm-integrations/${body.id}/module/restarted`, {
+          token: tokens.admin,
+          body: `{"changes":${number}}`,
+        }),
+      ];
+
+      expect(responses.map(({ status }) => status)).toEqual([400, 400, 400]);
+      expect(responses.map((response) => response.body.fieldErrors[0])).toMatchObject([
+        { field: 'id', message: 'TypeMismatch' },
+        { field: 'integration.id', message: 'TypeMismatch' },
+        { field: 'changes', message: 'TypeMismatch' },
+      ]);
+    },
+  );
+
+  it('may spell an integer with a fraction or an exponent, and may have any number in an unknown field', async () => {
+    const { body } = await create(INTEGRATION);
+    const digits = String(body.id);
+    const put = (id: string) =>
+      gatehouse.call('PUT', '/api/utm-integrations', {
+        token: tokens.admin,
+        body: `{"id":${id},"name":"n","shortName":"s","integrationType":"API","active":true,"ratio":9007199254740993}`,
+      });
+
+    const responses = [await put(`${digits}.0`), await put(`${digits}0e-1`), await put(`0.${digits}e${digits.length}`)];
+
+    expect(responses.map((response) => [response.status, response.body.id])).toEqual(
+      responses.map(() => [200, body.id]),
+    );
   });
 
   it('may be nested 32 levels deep', async () => {

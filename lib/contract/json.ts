@@ -1,0 +1,66 @@
+/** Known clients send bodies that are three levels deep. */
+const DEPTH_MAX = 32;
+
+/** A string or a structural character (RFC 8259, 2) other than the colon. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
+
+/** A callback of JSON.parse with the source text of a number, which the declarations of TypeScript lack. */
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
+
+/**
+ * Parses a JSON text. Throws if it is invalid or nested too deeply, or if parsers interpret it differently: because of
+ * duplicate keys in one object, the key `__proto__`, or a `constructor` with a `prototype`. A number that would be
+ * rounded becomes NaN, so that each schema rejects it with the name of its field.
+ */
+export function parseJson(text: string): unknown {
+  const value = parse(text, (key, value, { source = '' }) => {
+    if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(value), 'prototype')))
+      throw new SyntaxError('The key could change a prototype');
+    return typeof value === 'number' && isRounded(value, source) ? Number.NaN : value;
+  });
+  if (isTooDeepOrAmbiguous(text)) throw new SyntaxError('Nested too deeply, or duplicate keys in one object');
+  return value;
+}
+
+/** Whether the shortest text of a parsed number denotes another number than its source, as for 9007199254740993. */
+function isRounded(value: number, source: string): boolean {
+  return !Number.isFinite(value) || normalized(String(value)) !== normalized(source);
+}
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
+
+/** Sign, significant digits and exponent, which are the same for equal numbers. 1e999999999 is not expanded. */
+function normalized(number: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(number) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, '');
+  // The lookbehind keeps the search linear: otherwise it would try each zero of a run in turn.
+  const significant = digits.replace(/(?<!0)0+$/, '');
+  if (significant === '') return '0';
+  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+}
+
+/** Whether a valid JSON text is nested too deeply or has duplicate keys in one object. */
+function isTooDeepOrAmbiguous(json: string): boolean {
+  /** The enclosing objects and arrays, outermost first, each with the keys read so far. */
+  const enclosing: { keys: Set<string>; keyIsNext: boolean }[] = [];
+  for (const [token] of json.matchAll(TOKEN)) {
+    const inner = enclosing.at(-1);
+    if (token === '{' || token === '[') {
+      enclosing.push({ keys: new Set(), keyIsNext: token === '{' });
+      if (enclosing.length > DEPTH_MAX) return true;
+    } else if (token === '}' || token === ']') {
+      enclosing.pop();
+    } else if (token === ',') {
+      // Only an object has keys at this point, because a comma follows its first member.
+      if (inner) inner.keyIsNext = inner.keys.size > 0;
+    } else if (inner?.keyIsNext) {
+      // Unescaped first: the same key can be spelled with different escapes.
+      const key: string = JSON.parse(token);
+      if (inner.keys.has(key)) return true;
+      inner.keys.add(key);
+      inner.keyIsNext = false;
+    }
+  }
+  return false;
+}
