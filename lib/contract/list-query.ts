@@ -189,7 +189,7 @@ function limitsOfOperands(kind: FieldKind): Limits {
   return kind === 'boolean' ? { allowed: ['true', 'false'] } : {};
 }
 
-const DATE = /^(\d{4}-\d{2}-\d{2})(?:(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
+const DATE = /^(\d{4}-\d{2}-\d{2})(?:(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3}0{0,6})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
 
 /** Parses an ISO 8601 date with an optional time, in UTC by default; undefined when the day does not exist. */
 function instantOf(text: string): string | undefined {
