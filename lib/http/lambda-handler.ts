@@ -101,6 +101,9 @@ function failureOf(error: unknown): Failure {
 }
 
 const COMMON_HEADERS = {
+  // API Gateway adds CORS headers only for an allowed origin. Without this, a cache would serve that origin a response
+  // without them.
+  Vary: 'Origin',
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   'Strict-Transport-Security': 'max-age=63072000; includeSubDomains',

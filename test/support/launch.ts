@@ -252,6 +252,7 @@ function isBeyondJsonSchema({ message, allowed, pattern, min, unit }: FieldError
 /** Fails unless the response has the security headers, and must not be cached unless it is cacheable. */
 export function expectCommonHeaders(headers: Received['headers'], where: string, isCacheable = false): void {
   const expected = {
+    vary: 'Origin',
     'cache-control': isCacheable ? 'public, max-age=300' : 'no-store',
     'x-content-type-options': 'nosniff',
     'strict-transport-security': 'max-age=63072000; includeSubDomains',

@@ -75,6 +75,7 @@ function endpointOf<const C extends Contract>(contract: C) {
 }
 
 const COMMON = {
+  Vary: 'Origin',
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   'Strict-Transport-Security': 'max-age=63072000; includeSubDomains',
