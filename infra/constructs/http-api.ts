@@ -1,6 +1,7 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogField, AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
+  CfnRoute,
   type CfnStage,
   CorsHttpMethod,
   DomainName,
@@ -21,6 +22,9 @@ import type { Route } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 import { FAILED_INVOCATIONS, GATEWAY_THROTTLES, metricsNamespace } from './metrics.ts';
 
+const { GET, HEAD, POST, PUT, DELETE } = CorsHttpMethod;
+const ALLOWED_METHODS = [GET, HEAD, POST, PUT, DELETE];
+
 const EXPOSED_HEADERS = [
   'Authorization',
   'ETag',
@@ -36,7 +40,7 @@ const EXPOSED_HEADERS = [
 /** Chromium remembers the response to a preflight request for two hours at most. A removed origin is still blocked. */
 const PREFLIGHT_MAX_AGE = Duration.hours(2);
 
-/** The HTTP API: a route for each row, throttling that bounds the cost, and an access log. */
+/** The HTTP API: a route for each row, and for HEAD beside GET; throttling that bounds the cost, and an access log. */
 export class GatehouseHttpApi extends Construct {
   /** The URL that clients use. */
   readonly url: string;
@@ -59,8 +63,8 @@ export class GatehouseHttpApi extends Construct {
       ...(corsOrigins.length > 0 && {
         corsPreflight: {
           allowOrigins: corsOrigins,
-          allowMethods: [CorsHttpMethod.GET, CorsHttpMethod.POST, CorsHttpMethod.PUT, CorsHttpMethod.DELETE],
-          allowHeaders: ['Authorization', 'Content-Type', 'If-Match'],
+          allowMethods: ALLOWED_METHODS,
+          allowHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match'],
           exposeHeaders: EXPOSED_HEADERS,
           maxAge: PREFLIGHT_MAX_AGE,
         },
@@ -143,9 +147,24 @@ export class GatehouseHttpApi extends Construct {
     // One automatic deployment instead of one per route, and CloudFormation fails if the stage has settings for a route
     // that does not exist yet.
     this.stage.node.addDependency(httpRoute);
+    if (method === 'GET') this.stage.node.addDependency(this.headRoute(httpRoute, path));
     if (!strictThrottle) return;
     const { rate, burst } = this.strictLimits;
     this.routeSettings[route] = { ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst };
     (this.stage.node.defaultChild as CfnStage).routeSettings = this.routeSettings;
+  }
+
+  /**
+   * Sends HEAD to the integration of GET. The function responds as to GET, and API Gateway omits the body. The permission
+   * of the GET route is for all methods of its path, so an HttpRoute, which adds one, would repeat it.
+   */
+  private headRoute(getRoute: HttpRoute, path: string): CfnRoute {
+    const { apiId, target, authorizationType } = getRoute.node.defaultChild as CfnRoute;
+    return new CfnRoute(getRoute, 'Head', {
+      apiId,
+      routeKey: `HEAD ${path}`,
+      ...(target !== undefined && { target }),
+      ...(authorizationType !== undefined && { authorizationType }),
+    });
   }
 }

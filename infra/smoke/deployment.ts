@@ -72,6 +72,14 @@ export class Deployment {
     return received;
   }
 
+  /** Sends a request whose response must have this status and no body. */
+  async succeedEmpty(route: string, status: number, sent: Sent = {}): Promise<void> {
+    const received = await this.send(route, sent);
+    expectStatus(received, status);
+    expectHeaders(received, []);
+    if (received.body !== undefined) throw new Unexpected('the response has a body');
+  }
+
   /** Sends a request that must be rejected with this status by the service itself, not by a proxy. */
   async reject(route: Route['route'], status: number, sent: Sent = {}): Promise<Received> {
     const received = await this.send(route, sent);

@@ -10,10 +10,18 @@ export async function checkIntegrations(checks: Checks, token: string): Promise<
   await checks.succeeds('GET /api/utm-integrations', { token, query: '?size=1' });
   await checks.succeeds('GET /api/utm-integrations/count', { token });
   const { headers } = await checks.succeeds('GET /api/utm-integrations/{id}', { token, path });
+  const etag = headers.get('etag') ?? '';
+  await checks.check('GET /api/utm-integrations/{id} returns 304 for the current ETag', () =>
+    checks.deployment.succeedEmpty('GET /api/utm-integrations/{id}', 304, {
+      token,
+      path,
+      headers: { 'If-None-Match': etag },
+    }),
+  );
   await checks.succeeds('PUT /api/utm-integrations', {
     token,
     body: { ...created, shortName: 'changed' },
-    headers: { 'If-Match': headers.get('etag') ?? '' },
+    headers: { 'If-Match': etag },
   });
   await checkParameters(checks, token, created.id);
   const body = { changes: 1 };

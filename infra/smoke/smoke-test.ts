@@ -43,6 +43,7 @@ type Report = ConstructorParameters<typeof Checks>[1];
 
 async function checkPublicRoutes(checks: Checks): Promise<void> {
   await checks.succeeds('GET /api/health');
+  await checks.check('HEAD /api/health', () => checks.deployment.succeedEmpty('HEAD /api/health', 200));
   await checks.succeeds('GET /management/info');
   await checks.succeeds('GET /api/openapi.json');
   await checks.succeeds('GET /.well-known/jwks.json');

@@ -40,7 +40,7 @@ export function logRequest(event: Event, status: number | undefined, millisecond
 function kindOf(route: string): RequestKind {
   if (route === 'POST /api/authenticate') return 'login';
   if (route.includes('/reset-password/')) return 'reset';
-  return route.startsWith('GET ') ? 'read' : 'change';
+  return /^(GET|HEAD) /.test(route) ? 'read' : 'change';
 }
 
 /** Logs an unexpected error under the request id, which the response carries too. */

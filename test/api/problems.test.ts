@@ -161,8 +161,8 @@ describe('a request that reaches no function', () => {
     expect(text).toBe('{"message":"Not Found"}');
   });
 
-  it('HEAD is rejected with 404 where GET has a route', async () => {
-    expect(await unchecked('HEAD', '/api/health')).toEqual({ status: 404, text: '' });
+  it('HEAD is rejected with 404 where GET has no route', async () => {
+    expect(await unchecked('HEAD', '/api/authenticate')).toEqual({ status: 404, text: '' });
   });
 
   it('an invalid percent-encoding is rejected with 400', async () => {

@@ -6,6 +6,7 @@ import { type Api, type Cors, startGateway } from '../../infra/local/gateway/gat
 
 const ROUTES = new Map([
   ['GET /things/{id}', 'get-thing'],
+  ['HEAD /things/{id}', 'get-thing'],
   ['GET /things/special', 'get-special'],
   ['GET /things/{id}/parts/{part}', 'get-part'],
   ['POST /things', 'create-thing'],
@@ -197,7 +198,7 @@ describe('a request', () => {
     ['GET', '/things%3F/1'],
     ['GET', '//things/1'],
     ['PATCH', '/things/1'],
-    ['HEAD', '/things/1'],
+    ['HEAD', '/things'],
     ['OPTIONS', '/things/1'],
   ])('%s %s returns 404 and invokes no function', async (method, path) => {
     const { status, text, headers } = await send(method, path);
@@ -302,6 +303,25 @@ describe('the response of a function', () => {
     expect(text).toBe('made');
   });
 
+  it('is passed on without its body to HEAD, with the length of the body', async () => {
+    invoke = async () => ({ headers: { ETag: '"1"' }, body: 'body' });
+
+    const { status, text, headers } = await send('HEAD', '/things/1');
+
+    expect(invoked).toEqual(['get-thing']);
+    expect([status, text]).toEqual([200, '']);
+    expect(headers).toMatchObject({ etag: '"1"', 'content-length': '4' });
+  });
+
+  it.each([204, 304])('has no body and no Content-Length with the status %i', async (statusCode) => {
+    invoke = async () => ({ statusCode, headers: { ETag: '"1"' }, body: 'ignored' });
+
+    const { status, text, headers } = await send('GET', '/things/1');
+
+    expect([status, text, headers.etag]).toEqual([statusCode, '', '"1"']);
+    expect(headers).not.toHaveProperty('content-length');
+  });
+
   it('is a generic 500 when the function throws; only the log contains the error', async () => {
     invoke = async () => {
       throw new Error('a secret of the function');
@@ -331,6 +351,7 @@ describe('CORS', () => {
     api = { routes: ROUTES, cors };
 
     const preflighted = await send('OPTIONS', '/things/1', preflight('https://console.example'));
+    invoke = async () => ({ headers: { Vary: 'Origin' } });
     const called = await send('GET', '/things/1', ['Origin', 'https://console.example']);
 
     expect(preflighted).toMatchObject({ status: 204, text: '' });
@@ -452,7 +473,7 @@ it('ends requests that are still in flight after the grace period when it stops'
   expect(await inFlight).toBe('ended');
 });
 
-it('serves pages at paths without a route to GET requests, with a security policy', async () => {
+it('serves pages at paths without a route to GET and HEAD requests, with a security policy', async () => {
   const page = { contentType: 'text/html', body: Buffer.from('<p>Hello') };
   const other = await startGateway(
     0,
@@ -463,10 +484,12 @@ it('serves pages at paths without a route to GET requests, with a security polic
   );
 
   const response = await fetch(other.url);
+  const head = await fetch(other.url, { method: 'HEAD' });
   const posted = await fetch(other.url, { method: 'POST' });
   await other.stop(0);
 
   expect([response.status, await response.text(), posted.status]).toEqual([200, '<p>Hello', 404]);
+  expect([head.status, await head.text(), head.headers.get('content-length')]).toEqual([200, '', '8']);
   expect(Object.fromEntries(response.headers)).toMatchObject({
     'content-type': 'text/html',
     'content-security-policy': expect.stringMatching(/^default-src 'self'; .*frame-ancestors 'none'$/),

@@ -535,8 +535,8 @@ describe('the HTTP API', () => {
         Tags: { 'gatehouse:environment': 'prod' },
         CorsConfiguration: {
           AllowOrigins: ['https://one.example', 'https://two.example'],
-          AllowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
-          AllowHeaders: ['Authorization', 'Content-Type', 'If-Match'],
+          AllowMethods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+          AllowHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match'],
           ExposeHeaders: [
             'Authorization',
             'ETag',
@@ -636,7 +636,7 @@ describe('the HTTP API', () => {
     const [stage] = Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Stage'));
     const ids = Object.keys(resourcesOf(prod, 'AWS::ApiGatewayV2::Route'));
 
-    expect(ids).toHaveLength(routes.length);
+    expect(ids.length).toBeGreaterThan(routes.length);
     expect(stage?.DependsOn).toEqual(expect.arrayContaining(ids));
   });
 
@@ -646,9 +646,11 @@ describe('the HTTP API', () => {
       ([, { Properties }]) => Properties.FunctionName.Ref === functionId,
     );
     const [[aliasId] = []] = aliases;
-    const found = Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Route')).filter(
-      ({ Properties }) => Properties.RouteKey === route,
-    );
+    const routesOf = (routeKey: string) =>
+      Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Route')).filter(
+        ({ Properties }) => Properties.RouteKey === routeKey,
+      );
+    const found = routesOf(route);
     const [resource] = found;
     const [, [, { Ref: integrationId }]] = (resource as Resource).Properties.Target['Fn::Join'];
     const [apiId] = Object.keys(resourcesOf(prod, 'AWS::ApiGatewayV2::Api'));
@@ -657,6 +659,8 @@ describe('the HTTP API', () => {
     );
 
     expect(found).toHaveLength(1);
+    for (const head of routesOf(route.replace('GET ', 'HEAD ')))
+      expect(head.Properties).toEqual({ ...resource?.Properties, RouteKey: head.Properties.RouteKey });
     expect(aliases.map(([, { Properties }]) => Properties.Name)).toEqual(['live']);
     expect(resource?.Properties).toMatchObject({ ApiId: { Ref: apiId }, AuthorizationType: 'NONE' });
     expect(resourcesOf(prod, 'AWS::ApiGatewayV2::Integration')[integrationId]?.Properties).toEqual({

@@ -78,12 +78,13 @@ describe('during the rotation of the signing key', () => {
 });
 
 describe('every route of the API', () => {
-  it('has its own route, function and role', () => {
+  it('has its own route, function and role, and every GET a route for HEAD', () => {
     const keys = Object.values(prod.findResources('AWS::ApiGatewayV2::Route')).map(
       ({ Properties }) => Properties.RouteKey,
     );
 
-    expect(keys.sort()).toEqual(routes.map(({ route }) => route).sort());
+    const heads = routes.flatMap(({ route }) => (route.startsWith('GET ') ? [route.replace('GET', 'HEAD')] : []));
+    expect(keys.sort()).toEqual([...routes.map(({ route }) => route), ...heads].sort());
     // One function sends mail.
     prod.resourceCountIs('AWS::Lambda::Function', routes.length + 1);
     prod.resourceCountIs('AWS::IAM::Role', routes.length + 1);

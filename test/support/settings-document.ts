@@ -158,7 +158,7 @@ To serve an administration client from \`https://admin.example.com\`:
      -H 'Access-Control-Request-Method: PUT' -H 'Access-Control-Request-Headers: authorization,content-type,if-match'
    \`\`\`
 
-The API allows the methods GET, POST, PUT and DELETE with the headers \`Authorization\`, \`Content-Type\` and \`If-Match\`,
+The API allows its methods with the headers \`Authorization\`, \`Content-Type\`, \`If-Match\` and \`If-None-Match\`,
 and lets pages read the headers of its responses. Cookies are not used. A client behind the same host as the API, for
 example behind one CDN, needs no entry; read [the login throttle](operating.md#the-login-throttle) before you put a proxy
 other than [the edge](operating.md#an-edge) in front of the API.

@@ -69,6 +69,7 @@ describe('the log line of a request', () => {
     ['POST /api/account', 'change'],
     ['DELETE /api/users/{login}', 'change'],
     ['GET /api/account', 'read'],
+    ['HEAD /api/account', 'read'],
   ])('has the kind of its route: %s is a %s', async (routeKey, kind) => {
     expect(await logged(() => logRequest(event({ routeKey }), 200, 0))).toMatchObject([{ kind }]);
   });

@@ -109,7 +109,7 @@ export async function startGateway(
       return respond(400);
     }
     if (!match) {
-      const page = req.method === 'GET' ? pages?.(path) : undefined;
+      const page = req.method === 'GET' || req.method === 'HEAD' ? pages?.(path) : undefined;
       return page ? sendPage(req, res, page) : respond(404);
     }
     const body = await readBody(req);
@@ -265,12 +265,14 @@ function send(
   req.resume();
   // Text is written together with the headers.
   const content = isBase64Encoded ? Buffer.from(body, 'base64') : body;
+  const isEmpty = statusCode === 204 || statusCode === 304;
   res.writeHead(statusCode, {
     ...(headers as Record<string, string>),
     ...extraHeaders,
-    ...(statusCode !== 204 && { 'Content-Length': Buffer.byteLength(content) }),
+    ...(!isEmpty && { 'Content-Length': Buffer.byteLength(content) }),
   });
-  res.end(req.method === 'HEAD' || statusCode === 204 ? undefined : content);
+  // In a response to HEAD, Node omits the content; its length is that of the response to GET (RFC 9110, 8.6).
+  res.end(isEmpty ? undefined : content);
 }
 
 /** Swagger UI has inline styles and images; scripts are files. */

@@ -1,0 +1,61 @@
+import { beforeAll, expect, it } from 'vitest';
+import { routes } from '../../routes.ts';
+import { type Received, useGatehouse } from '../support/gatehouse.ts';
+import { methodAndPath } from '../support/method-and-path.ts';
+import { useAdminAndAnalyst } from '../support/users.ts';
+
+/* HEAD (RFC 9110, 9.3.2): every response to GET, without its body. */
+
+const gatehouse = await useGatehouse();
+const tokens = useAdminAndAnalyst(gatehouse);
+
+const reads = routes.flatMap(({ route }) => (route.startsWith('GET ') ? [route] : []));
+let ids: { integration: number; parameter: number };
+beforeAll(async () => {
+  const create = (path: string, body: object) => gatehouse.call('POST', path, { token: tokens.admin, body });
+  const { body: integration } = await create('/api/utm-integrations', {
+    ...{ name: 'Tap', shortName: 'tap', integrationType: 'API' },
+  });
+  const { body: parameter } = await create('/api/utm-integration-confs', {
+    ...{ integration, confName: 'k', confValue: 'v' },
+  });
+  ids = { integration: integration.id, parameter: parameter.id };
+});
+
+/** The headers that differ between any two responses are left out. */
+const comparable = ({ status, headers: { date: _date, 'apigw-requestid': _id, ...headers } }: Received) => ({
+  status,
+  headers,
+});
+
+async function expectSame(path: string, token?: string): Promise<number> {
+  const get = await gatehouse.call('GET', path, { token });
+  const head = await gatehouse.call('HEAD', path, { token });
+
+  expect(comparable(head), path).toEqual(comparable(get));
+  expect(head.text, path).toBe('');
+  return get.status;
+}
+
+it.each(reads)('HEAD is answered like %s, also when it is rejected', async (route) => {
+  const id = route.includes('confs') ? ids.parameter : ids.integration;
+  const [, path] = methodAndPath(route, { id, login: 'admin' });
+  const [, unknown] = methodAndPath(route, { id: 999_000_001, login: 'unknown' });
+
+  const statuses = [
+    await expectSame(path, tokens.admin),
+    await expectSame(path, tokens.analyst),
+    await expectSame(path),
+  ];
+  await expectSame(`${path}?sort=nothing&no.filter=x`, tokens.admin);
+  await expectSame(unknown, tokens.admin);
+
+  expect(statuses[0]).toBe(200);
+});
+
+it('HEAD is logged as a read, under its own route', async () => {
+  await gatehouse.call('HEAD', '/api/health');
+
+  const line = gatehouse.lines.findLast((text) => text.includes('HEAD /api/health'));
+  expect(JSON.parse(line ?? '{}')).toMatchObject({ route: 'HEAD /api/health', kind: 'read', status: 200 });
+});
