@@ -10,7 +10,10 @@ import {
   FunctionRuntime,
   HttpVersion,
   OriginProtocolPolicy,
+  OriginRequestCookieBehavior,
+  OriginRequestHeaderBehavior,
   OriginRequestPolicy,
+  OriginRequestQueryStringBehavior,
   OriginSslPolicy,
   SecurityPolicyProtocol,
   ViewerProtocolPolicy,
@@ -72,8 +75,13 @@ export class EdgeStack extends Stack {
         allowedMethods: AllowedMethods.ALLOW_ALL,
         viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
         cachePolicy: CachePolicy.CACHING_DISABLED,
-        // API Gateway finds the API by the header Host, which must name the origin.
-        originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
+        originRequestPolicy: new OriginRequestPolicy(this, 'OriginRequests', {
+          // API Gateway finds the API by the header Host, which must name the origin.
+          headerBehavior: OriginRequestHeaderBehavior.denyList('Host'),
+          // CloudFront does not support If-None-Match if it forwards cookies, which the API does not use.
+          cookieBehavior: OriginRequestCookieBehavior.none(),
+          queryStringBehavior: OriginRequestQueryStringBehavior.all(),
+        }),
         // A compressed response would get a weak ETag, which If-Match never matches.
         compress: false,
         functionAssociations: [

@@ -155,8 +155,8 @@ export class GatehouseHttpApi extends Construct {
   }
 
   /**
-   * Sends HEAD to the integration of GET. The function responds as to GET, and API Gateway omits the body. The permission
-   * of the GET route is for all methods of its path, so an HttpRoute, which adds one, would repeat it.
+   * Sends HEAD to the integration of GET. The function responds as to GET, and API Gateway omits the body. The
+   * permission of the GET route is for all methods of its path, so an HttpRoute, which adds one, would repeat it.
    */
   private headRoute(getRoute: HttpRoute, path: string): CfnRoute {
     const { apiId, target, authorizationType } = getRoute.node.defaultChild as CfnRoute;

@@ -12,7 +12,9 @@ and sinks) and their parameters.
 - A body is one JSON object of at most 64 KiB. Unknown fields are ignored. Lengths are in code points.
 - A list is an array, with the headers \`X-Total-Count\` and \`Link\`. Follow \`next\` as it is: it carries a cursor. All filters
   must hold; a parameter with a dot must be a filter of the list, and any other unknown parameter is ignored.
-- Responses with one entity carry an \`ETag\`. With \`If-Match\`, a change fails with 412 if the entity has changed since.
+- Responses with one entity carry an \`ETag\`. With \`If-Match\`, a change fails with 412 if the entity has changed since; with
+  \`If-None-Match\`, a read returns 304 if it has not.
+- HEAD is answered like GET, without a body.
 - A rejected request gets a problem (RFC 9457), whose \`message\` is a key that clients translate. Wait for the seconds in
   \`Retry-After\` after 429 and 503, and for longer and longer after a 429 without it. After 500, 502, 503 or 504, a change
   may have been made: look before you repeat it.`;

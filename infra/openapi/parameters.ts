@@ -26,17 +26,27 @@ export function parametersOf(
   return [
     ...pathParameters(contract, examples),
     ...(contract.query ? listParameters(v.getMetadata(contract.query).list as ListRules, isList) : []),
-    ...(contract.failures?.includes('version-changed') ? [IF_MATCH] : []),
+    ...(contract.failures?.includes('version-changed') ? PRECONDITIONS : []),
   ];
 }
 
-const IF_MATCH: Parameter = {
-  name: 'If-Match',
+const precondition = (name: string, description: string): Parameter => ({
+  name,
   in: 'header',
-  description:
-    'The ETag of the state to change; in any other state the request fails with 412. Without it, the last write wins.',
+  description,
   schema: { type: 'string' },
-};
+});
+
+const PRECONDITIONS: readonly Parameter[] = [
+  precondition(
+    'If-Match',
+    'The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.',
+  ),
+  precondition(
+    'If-None-Match',
+    'ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.',
+  ),
+];
 
 function pathParameters({ path }: Contract, examples: Readonly<Record<string, unknown>>): Parameter[] {
   if (!path) return [];

@@ -36,7 +36,7 @@ export const HEADERS: Readonly<
     required: true,
     schema: { const: 'public, max-age=300' },
   },
-  ETag: { description: 'The state of the entity, for If-Match.', required: true, schema: text },
+  ETag: { description: 'The state of the entity, for If-Match and If-None-Match.', required: true, schema: text },
   Link: {
     description: 'Links to the pages `next`, `prev`, `last` and `first`, where they exist and fit (RFC 8288).',
     schema: text,
@@ -68,6 +68,7 @@ const FROM_API_GATEWAY: Readonly<Record<string, string>> = {
 const SHARED: Readonly<Partial<Record<FailureCode, string>>> = {
   unauthorized: 'Unauthorized',
   forbidden: 'Forbidden',
+  'version-changed': 'PreconditionFailed',
   'too-large': 'ContentTooLarge',
   'unsupported-media-type': 'UnsupportedMediaType',
   unavailable: 'ServiceUnavailable',
@@ -88,6 +89,11 @@ export function sharedResponses(): Record<string, Response> {
   return Object.fromEntries([...failures, ...gateway].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+const NOT_MODIFIED: Response = {
+  description: 'Not Modified: If-None-Match has the current ETag',
+  headers: headersOf(['ETag']),
+};
+
 /** The responses of a route by status. */
 export function responsesOf(
   { route, contract }: Route,
@@ -100,6 +106,7 @@ export function responsesOf(
   const statuses = [...new Set([...failures.keys(), ...Object.keys(FROM_API_GATEWAY)])].toSorted();
   return {
     [contract.status ?? 200]: successOf(contract, example, links),
+    ...(route.startsWith('GET ') && contract.headers?.includes('ETag') && { 304: NOT_MODIFIED }),
     ...Object.fromEntries(
       statuses.map((status) => {
         const codes = failures.get(status) ?? [];
@@ -141,8 +148,9 @@ function successOf({ headers = [], response }: Contract, example: unknown, links
   };
 }
 
-const headersOf = (names: readonly string[]) =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+function headersOf(names: readonly string[]): Record<string, JsonSchema> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
 
 function rejection(status: string, codes: readonly FailureCode[], entityName: EntityName, path: string): Response {
   const problems = codes.map((code) => {

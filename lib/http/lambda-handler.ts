@@ -10,11 +10,12 @@ import { isOutage } from '../runtime/outage.ts';
 import { resetRetries } from '../runtime/retries.ts';
 import type { Precondition } from '../table/version.ts';
 import { parseBody } from './body.ts';
+import { preconditionOf, respondConditionally } from './conditional.ts';
 import { openEdge } from './edge.ts';
 import type { Event } from './event.ts';
 import { logDefect, logRequest } from './log-request.ts';
 import { problem } from './problem.ts';
-import { parseIfMatch, readPath, readQueryAndBody } from './request.ts';
+import { readPath, readQueryAndBody } from './request.ts';
 import type { Response } from './response.ts';
 
 /** A validated request, which contains only what the contract declares. */
@@ -24,7 +25,7 @@ export interface Request<C extends Contract> {
   readonly body: BodyOf<C>;
   /** As seen by API Gateway or the edge. Headers such as X-Forwarded-For are ignored: clients can forge them. */
   readonly source: Source;
-  /** The versions in If-Match. */
+  /** What If-Match and If-None-Match require of the entity to change. */
   readonly precondition: Precondition;
   /** The path, for links to other pages. */
   readonly pathname: string;
@@ -60,12 +61,12 @@ export function lambdaHandler<C extends Contract>(contract: C, { authenticate, r
   if (contract.body) pipeline.use(parseBody(contract));
   return pipeline.handler(async (event: Event) => {
     const { query, body } = readQueryAndBody(contract, event);
-    const precondition = parseIfMatch(event.headers['if-match']);
+    const precondition = preconditionOf(event.headers);
     const { http, timeEpoch } = event.requestContext;
     const source: Source = { address: event.clientAddress ?? http.sourceIp, arrivedAt: timeEpoch };
     const readRequest = () =>
       ({ path: readPath(contract, event), query, body, source, precondition, pathname: event.rawPath }) as Request<C>;
-    return respond(await respondTo(readRequest, event.caller));
+    return respond(respondConditionally(event, await respondTo(readRequest, event.caller)));
   });
 }
 

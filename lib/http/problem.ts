@@ -95,7 +95,7 @@ const PROBLEMS = {
     status: 412,
     message: 'error.http.412',
     title: 'Precondition Failed',
-    detail: 'The resource has changed since you read it: read it again',
+    detail: 'The entity is not in a state that If-Match and If-None-Match accept: read it again',
   },
   'wrong-password': {
     status: 400,

@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 import { Failure, FIELD_CODES, type FieldError } from '../contract/failure.ts';
 import { limitsOf } from '../contract/limits.ts';
-import type { Precondition } from '../table/version.ts';
 
 /** Parses the parameters of the path. Fails with not-found: a path with an invalid parameter names no resource. */
 export function readPath(contract: Contract, event: APIGatewayProxyEventV2): unknown {
@@ -25,18 +24,6 @@ export function readQueryAndBody(contract: Contract, event: APIGatewayProxyEvent
     query: contract.query && readPart(contract.query, valuesOf(event.rawQueryString)),
     body: contract.body && readPart(contract.body, body),
   };
-}
-
-const ENTITY_TAG = /(W\/)?"([\x21\x23-\x7e]*)"/g;
-
-/**
- * If-Match (RFC 9110, 13.1.1). Undefined if absent or `*`, which any version matches; weak tags match none, and neither
- * does a header that is not a list of tags.
- */
-export function parseIfMatch(ifMatch: string | undefined): Precondition {
-  if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;
-  if (!/^[\s,]*$/.test(ifMatch.replaceAll(ENTITY_TAG, ''))) return [];
-  return [...ifMatch.matchAll(ENTITY_TAG)].filter(([, weak]) => !weak).map(([, , version = '']) => version);
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -106,7 +106,7 @@ export const GetIntegration = {
   path: idInPath,
   headers: ['ETag'],
   response: integrationResponse,
-  failures: ['not-found'],
+  failures: ['not-found', 'version-changed'],
 } satisfies Contract;
 
 const query = listQuery(filterableFields(INTEGRATION_FIELDS));

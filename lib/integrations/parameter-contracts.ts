@@ -99,7 +99,7 @@ export const GetParameter = {
   path: idInPath,
   headers: ['ETag'],
   response: parameterResponse,
-  failures: ['not-found'],
+  failures: ['not-found', 'version-changed'],
 } satisfies Contract;
 
 /** Leaves out confValue: values are secrets, and filtering or sorting by them would leak them. */

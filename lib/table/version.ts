@@ -16,10 +16,10 @@ export function nextVersion(version: Version): Version {
   return `${Number.parseInt(String(version), 10) + 1}-${randomUUID()}`;
 }
 
-/** The versions that If-Match accepts; undefined accepts any version. */
-export type Precondition = readonly string[] | undefined;
+/** The versions that the client accepts of the entity that it changes; undefined accepts any version. */
+export type Precondition = { includes(version: string): boolean } | undefined;
 
-/** Fails with version-changed if the entity has changed since the client read it. */
+/** Fails with version-changed if the entity is not in a state that the client accepts. */
 export function requireVersion({ version }: { readonly version: Version }, precondition: Precondition): void {
   if (precondition && !precondition.includes(String(version))) throw new Failure('version-changed');
 }

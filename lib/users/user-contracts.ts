@@ -52,7 +52,7 @@ export const GetUser = {
   path: loginInPath,
   headers: ['ETag'],
   response: userResponse,
-  failures: ['not-found'],
+  failures: ['not-found', 'version-changed'],
 } satisfies Contract;
 
 /** GET /api/users */

@@ -5,7 +5,10 @@ import { set } from '../../lib/table/write.ts';
 import { openBarrier } from '../support/barrier.ts';
 import { type Received, useGatehouse } from '../support/gatehouse.ts';
 
-/* Conditional requests (RFC 9110, section 13): with If-Match a change succeeds only on the version that was read. */
+/*
+ * Conditional requests (RFC 9110, section 13): with If-Match a change succeeds only on the version that was read, and
+ * with If-None-Match a read returns only another version.
+ */
 
 const barrier = openBarrier();
 const gatehouse = await useGatehouse({ intercept: barrier.intercept });
@@ -99,6 +102,55 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
     expect(response.status).toBe(status);
   });
 
+  it.each([
+    ['ETAG', 304],
+    ['W/ETAG', 304],
+    ['"7", W/ETAG', 304],
+    ['*', 304],
+    ['"1"', 200],
+    ['ETAG x', 200],
+    ['nonsense', 200],
+  ])('responds to GET and HEAD with If-None-Match: %s with %i', async (value, status) => {
+    const { body, headers: created } = await make();
+    const headers = { 'If-None-Match': value.replace('ETAG', String(created.etag)) };
+
+    for (const method of ['GET', 'HEAD']) {
+      const read = await gatehouse.call(method, pathOf(body), { token, headers });
+
+      expect([read.status, read.headers.etag]).toEqual([status, created.etag]);
+      expect(read.text).toBe(status === 200 && method === 'GET' ? JSON.stringify(read.body) : '');
+      expect(read.headers['content-type'] === undefined).toBe(status === 304);
+    }
+  });
+
+  it('returns 304 for one of several If-None-Match headers, and 412 for another If-Match whatever they name', async () => {
+    const { body, headers } = await make();
+    const get = (conditions: Record<string, string | string[]>) =>
+      gatehouse.call('GET', pathOf(body), { token, headers: conditions });
+
+    const several = await get({ 'If-None-Match': ['"7"', String(headers.etag)], 'If-Match': String(headers.etag) });
+    const other = await get({ 'If-None-Match': String(headers.etag), 'If-Match': '"7"' });
+
+    expect([several.status, other.status]).toEqual([304, 412]);
+  });
+
+  it('is neither changed nor deleted under an If-None-Match with its current ETag', async () => {
+    const { body, headers } = await make();
+    const conditional = (method: string, path: string, ifNoneMatch: string, changedBody?: unknown) =>
+      gatehouse.call(method, path, { token, body: changedBody, headers: { 'If-None-Match': ifNoneMatch } });
+    const update = (ifNoneMatch: string) => conditional('PUT', collection, ifNoneMatch, changed(body, 'x'));
+
+    const statuses = [
+      await update(String(headers.etag)),
+      await update('*'),
+      await conditional('DELETE', pathOf(body), '*'),
+      await update('"7"'),
+      await conditional('DELETE', pathOf(body), String(headers.etag)),
+    ].map(({ status }) => status);
+
+    expect(statuses).toEqual([412, 412, 412, 200, 200]);
+  });
+
   it('never shares an ETag with another entity that has changed as often', async () => {
     const [one, other] = [await make(), await make()];
 
@@ -167,6 +219,29 @@ it('an unauthorized caller gets 403 and a missing entity 404, whatever If-Match 
 
   expect([forbidden.status, unknown.status, changed.status]).toEqual([403, 404, 412]);
   expect(headers.etag).toBeTruthy();
+});
+
+it('a read that is not permitted is rejected whatever If-None-Match says', async () => {
+  const { body } = await (KINDS.parameter as Kind).make();
+  const { token: unauthorized } = await gatehouse.makeCaller('nobody-either');
+  const read = (id: number, as?: string) =>
+    gatehouse.call('GET', `/api/utm-integration-confs/${id}`, { token: as, headers: { 'If-None-Match': '*' } });
+
+  const responses = [await read(body.id), await read(body.id, unauthorized), await read(999_000_001, token)];
+
+  expect(responses.map(({ status }) => status)).toEqual([401, 403, 404]);
+});
+
+it('a creation is not affected by If-None-Match, because its entity does not exist yet', async () => {
+  const body = { name: 'New', shortName: 'new', integrationType: 'API' };
+
+  const { status } = await gatehouse.call('POST', '/api/utm-integrations', {
+    token,
+    body,
+    headers: { 'If-None-Match': '*' },
+  });
+
+  expect(status).toBe(201);
 });
 
 it('a deletion with the ETag of an earlier user of the same login is rejected with 412', async () => {

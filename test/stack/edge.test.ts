@@ -56,13 +56,14 @@ describe('the stack of the edge', () => {
     expect(terminationProtection).toBe(isProtected);
   });
 
-  it('consists of a distribution, its function and a web ACL, and prints the target of the record in DNS', () => {
+  it('consists of a distribution, its function and policy, and a web ACL, and prints the target of the record in DNS', () => {
     const { Description, Resources, Outputs } = edge.toJSON();
     const types = Object.values(Resources as Record<string, Resource>).map(({ Type }) => Type);
     const [distribution] = only('AWS::CloudFront::Distribution');
 
     expect(Description).toBe('Gatehouse: the edge in front of the API');
-    expect(types.sort()).toEqual(['AWS::CloudFront::Distribution', 'AWS::CloudFront::Function', 'AWS::WAFv2::WebACL']);
+    const cloudFront = ['Distribution', 'Function', 'OriginRequestPolicy'].map((type) => `AWS::CloudFront::${type}`);
+    expect(types.sort()).toEqual([...cloudFront, 'AWS::WAFv2::WebACL']);
     expect(Outputs).toEqual({ EdgeTarget: { Value: { 'Fn::GetAtt': [distribution, 'DomainName'] } } });
   });
 
@@ -72,12 +73,18 @@ describe('the stack of the edge', () => {
 });
 
 describe('the distribution', () => {
-  it('forwards everything except Host to the origin, with the secret, and caches nothing, not even errors', () => {
+  it('forwards everything except Host and cookies to the origin, with the secret, and caches nothing, not even errors', () => {
     const [functionId] = only('AWS::CloudFront::Function');
+    const [policyId, { Properties: policy }] = only('AWS::CloudFront::OriginRequestPolicy');
     const [webAcl] = only('AWS::WAFv2::WebACL');
     const [, { Properties }] = only('AWS::CloudFront::Distribution');
     const [origin] = Properties.DistributionConfig.Origins;
 
+    expect(policy.OriginRequestPolicyConfig).toMatchObject({
+      HeadersConfig: { HeaderBehavior: 'allExcept', Headers: ['Host'] },
+      CookiesConfig: { CookieBehavior: 'none' },
+      QueryStringsConfig: { QueryStringBehavior: 'all' },
+    });
     expect(Properties).toEqual({
       DistributionConfig: {
         Aliases: ['api.one.example'],
@@ -88,9 +95,9 @@ describe('the distribution', () => {
         })),
         DefaultCacheBehavior: {
           AllowedMethods: ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'POST', 'DELETE'],
-          // CachingDisabled and AllViewerExceptHostHeader.
+          // CachingDisabled.
           CachePolicyId: '4135ea2d-6df8-44a3-9df3-4b5a84be39ad',
-          OriginRequestPolicyId: 'b689b0a8-53d0-40ab-baf2-68738e2966ac',
+          OriginRequestPolicyId: { Ref: policyId },
           Compress: false,
           FunctionAssociations: [
             { EventType: 'viewer-request', FunctionARN: { 'Fn::GetAtt': [functionId, 'FunctionARN'] } },

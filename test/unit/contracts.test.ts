@@ -29,7 +29,7 @@ const USERS: [string, Access, FailureCode[]][] = [
   ],
   ['GET /api/users', 'authenticated', LONG],
   ['GET /api/users/authorities', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, []],
-  ['GET /api/users/{login}', 'authenticated', ['not-found']],
+  ['GET /api/users/{login}', 'authenticated', ['not-found', 'version-changed']],
   ['DELETE /api/users/{login}', ADMINISTRATORS, ['not-found', 'last-administrator', 'version-changed']],
 ];
 const AUDITS: [string, Access, FailureCode[]][] = [
@@ -40,7 +40,7 @@ const INTEGRATIONS: [string, Access, FailureCode[]][] = [
   ['PUT /api/utm-integrations', INTEGRATORS, ['no-id', 'unknown-id', 'version-changed']],
   ['GET /api/utm-integrations', 'authenticated', LONG],
   ['GET /api/utm-integrations/count', 'authenticated', ['read-budget-spent', 'list-too-long']],
-  ['GET /api/utm-integrations/{id}', 'authenticated', ['not-found']],
+  ['GET /api/utm-integrations/{id}', 'authenticated', ['not-found', 'version-changed']],
   ['DELETE /api/utm-integrations/{id}', INTEGRATORS, ['not-found', 'version-changed']],
   ['POST /api/utm-integrations/{id}/module/restarted', INTEGRATORS, ['not-found']],
 ];
@@ -57,7 +57,7 @@ const PARAMETERS: [string, Access, FailureCode[]][] = [
     ['read-budget-spent', 'parameter-list-too-long', 'page-too-deep', 'page-too-large'],
   ],
   ['GET /api/utm-integration-confs/count', INTEGRATORS, ['read-budget-spent', 'parameter-list-too-long']],
-  ['GET /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found']],
+  ['GET /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found', 'version-changed']],
   ['DELETE /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found', 'version-changed']],
 ];
 const ROWS = [

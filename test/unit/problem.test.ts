@@ -67,7 +67,7 @@ const SHOWN: Record<FailureCode, Shown> = {
   },
   'version-changed': {
     ...{ status: 412, message: 'error.http.412', title: 'Precondition Failed' },
-    detail: 'The resource has changed since you read it: read it again',
+    detail: 'The entity is not in a state that If-Match and If-None-Match accept: read it again',
   },
   'wrong-password': {
     ...{ status: 400, message: 'error.http.400', title: 'Incorrect password' },
