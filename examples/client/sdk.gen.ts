@@ -150,6 +150,8 @@ export const listUsers = <ThrowOnError extends boolean = false>(options?: Option
             'activated.notIn': { array: { explode: false } },
             'langKey.in': { array: { explode: false } },
             'langKey.notIn': { array: { explode: false } },
+            'authorities.in': { array: { explode: false } },
+            'authorities.notIn': { array: { explode: false } },
             'createdBy.in': { array: { explode: false } },
             'createdBy.notIn': { array: { explode: false } },
             'createdDate.in': { array: { explode: false } },
@@ -456,7 +458,11 @@ export const listAudits = <ThrowOnError extends boolean = false>(options?: Optio
             'target.in': { array: { explode: false } },
             'target.notIn': { array: { explode: false } },
             'targetName.in': { array: { explode: false } },
-            'targetName.notIn': { array: { explode: false } }
+            'targetName.notIn': { array: { explode: false } },
+            'integrationId.in': { array: { explode: false } },
+            'integrationId.notIn': { array: { explode: false } },
+            'integrationName.in': { array: { explode: false } },
+            'integrationName.notIn': { array: { explode: false } }
         } },
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/audits',

@@ -14,6 +14,8 @@ export type AuditEntry = {
     action: AuditAction;
     target: string;
     targetName: string;
+    integrationId: number | null;
+    integrationName: string | null;
     fields: Array<string>;
 };
 
@@ -116,6 +118,7 @@ export type OwnAccountChange = {
     lastName?: string | null;
     imageUrl?: string | null;
     langKey?: string;
+    password?: '' | null;
 };
 
 export type Parameter = {
@@ -231,6 +234,7 @@ export type UserChange = {
     activated?: boolean;
     langKey?: string;
     authorities?: Array<Role>;
+    password?: '' | null;
 };
 
 export type UserCreation = {
@@ -888,7 +892,7 @@ export type ListUsersData = {
          */
         size?: number | string;
         /**
-         * One field or several, then `asc` (the default) or `desc`; for example `id,desc`. Can be repeated.
+         * One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ignore the case of texts; for example `id,desc`. Can be repeated.
          */
         sort?: Array<string>;
         'id.equals'?: number;
@@ -940,6 +944,11 @@ export type ListUsersData = {
         'langKey.specified'?: boolean;
         'langKey.contains'?: string;
         'langKey.doesNotContain'?: string;
+        'authorities.equals'?: Role;
+        'authorities.notEquals'?: Role;
+        'authorities.in'?: Array<Role>;
+        'authorities.notIn'?: Array<Role>;
+        'authorities.specified'?: boolean;
         'createdBy.equals'?: string;
         'createdBy.notEquals'?: string;
         'createdBy.in'?: Array<string>;
@@ -1115,9 +1124,13 @@ export type UpdateUserData = {
     body: UserChange;
     headers?: {
         /**
-         * The ETag of the state to change; in any other state the request fails with 412. Without it, the last write wins.
+         * The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.
          */
         'If-Match'?: string;
+        /**
+         * ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.
+         */
+        'If-None-Match'?: string;
     };
     path?: never;
     query?: never;
@@ -1278,9 +1291,13 @@ export type DeleteUserData = {
     body?: never;
     headers?: {
         /**
-         * The ETag of the state to change; in any other state the request fails with 412. Without it, the last write wins.
+         * The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.
          */
         'If-Match'?: string;
+        /**
+         * ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.
+         */
+        'If-None-Match'?: string;
     };
     path: {
         login: string;
@@ -1364,6 +1381,16 @@ export type DeleteUserResponses = {
 
 export type GetUserData = {
     body?: never;
+    headers?: {
+        /**
+         * The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.
+         */
+        'If-Match'?: string;
+        /**
+         * ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.
+         */
+        'If-None-Match'?: string;
+    };
     path: {
         login: string;
     };
@@ -1389,6 +1416,13 @@ export type GetUserErrors = {
     404: Problem & {
         status: 404;
         message: 'error.http.404';
+    };
+    /**
+     * Precondition Failed
+     */
+    412: Problem & {
+        status: 412;
+        message: 'error.http.412';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -1442,7 +1476,7 @@ export type ListIntegrationsData = {
          */
         size?: number | string;
         /**
-         * One field or several, then `asc` (the default) or `desc`; for example `id,desc`. Can be repeated.
+         * One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ignore the case of texts; for example `id,desc`. Can be repeated.
          */
         sort?: Array<string>;
         'id.equals'?: number;
@@ -1628,9 +1662,13 @@ export type UpdateIntegrationData = {
     body: IntegrationChange;
     headers?: {
         /**
-         * The ETag of the state to change; in any other state the request fails with 412. Without it, the last write wins.
+         * The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.
          */
         'If-Match'?: string;
+        /**
+         * ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.
+         */
+        'If-None-Match'?: string;
     };
     path?: never;
     query?: never;
@@ -1831,9 +1869,13 @@ export type DeleteIntegrationData = {
     body?: never;
     headers?: {
         /**
-         * The ETag of the state to change; in any other state the request fails with 412. Without it, the last write wins.
+         * The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.
          */
         'If-Match'?: string;
+        /**
+         * ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.
+         */
+        'If-None-Match'?: string;
     };
     path: {
         id: number;
@@ -1914,6 +1956,16 @@ export type DeleteIntegrationResponses = {
 
 export type GetIntegrationData = {
     body?: never;
+    headers?: {
+        /**
+         * The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.
+         */
+        'If-Match'?: string;
+        /**
+         * ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.
+         */
+        'If-None-Match'?: string;
+    };
     path: {
         id: number;
     };
@@ -1939,6 +1991,13 @@ export type GetIntegrationErrors = {
     404: Problem & {
         status: 404;
         message: 'error.http.404';
+    };
+    /**
+     * Precondition Failed
+     */
+    412: Problem & {
+        status: 412;
+        message: 'error.http.412';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -2081,7 +2140,7 @@ export type ListParametersData = {
          */
         size?: number | string;
         /**
-         * One field or several, then `asc` (the default) or `desc`; for example `id,desc`. Can be repeated.
+         * One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ignore the case of texts; for example `id,desc`. Can be repeated.
          */
         sort?: Array<string>;
         'id.equals'?: number;
@@ -2273,9 +2332,13 @@ export type UpdateParameterData = {
     body: ParameterChange;
     headers?: {
         /**
-         * The ETag of the state to change; in any other state the request fails with 412. Without it, the last write wins.
+         * The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.
          */
         'If-Match'?: string;
+        /**
+         * ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.
+         */
+        'If-None-Match'?: string;
     };
     path?: never;
     query?: never;
@@ -2475,9 +2538,13 @@ export type DeleteParameterData = {
     body?: never;
     headers?: {
         /**
-         * The ETag of the state to change; in any other state the request fails with 412. Without it, the last write wins.
+         * The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.
          */
         'If-Match'?: string;
+        /**
+         * ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.
+         */
+        'If-None-Match'?: string;
     };
     path: {
         id: number;
@@ -2558,6 +2625,16 @@ export type DeleteParameterResponses = {
 
 export type GetParameterData = {
     body?: never;
+    headers?: {
+        /**
+         * The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.
+         */
+        'If-Match'?: string;
+        /**
+         * ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.
+         */
+        'If-None-Match'?: string;
+    };
     path: {
         id: number;
     };
@@ -2590,6 +2667,13 @@ export type GetParameterErrors = {
     404: Problem & {
         status: 404;
         message: 'error.http.404';
+    };
+    /**
+     * Precondition Failed
+     */
+    412: Problem & {
+        status: 412;
+        message: 'error.http.412';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -2643,7 +2727,7 @@ export type ListAuditsData = {
          */
         size?: number | string;
         /**
-         * One field or several, then `asc` (the default) or `desc`; for example `time,desc`. Can be repeated.
+         * One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ignore the case of texts; for example `time,desc`. Can be repeated.
          */
         sort?: Array<string>;
         'time.equals'?: string;
@@ -2690,6 +2774,22 @@ export type ListAuditsData = {
         'targetName.specified'?: boolean;
         'targetName.contains'?: string;
         'targetName.doesNotContain'?: string;
+        'integrationId.equals'?: number;
+        'integrationId.notEquals'?: number;
+        'integrationId.in'?: Array<number>;
+        'integrationId.notIn'?: Array<number>;
+        'integrationId.specified'?: boolean;
+        'integrationId.greaterThan'?: number;
+        'integrationId.greaterThanOrEqual'?: number;
+        'integrationId.lessThan'?: number;
+        'integrationId.lessThanOrEqual'?: number;
+        'integrationName.equals'?: string;
+        'integrationName.notEquals'?: string;
+        'integrationName.in'?: Array<string>;
+        'integrationName.notIn'?: Array<string>;
+        'integrationName.specified'?: boolean;
+        'integrationName.contains'?: string;
+        'integrationName.doesNotContain'?: string;
     };
     url: '/api/audits';
 };
