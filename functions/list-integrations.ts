@@ -11,7 +11,7 @@ const table = openTable();
 
 /** GET /api/utm-integrations: a page of all integrations. */
 export const handler = endpoint(ListIntegrations, async ({ caller, query, pathname }) => {
-  const spend = readBudget(table, caller);
-  const page = await listPage({ table, kind: 'INTEGRATION', entityOf: integrationOf, spend }, query);
+  const budget = readBudget(table, caller);
+  const page = await listPage({ table, kind: 'INTEGRATION', entityOf: integrationOf, budget }, query);
   return pageResponse(page, integrationView, { query, pathname });
 });

@@ -11,7 +11,7 @@ const table = openTable();
 
 /** GET /api/users: a page of all accounts, deactivated ones included. */
 export const handler = endpoint(ListUsers, async ({ caller, query, pathname }) => {
-  const spend = readBudget(table, caller);
-  const page = await listPage({ table, kind: 'USER', entityOf: userOf, spend }, query);
+  const budget = readBudget(table, caller);
+  const page = await listPage({ table, kind: 'USER', entityOf: userOf, budget }, query);
   return pageResponse(page, userView, { query, pathname });
 });

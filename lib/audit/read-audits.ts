@@ -5,7 +5,7 @@ import { requireEnv } from '../runtime/env.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
-import { type ChargedCaller, FREE_UNITS, readBudget, type SpendUnits } from '../table/read-budget.ts';
+import { type ChargedCaller, FREE_UNITS, type ReadBudget, readBudget } from '../table/read-budget.ts';
 import { type Item, MAX_LIST_ITEMS, type Range, type Table } from '../table/table.ts';
 import { entryOf, type ListedEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
 
@@ -23,10 +23,12 @@ type AuditQuery = ListQuery<string>;
  * incomplete if filters select too few of 10,000 entries; their cursor continues after these. Any other page fails with
  * audit-list-too-long then. Also fails with forbidden, read-budget-spent and unavailable.
  */
-export function readAudits(table: Table, caller: ChargedCaller, query: AuditQuery): Promise<Page<ListedEntry>> {
+export async function readAudits(table: Table, caller: ChargedCaller, query: AuditQuery): Promise<Page<ListedEntry>> {
   const now = Date.now();
   const oldest = now - Number(requireEnv('AUDIT_DAYS')) * MILLISECONDS_PER_DAY;
-  return pageOf(table, query, readBudget(table, caller), { oldest, now });
+  const budget = readBudget(table, caller);
+  await budget.requireUnspent();
+  return pageOf(table, query, budget, { oldest, now });
 }
 
 /** When the oldest entry that is kept may have been written, and the current time; milliseconds since 1970. */
@@ -38,7 +40,7 @@ interface Retention {
 async function pageOf(
   table: Table,
   query: AuditQuery,
-  spend: SpendUnits,
+  budget: ReadBudget,
   retention: Retention,
 ): Promise<Page<ListedEntry>> {
   const { page, size, filters, after } = query;
@@ -51,7 +53,8 @@ async function pageOf(
   const extra = after === undefined ? 1 : 2;
   const limit = filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + extra);
   const entriesOfPage = () => found.slice(start, end).map(({ entry }) => entry);
-  for await (const item of entriesInOrder(chargedQueries(table, spend, limit), query, retention)) {
+  const queries = chargedQueries(table, budget, limit);
+  for await (const item of entriesInOrder(queries, query, retention)) {
     if (read === MAX_LIST_ITEMS) {
       if (start > 0 && found.length < end) throw new Failure('audit-list-too-long');
       return { total: undefined, entities: entriesOfPage(), more: true, cursor: cursorAfter(position) };
@@ -74,19 +77,27 @@ interface ChunkReader {
   query(pk: string, range: Range): Promise<Item[]>;
 }
 
-/** Charges each query in advance as if it returned `limit` entries. What it does not use pays for the next ones. */
-function chargedQueries(table: Table, spend: SpendUnits, limit: number): ChunkReader {
+/**
+ * Charges each query in advance as if it returned `limit` entries, and what it costs beyond them afterwards. What it
+ * does not use pays for the next ones.
+ */
+function chargedQueries(table: Table, budget: ReadBudget, limit: number): ChunkReader {
   let used = 0;
   let paid = 0;
   return {
     limit,
     async query(pk, range) {
       const due = used + limit * UNITS_PER_ENTRY - paid;
-      await spend(due);
-      if (due > FREE_UNITS) paid += due;
-      const items = await table.query(pk, { ...range, limit });
-      // A query that finds nothing costs one unit.
-      used += Math.max(1, items.length * UNITS_PER_ENTRY);
+      const charged = await budget.spend(due);
+      paid += charged;
+      const items = await table.query(pk, { ...range, limit }, (units) => {
+        used += units;
+      });
+      const owed = used - paid;
+      if (owed > FREE_UNITS) {
+        paid += owed;
+        await budget.settle(owed);
+      }
       return items;
     },
   };

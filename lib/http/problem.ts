@@ -120,7 +120,7 @@ const PROBLEMS = {
     status: 429,
     message: 'error.http.429',
     title: 'Too Many Requests',
-    detail: 'You have read too many long lists in a short time: try again after the number of seconds in Retry-After',
+    detail: 'You have read too much in a short time: try again after the number of seconds in Retry-After',
   },
   'too-many-parameters': {
     status: 400,

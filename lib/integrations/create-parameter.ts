@@ -1,5 +1,4 @@
 import { Failure } from '../contract/failure.ts';
-import { settleAll } from '../runtime/settle-all.ts';
 import { entityKey, PARAMETERS_PER_INTEGRATION_EVER, parameterId } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
@@ -24,8 +23,8 @@ export async function createParameter(
 ): Promise<DecryptedParameter> {
   const { integration: owner, confName, confValue } = newParameter;
   const load = async (callerUser: Promise<User>) => {
-    const [integration] = await settleAll([findIntegration(table, owner.id), callerUser]);
-    // The caller is checked first, so a rejected caller causes no KMS call.
+    await callerUser;
+    const integration = await findIntegration(table, owner.id);
     return { integration, seal: integration && (await openSeal(owner.id)) };
   };
   return caller.change(load, ({ integration, seal }) => {

@@ -1,22 +1,25 @@
 import { Failure } from '../contract/failure.ts';
-import { settleAll } from '../runtime/settle-all.ts';
 import { integrationIdOf } from '../table/keys.ts';
+import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
 import { type Precondition, requireVersion } from '../table/version.ts';
 import { changeTotal } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import { findIntegration, integrationChanged } from './integration-table.ts';
-import { auditEventForParameter, findParameter, parameterBytesAfter, parameterRemoved } from './parameter-table.ts';
+import type { User } from '../users/user.ts';
+import { integrationChanged } from './integration-table.ts';
+import { auditEventForParameter, findForChange, parameterBytesAfter, parameterRemoved } from './parameter-table.ts';
 
-/** Deletes a parameter. Fails with not-found, version-changed, forbidden. */
+/** Deletes a parameter. Fails with not-found, version-changed, forbidden, read-budget-spent. */
 export async function deleteParameter(
   table: Table,
   caller: AuthorizedCaller,
   id: number,
   precondition: Precondition,
 ): Promise<void> {
-  const load = () => settleAll([findIntegration(table, integrationIdOf(id)), findParameter(table, id)]);
-  await caller.change(load, ([integration, parameter]) => {
+  const budget = readBudget(table, caller);
+  const ids = { integrationId: integrationIdOf(id), parameterId: id };
+  const load = (callerUser: Promise<User>) => findForChange(table, budget, callerUser, ids);
+  await caller.change(load, ({ integration, parameter }) => {
     if (!integration || !parameter) throw new Failure('not-found');
     requireVersion(parameter, precondition);
     const parameterCount = integration.parameterCount - 1;

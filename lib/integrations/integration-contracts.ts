@@ -77,7 +77,7 @@ export const DeleteIntegration = {
   entityName,
   path: idInPath,
   headers: ALERT,
-  failures: ['not-found', 'version-changed'],
+  failures: ['not-found', 'version-changed', 'read-budget-spent'],
 } satisfies Contract;
 
 /** POST /api/utm-integrations/{id}/module/restarted. Clients can send back the module object that they read. */

@@ -78,7 +78,7 @@ export const UpdateParameter = {
   body: parameterChange,
   headers: ['ETag', ...ALERT],
   response: parameterResponse,
-  failures: ['no-id', 'unknown-id', 'version-changed', 'parameters-too-large'],
+  failures: ['no-id', 'unknown-id', 'version-changed', 'parameters-too-large', 'read-budget-spent'],
 } satisfies Contract;
 
 /** DELETE /api/utm-integration-confs/{id} */
@@ -88,7 +88,7 @@ export const DeleteParameter = {
   entityName,
   path: idInPath,
   headers: ALERT,
-  failures: ['not-found', 'version-changed'],
+  failures: ['not-found', 'version-changed', 'read-budget-spent'],
 } satisfies Contract;
 
 /** GET /api/utm-integration-confs/{id} */
@@ -99,7 +99,7 @@ export const GetParameter = {
   path: idInPath,
   headers: ['ETag'],
   response: parameterResponse,
-  failures: ['not-found', 'version-changed'],
+  failures: ['not-found', 'version-changed', 'read-budget-spent'],
 } satisfies Contract;
 
 /** Leaves out confValue: values are secrets, and filtering or sorting by them would leak them. */

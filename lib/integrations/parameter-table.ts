@@ -1,10 +1,14 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { canOwnParameters, entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
-import { attributesOf, type Item, type Table } from '../table/table.ts';
+import type { ReadBudget } from '../table/read-budget.ts';
+import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
 import type { Version } from '../table/version.ts';
 import { remove, versionIs, type Write } from '../table/write.ts';
+import type { User } from '../users/user.ts';
 import { type Integration, MAX_PARAMETER_BYTES } from './integration.ts';
+import { integrationOf } from './integration-table.ts';
 
 /** A stored configuration parameter, without its keys. */
 export interface StoredParameter {
@@ -30,10 +34,24 @@ export function parameterOf(item: Item): Parameter {
   return { ...parameter, integrationId: integrationIdOf(parameter.id) };
 }
 
-/** Reads a parameter by id. */
-export async function findParameter(table: Table, id: number): Promise<Parameter | undefined> {
-  const item = await table.get(entityKey('CONF', id));
-  return item && parameterOf(item);
+/**
+ * Reads an integration and a parameter for a change, once the caller is authorized, and charges the caller if they are
+ * large. Fails as `callerUser` does, and with read-budget-spent.
+ */
+export async function findForChange(
+  table: Table,
+  budget: ReadBudget,
+  callerUser: Promise<User>,
+  { integrationId, parameterId }: { readonly integrationId: number; readonly parameterId: number },
+): Promise<{ integration: Integration | undefined; parameter: Parameter | undefined }> {
+  await settleAll([callerUser, budget.requireUnspent()]);
+  let consumed = 0;
+  const keys = [entityKey('INTEGRATION', integrationId), entityKey('CONF', parameterId)];
+  const [integration, parameter] = await table.getAll(keys, (units) => {
+    consumed += units;
+  });
+  await budget.settle(consumed);
+  return { integration: integration && integrationOf(integration), parameter: parameter && parameterOf(parameter) };
 }
 
 /** The size of a parameter, in bytes of UTF-8, that counts towards MAX_PARAMETER_BYTES. */
@@ -56,13 +74,13 @@ export function parameterBytesAfter(
 }
 
 /** Reads all parameters of an integration, as stored. An id that is too large to own any has none. */
-export async function parameterItemsOf(table: Table, integrationId: number): Promise<Item[]> {
-  return canOwnParameters(integrationId) ? table.query('CONF', parametersRange(integrationId)) : [];
+export async function parameterItemsOf(table: Table, integrationId: number, onConsumed?: OnConsumed): Promise<Item[]> {
+  return canOwnParameters(integrationId) ? table.query('CONF', parametersRange(integrationId), onConsumed) : [];
 }
 
-/** Reads all parameters of an integration. */
-export async function parametersOf(table: Table, integrationId: number): Promise<Parameter[]> {
-  return (await parameterItemsOf(table, integrationId)).map(parameterOf);
+/** Reads all parameters of an integration. Reports the read units to `onConsumed`. */
+export async function parametersOf(table: Table, id: number, onConsumed: OnConsumed): Promise<Parameter[]> {
+  return (await parameterItemsOf(table, id, onConsumed)).map(parameterOf);
 }
 
 /** The audit event for an action on a parameter of an integration. */

@@ -5,7 +5,7 @@ import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { countEntities, listPage, ownerOf, type Page } from '../table/list.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { SnapshotTable } from '../table/snapshot.ts';
-import type { Table } from '../table/table.ts';
+import type { OnConsumed, Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { Integration } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
@@ -15,25 +15,35 @@ import { unseal } from './sealed-value.ts';
 
 /** Below the number of connections, so that no call to KMS times out while it waits for one. */
 const MAX_CONCURRENT_DECRYPTIONS = 32;
+/** The charge for a decryption. */
+const UNITS_PER_DECRYPTION = 1;
 
 /*
  * A module reports the number of the last change that it has loaded. Beside a value, the integration must therefore not
  * have a later change of that value: the module would report a change that it has never seen.
  */
 
-/** Reads and decrypts a parameter. Fails with forbidden, not-found, unavailable. */
+/** Reads and decrypts a parameter. Fails with forbidden, read-budget-spent, not-found, unavailable. */
 export async function readParameter(
   table: SnapshotTable,
   caller: AuthorizedCaller,
   id: number,
 ): Promise<DecryptedParameter> {
-  const [, [parameter, integration]] = await settleAll([
-    caller.requireAuthorized(),
-    table.snapshot([entityKey('CONF', id), entityKey('INTEGRATION', integrationIdOf(id))]),
+  const budget = readBudget(table, caller);
+  // Before the value is read: it can have 16 KB.
+  await budget.requireUnspent();
+  let consumed = 0;
+  const keys = [entityKey('CONF', id), entityKey('INTEGRATION', integrationIdOf(id))];
+  const [parameter, integration] = await table.snapshot(keys, (units) => {
+    consumed += units;
+  });
+  const stored = parameter && parameterOf(parameter);
+  const [confValue] = await settleAll([
+    stored && integration ? unseal(stored.confValue, id) : Promise.resolve(undefined),
+    budget.settle(consumed + UNITS_PER_DECRYPTION),
   ]);
-  if (!parameter || !integration) throw new Failure('not-found');
-  const stored = parameterOf(parameter);
-  return decrypted(stored, await unseal(stored.confValue, id), integrationOf(integration));
+  if (!stored || !integration || confValue === undefined) throw new Failure('not-found');
+  return decrypted(stored, confValue, integrationOf(integration));
 }
 
 /**
@@ -46,16 +56,23 @@ export async function readParameters(
   caller: AuthorizedCaller,
   query: ListQuery,
 ): Promise<Page<DecryptedParameter>> {
-  const spend = readBudget(table, caller);
-  // Called before the parameters are read. Each value on the page also costs a KMS decryption, which the budget allows
-  // only to an authorized caller.
-  const spendForPage = (units: number) => spend(units + query.size);
-  const page = await listPage({ table, kind: 'CONF', entityOf: parameterOf, spend: spendForPage }, query);
+  const budget = readBudget(table, caller);
+  // Before the page is read, each value that it can hold is charged for its decryption too.
+  const decryptions = query.size * UNITS_PER_DECRYPTION;
+  const spend = async (units: number) => (await budget.spend(units + decryptions)) - decryptions;
+  const page = await listPage({ table, kind: 'CONF', entityOf: parameterOf, budget: { ...budget, spend } }, query);
   const owner = ownerOf(query.filters);
+  let consumed = page.entities.length * UNITS_PER_DECRYPTION;
+  const onConsumed = (units: number) => {
+    consumed += units;
+  };
   const [values, integrations] = await settleAll([
     mapConcurrently(page.entities, MAX_CONCURRENT_DECRYPTIONS, ({ id, confValue }) => unseal(confValue, id)),
-    owner === undefined ? readIntegrations(table, page.entities) : readOwner(table, owner, page.entities),
+    owner === undefined
+      ? readIntegrations(table, page.entities, onConsumed)
+      : readOwner(table, owner, page.entities, onConsumed),
   ]);
+  await budget.settle(consumed - decryptions);
   if (!integrations) return readParameters(table, caller, query);
   // If the integration was deleted after the list was read, its parameters were deleted with it.
   const entities = page.entities.flatMap((parameter, index) => {
@@ -68,9 +85,14 @@ export async function readParameters(
 type Integrations = ReadonlyMap<number, Integration | undefined>;
 
 /** The integrations of these parameters, by id. */
-async function readIntegrations(table: Table, parameters: readonly Parameter[]): Promise<Integrations> {
+async function readIntegrations(
+  table: Table,
+  parameters: readonly Parameter[],
+  onConsumed: OnConsumed,
+): Promise<Integrations> {
   const ids = [...new Set(parameters.map(({ integrationId }) => integrationId))];
-  const items = await table.getAll(ids.map((id) => entityKey('INTEGRATION', id)));
+  const keys = ids.map((id) => entityKey('INTEGRATION', id));
+  const items = await table.getAll(keys, onConsumed);
   return new Map(ids.map((id, index) => [id, items[index] && integrationOf(items[index])]));
 }
 
@@ -82,17 +104,18 @@ async function readOwner(
   table: SnapshotTable,
   owner: number,
   parameters: readonly Parameter[],
+  onConsumed: OnConsumed,
 ): Promise<Integrations | undefined> {
   if (parameters.length === 0) return new Map();
   const keys = [entityKey('INTEGRATION', owner), ...parameters.map(({ id }) => entityKey('CONF', id))];
-  const [integration, ...current] = await table.snapshot(keys);
+  const [integration, ...current] = await table.snapshot(keys, onConsumed);
   const isCurrent = parameters.every(({ version }, index) => current[index]?.version === version);
   return isCurrent || !integration ? new Map([[owner, integration && integrationOf(integration)]]) : undefined;
 }
 
 /** Counts the parameters that match the filters. Fails with forbidden, read-budget-spent, parameter-list-too-long. */
 export function countParameters(table: Table, caller: AuthorizedCaller, query: ListQuery): Promise<number> {
-  return countEntities({ table, kind: 'CONF', entityOf: parameterOf, spend: readBudget(table, caller) }, query);
+  return countEntities({ table, kind: 'CONF', entityOf: parameterOf, budget: readBudget(table, caller) }, query);
 }
 
 function decrypted(

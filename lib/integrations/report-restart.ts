@@ -17,7 +17,10 @@ export function reportRestart(
   changes: number,
 ): Promise<Integration> {
   return caller.change(
-    () => findIntegration(table, id),
+    async (callerUser) => {
+      await callerUser;
+      return findIntegration(table, id);
+    },
     (before) => {
       if (!before) throw new Failure('not-found');
       const { module } = before;

@@ -16,7 +16,11 @@ export function updateIntegration(
   precondition: Precondition,
 ): Promise<Integration> {
   return caller.change(
-    () => findIntegration(table, changes.id),
+    async (callerUser) => {
+      // Before the integration is read: it can cost as much as all other reads.
+      await callerUser;
+      return findIntegration(table, changes.id);
+    },
     (before) => {
       if (!before) throw new Failure('unknown-id');
       requireVersion(before, precondition);

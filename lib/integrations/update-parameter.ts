@@ -1,21 +1,21 @@
 import { changedFields } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
-import { settleAll } from '../runtime/settle-all.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
+import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
 import { set, versionIs } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import { type Integration, moduleToRestart } from './integration.ts';
-import { findIntegration, integrationChanged } from './integration-table.ts';
+import { integrationChanged } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
 import type { ParameterChange } from './parameter-contracts.ts';
 import {
   auditEventForParameter,
   bytesOf,
-  findParameter,
+  findForChange,
   parameterBytesAfter,
   type StoredParameter,
 } from './parameter-table.ts';
@@ -23,7 +23,8 @@ import { openSeal } from './sealed-value.ts';
 
 /**
  * Updates a parameter and flags its integration's module for a restart, in one transaction. Fails with unknown-id
- * (also when the parameter belongs to another integration), version-changed, parameters-too-large, forbidden.
+ * (also when the parameter belongs to another integration), version-changed, parameters-too-large, forbidden,
+ * read-budget-spent.
  */
 export async function updateParameter(
   table: Table,
@@ -32,13 +33,10 @@ export async function updateParameter(
   precondition: Precondition,
 ): Promise<DecryptedParameter> {
   const { id, integration: owner, confName, confValue } = changes;
+  const budget = readBudget(table, caller);
   const load = async (callerUser: Promise<User>) => {
-    const [integration, parameter] = await settleAll([
-      findIntegration(table, owner.id),
-      findParameter(table, id),
-      callerUser,
-    ]);
-    // The caller is checked first, so a rejected caller causes no KMS call.
+    const ids = { integrationId: owner.id, parameterId: id };
+    const { integration, parameter } = await findForChange(table, budget, callerUser, ids);
     return { integration, parameter, seal: integration && parameter && (await openSeal(owner.id)) };
   };
   return caller.change(load, ({ integration, parameter, seal }, _callerUser, now) => {

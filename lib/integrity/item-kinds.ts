@@ -80,7 +80,13 @@ const ITEM_KINDS: readonly ItemKind[] = [
     owns: ({ pk, sk }) => /^MAILS#\d{16}$/.test(pk) && OCCASIONS.includes(sk as Occasion),
     attributes: v.object({ n: count, since: count, expires: count }),
   },
-  { owns: prefixed('READS#', 'BUDGET'), attributes: v.object({ paidBackAt: count, expires: count }) },
+  {
+    owns: prefixed('READS#', 'BUDGET'),
+    attributes: v.object({
+      ...{ paidBackAt: v.optional(count), stalePaidBackAt: v.optional(count), passwordChanges: v.optional(count) },
+      expires: count,
+    }),
+  },
   { owns: prefixed('PRECEDENCE#', 'PRECEDENCE'), attributes: v.object({ until: count, expires: count }) },
   // What a marker names may have been deleted since.
   { owns: prefixed('IMPORTED#', 'USER'), attributes: v.object({ id }) },

@@ -19,7 +19,7 @@
  *   password reset (TTL)     RESET#<hash of reset key>     RESET
  *   read budget of a user    READS#<user id, 16 digits>    BUDGET
  *     (TTL)
- *   precedence over changes  PRECEDENCE#<user id,          PRECEDENCE: the user's own changes wait until it ends
+ *   precedence over changes  PRECEDENCE#<user id,          PRECEDENCE: the user's own changes are rejected
  *     by a user (TTL)          16 digits>
  *   mail to be sent (TTL)    MAIL#<user id, 16 digits>     time (ISO 8601, UTC), #, random id
  *                            MAIL#<random id>              the same, for a reset requested by address

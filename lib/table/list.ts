@@ -1,9 +1,8 @@
 import { Failure } from '../contract/failure.ts';
 import { cursorAfter, type Filter, type ListQuery } from '../contract/list-query.ts';
 import { matcherOf, sorted } from '../contract/selection.ts';
-import { settleAll } from '../runtime/settle-all.ts';
-import { canOwnParameters, idText, type Kind, parametersRange } from './keys.ts';
-import { FREE_UNITS, type SpendUnits } from './read-budget.ts';
+import { canOwnParameters, idText, type Kind, parametersRange, totalKey } from './keys.ts';
+import type { ReadBudget } from './read-budget.ts';
 import { type Item, MAX_LIST_ITEMS, MAX_LIST_UNITS, type Range, type Table } from './table.ts';
 
 /**
@@ -21,12 +20,12 @@ interface Entity {
   readonly id: number;
 }
 
-/** The entities of one kind in a table, how items become entities, and the budget that pays for the reads. */
+/** The entities of one kind in a table, how items become entities, and the budget of the caller. */
 interface Collection<E> {
   readonly table: Table;
   readonly kind: Kind;
   readonly entityOf: (item: Item) => E;
-  readonly spend: SpendUnits;
+  readonly budget: ReadBudget;
 }
 
 /** Average cost of reading an entity, in read units of 4 KB: measured for users, with a margin for large parameters. */
@@ -37,7 +36,7 @@ const UNITS_PER_INTEGRATION = 60;
 /**
  * Reads one page and charges it. In id order, the first page and a page after a cursor cost only that page; any other
  * page is read from the nearer end of the collection. Any other order and any filter read the whole collection. Fails
- * as `spend` does, and beyond 10,000 items or 16 MB with page-too-deep or list-too-long (parameter-list-too-long for
+ * as the budget does, and beyond 10,000 items or 16 MB with page-too-deep or list-too-long (parameter-list-too-long for
  * parameters).
  */
 export async function listPage<E extends Entity>(collection: Collection<E>, query: ListQuery): Promise<Page<E>> {
@@ -59,9 +58,7 @@ export async function listPage<E extends Entity>(collection: Collection<E>, quer
 
 /** Counts the entities that match the filters and charges the read. Fails as `listPage` does. */
 export async function countEntities<E extends Entity>(collection: Collection<E>, query: ListQuery): Promise<number> {
-  return query.filters.length === 0
-    ? collection.table.total(collection.kind)
-    : (await select(collection, query)).length;
+  return query.filters.length === 0 ? readTotal(collection) : (await select(collection, query)).length;
 }
 
 /** The first page, or the page after a cursor. */
@@ -70,18 +67,11 @@ async function pageAfter<E extends Entity>(
   { size, after }: ListQuery,
   backwards: boolean,
 ): Promise<Page<E>> {
-  const { table, kind } = collection;
   // One extra item tells whether more follow, even if the total changes between the two reads.
   const limit = size + 1;
   const range = { ...(after !== undefined && rangeAfter(after, backwards)), backwards, limit };
-  // A short page is free of charge, so it is read in parallel with the total. If its entities are as large as possible,
-  // it costs 23 units; `throttle.all` bounds how often they are read.
-  const isShort = limit * UNITS_PER_ENTITY[kind] <= FREE_UNITS;
-  const counted = isShort ? undefined : await table.total(kind);
-  const [items, total] = await settleAll([
-    readItems(collection, range, Math.min(limit, counted ?? limit)),
-    counted === undefined ? table.total(kind) : Promise.resolve(counted),
-  ]);
+  const total = await readTotal(collection);
+  const items = await readItems(collection, range, Math.min(limit, total));
   return pageOf(collection, items.slice(0, size), total, items.length > size);
 }
 
@@ -91,7 +81,7 @@ async function pageByNumber<E extends Entity>(
   { page, size }: ListQuery,
   backwards: boolean,
 ): Promise<Page<E>> {
-  const total = await collection.table.total(collection.kind);
+  const total = await readTotal(collection);
   const [start, end] = [page * size, (page + 1) * size];
   if (start >= total) return pageOf(collection, [], total, false);
   const fromStart = end <= total - start;
@@ -113,6 +103,12 @@ function pageOf<E extends Entity>(
   return { total, entities, more, cursor: more && last ? cursorAfter(last.id) : undefined };
 }
 
+/** The number of entities, which every list reads first, together with the budget. Fails as `requireUnspent` does. */
+async function readTotal<E>({ budget, kind }: Collection<E>): Promise<number> {
+  const [total] = await budget.requireUnspent([totalKey(kind)]);
+  return (total?.n as number | undefined) ?? 0;
+}
+
 /** Reads a range that is expected to have this many entities. */
 const readItems = <E>(collection: Collection<E>, range: Range, entities: number): Promise<Item[]> =>
   chargedQuery(collection, range, entities * UNITS_PER_ENTITY[collection.kind]);
@@ -122,19 +118,18 @@ const readItems = <E>(collection: Collection<E>, range: Range, entities: number)
  * what it costs beyond them afterwards.
  */
 async function chargedQuery<E>(
-  { table, kind, spend }: Collection<E>,
+  { table, kind, budget }: Collection<E>,
   range: Range,
   expectedUnits: number,
 ): Promise<Item[]> {
-  const charged = Math.min(expectedUnits, MAX_LIST_UNITS);
-  const settle = await spend(charged);
+  const charged = await budget.spend(Math.min(expectedUnits, MAX_LIST_UNITS));
   let consumed = 0;
   try {
     return await table.query(kind, range, (units) => {
       consumed += units;
     });
   } finally {
-    await settle(consumed - charged);
+    await budget.settle(consumed - charged);
   }
 }
 
@@ -152,13 +147,13 @@ export function ownerOf(filters: readonly Filter[]): number | undefined {
 
 /** All entities that match the filters. A filter on one integration reads only the parameters of that integration. */
 async function select<E extends Entity>(collection: Collection<E>, { filters }: ListQuery): Promise<E[]> {
-  const { table, kind, entityOf } = collection;
+  const { kind, entityOf } = collection;
   const owner = kind === 'CONF' ? ownerOf(filters) : undefined;
   const byOwner = owner !== undefined;
   if (byOwner && !canOwnParameters(owner)) return [];
   const range = byOwner ? parametersRange(owner) : {};
   const tooLong = kind === 'CONF' ? 'parameter-list-too-long' : 'list-too-long';
-  const total = await table.total(kind);
+  const total = await readTotal(collection);
   // The query would be rejected after 10,000 entities, so it is not started.
   if (!byOwner && total > MAX_LIST_ITEMS) throw new Failure(tooLong);
   const units = Math.min(total * UNITS_PER_ENTITY[kind], byOwner ? UNITS_PER_INTEGRATION : Number.POSITIVE_INFINITY);

@@ -1,111 +1,149 @@
 import { Failure } from '../contract/failure.ts';
 import { logError } from '../runtime/log.ts';
-import { sleep } from '../runtime/sleep.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import { type Key, readBudgetKey } from './keys.ts';
-import type { Table } from './table.ts';
+import { type Item, MAX_LIST_UNITS, type Table } from './table.ts';
 import type { Write } from './write.ts';
 
 /*
- * Lists read many items under one partition key, which logins and changes read too, and DynamoDB serves 3,000 read
- * units per second for one partition key. Each caller therefore has a budget for lists: a fraction of that limit. A
- * list is charged by its expected cost before it is read, and by the rest afterwards, so that a caller that repeats
- * the most expensive list exceeds the budget only until the first ones have been read. docs/list-costs.md lists the
- * costs.
+ * Lists and large parameters are read under partition keys that logins and changes read too, and DynamoDB serves 3,000
+ * read units per second for one partition key. Each account therefore has a token bucket that holds a fraction of that.
+ * While it is empty, its callers are rejected before anything is read but the bucket and a total. No request waits for
+ * the bucket, because a waiting request occupies an execution. docs/list-costs.md lists the costs.
  */
 
-/** Read units that a caller can spend: sustained, and in a burst. A decryption by KMS counts as one unit. */
+/** How fast a bucket is refilled, and how much it holds. A decryption by KMS counts as one unit. */
 const UNITS_PER_SECOND = 500;
 const BURST_UNITS = 2000;
-/** Reads of up to 3 units are free: charging them would cost as much as the reads. */
+/** Up to 3 units are free: charging them would cost as much as reading them. */
 export const FREE_UNITS = 3;
-/** How long a request waits for its budget; a caller that would have to wait longer is rejected. */
-const MAX_WAIT_MS = 3000;
-/** Debt is recorded up to an hour: what a list costs beyond its estimate is charged even if the budget is exceeded. */
-const MAX_DEBT_MS = 3_600_000;
+/** How many times a charge is tried that competes with others of the same account. */
+const MAX_TRIES = 5;
 /** How long the item is kept after everything is paid back. */
 const TTL_MARGIN_SECONDS = 60;
 
-/**
- * Charges the expected read units before a read. Waits while the budget is exceeded; fails with read-budget-spent.
- * Returns the function that charges the rest afterwards.
- */
-export type SpendUnits = (units: number) => Promise<SettleUnits>;
-
-/** Charges what a read has cost beyond its expected units. Neither waits nor fails, because the read is done. */
-type SettleUnits = (excess: number) => Promise<void>;
-
-/** The burst, as the time in which it is paid back. */
-const BURST_MS = (BURST_UNITS / UNITS_PER_SECOND) * 1000;
-/** How many times a payment is tried that competes with other payments of the same caller. */
-const MAX_TRIES = 5;
+/** How long it takes to pay back these units; milliseconds. */
+const paybackMs = (units: number): number => Math.ceil((units / UNITS_PER_SECOND) * 1000);
+const BURST_MS = paybackMs(BURST_UNITS);
+/** The largest debt is what the most expensive list costs. */
+const MAX_DEBT_MS = paybackMs(MAX_LIST_UNITS);
 
 /** The caller that is charged for reads. */
 export interface ChargedCaller {
   readonly id: number;
+  readonly passwordChanges: number;
   requireAuthorized(): Promise<void>;
 }
 
-/**
- * The read budget of a caller. Nothing is spent before the caller is authorized. Fails with read-budget-spent and
- * `retryAfter` in seconds, with unavailable, or as `requireAuthorized` does.
- */
-export function readBudget(table: Table, caller: ChargedCaller): SpendUnits {
+/** The read budget of a caller. Call `requireUnspent` first: it reads the bucket. */
+export interface ReadBudget {
+  /**
+   * Reads the bucket and these items in one call. Fails with read-budget-spent and `retryAfter` in seconds while the
+   * bucket is empty, and as `requireAuthorized` does.
+   */
+  requireUnspent(keys?: readonly Key[]): Promise<(Item | undefined)[]>;
+  /**
+   * Charges what a read is expected to cost, before it. Returns the charged units: none if the read is free. Fails with
+   * read-budget-spent and `retryAfter`, and with unavailable.
+   */
+  spend(units: number): Promise<number>;
+  /** Charges what a read has cost beyond the charged units, unless that is free. Never fails: the read is done. */
+  settle(units: number): Promise<void>;
+}
+
+/** Opens the read budget of a caller. */
+export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
   const key = readBudgetKey(caller.id);
-  return async (units) => {
-    await caller.requireAuthorized();
-    const wait = units > FREE_UNITS ? await pay(table, key, units, MAX_WAIT_MS) : 0;
-    if (wait > 0) await sleep(wait);
-    return async (excess) => {
-      if (excess <= FREE_UNITS) return;
-      await pay(table, key, excess, MAX_DEBT_MS).catch((error) => logError('readNotCharged', error));
-    };
+  let bucket = bucketOf(undefined, caller.passwordChanges);
+
+  async function requireUnspent(keys: readonly Key[] = []) {
+    const [, [item, ...items]] = await settleAll([caller.requireAuthorized(), table.getAll([key, ...keys])]);
+    bucket = bucketOf(item, caller.passwordChanges);
+    const debt = bucket.paidBackAt - Date.now() - BURST_MS;
+    if (debt > 0) throw new Failure('read-budget-spent', { retryAfter: Math.ceil(debt / 1000) });
+    return items;
+  }
+
+  /** Applies the first write whose condition holds. Returns whether there was one. */
+  async function applyFirst(...writes: readonly Write[]): Promise<boolean> {
+    for (const write of writes) if (await table.update(write)) return true;
+    return false;
+  }
+
+  return {
+    requireUnspent,
+    async spend(units) {
+      if (units <= FREE_UNITS) return 0;
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const now = Date.now();
+        const { toFull, toPartlySpent } = chargesOf(key, bucket, units, now);
+        const further = toPartlySpent(BURST_MS);
+        if (await (bucket.paidBackAt < now ? applyFirst(toFull, further) : applyFirst(further, toFull))) return units;
+        // Concurrent requests of the account have charged the bucket since it was read.
+        await requireUnspent();
+      }
+      throw new Failure('unavailable');
+    },
+    async settle(units) {
+      if (units <= FREE_UNITS) return;
+      const { cost, toFull, toPartlySpent, toMaximum } = chargesOf(key, bucket, units, Date.now());
+      const charged = applyFirst(toFull, toPartlySpent(BURST_MS + MAX_DEBT_MS - cost), toMaximum);
+      await charged.catch((error) => logError('readNotCharged', error));
+    },
   };
 }
 
 /**
- * Adds the cost of a read, as the time in which it is paid back, and returns how long to wait before the read, in
- * milliseconds; fails if that exceeds `maxWait`. Updates outside of a transaction, so that parallel requests of one
- * caller do not conflict.
+ * A bucket, as the time at which everything taken from it is paid back (the generic cell rate algorithm). The item of
+ * an account holds two: tokens that were issued before a password change share one, so that a stolen token cannot spend
+ * the budget of the tokens issued since, and so that password changes do not multiply the budget.
  */
-async function pay(table: Table, key: Key, units: number, maxWait: number): Promise<number> {
-  const cost = Math.ceil((units / UNITS_PER_SECOND) * 1000);
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const now = Date.now();
-    if (await table.update(firstPayment(key, cost, now))) return 0;
-    const added = await table.update(furtherPayment(key, cost, now, maxWait));
-    if (added) return Math.max(0, (added.paidBackAt as number) - cost - now - BURST_MS);
-    const paidBackAt = ((await table.get(key))?.paidBackAt as number | undefined) ?? 0;
-    const wait = paidBackAt - now - BURST_MS;
-    if (wait > maxWait) throw new Failure('read-budget-spent', { retryAfter: Math.ceil(wait / 1000) });
-  }
-  throw new Failure('unavailable');
+interface Bucket {
+  /** 0 if nothing has been taken from it. */
+  readonly paidBackAt: number;
+  readonly attribute: 'paidBackAt' | 'stalePaidBackAt';
+  /** The number of password changes in the newest token that has been charged, or in the caller's if it is newer. */
+  readonly newest: number;
 }
 
-const names = { '#paidBackAt': 'paidBackAt', '#expires': 'expires' };
+function bucketOf(item: Item | undefined, own: number): Bucket {
+  const known = (item?.passwordChanges as number | undefined) ?? -1;
+  const attribute = own < known ? 'stalePaidBackAt' : 'paidBackAt';
+  const paidBackAt = own > known ? 0 : ((item?.[attribute] as number | undefined) ?? 0);
+  return { paidBackAt, attribute, newest: Math.max(own, known) };
+}
 
-/** Applies if everything is paid back. */
-function firstPayment(key: Key, cost: number, now: number): Write {
-  return {
+/** The writes that charge a bucket: at most one of them applies. */
+function chargesOf(key: Key, { attribute, newest }: Bucket, units: number, now: number) {
+  const cost = Math.min(paybackMs(units), MAX_DEBT_MS);
+  const maximum = now + BURST_MS + MAX_DEBT_MS;
+  const common = {
     act: 'Update',
     key,
-    update: 'SET #paidBackAt = :paidBackAt, #expires = :expires',
-    condition: 'attribute_not_exists(#paidBackAt) OR #paidBackAt < :now',
-    names,
-    values: { ':paidBackAt': now + cost, ':now': now, ':expires': expiry(now + cost) },
+    names: { '#paidBackAt': attribute, '#newest': 'passwordChanges', '#expires': 'expires' },
+  } as const;
+  const values = { ':newest': newest, ':expires': Math.ceil(maximum / 1000) + TTL_MARGIN_SECONDS };
+
+  const toFull: Write = {
+    ...common,
+    update: 'SET #paidBackAt = :paidBackAt, #newest = :newest, #expires = :expires',
+    condition:
+      'attribute_not_exists(#newest) OR #newest < :newest OR ' +
+      '(#newest = :newest AND (attribute_not_exists(#paidBackAt) OR #paidBackAt < :now))',
+    values: { ...values, ':paidBackAt': now + cost, ':now': now },
   };
-}
-
-/** Applies if something is not paid back yet and the wait does not exceed `maxWait`. */
-function furtherPayment(key: Key, cost: number, now: number, maxWait: number): Write {
-  const latest = now + BURST_MS + maxWait;
-  return {
-    act: 'Update',
-    key,
+  /** Applies while at most `spentMs` are to be paid back. */
+  const toPartlySpent = (spentMs: number): Write => ({
+    ...common,
     update: 'SET #paidBackAt = #paidBackAt + :cost, #expires = :expires',
-    condition: '#paidBackAt BETWEEN :now AND :latest',
-    names,
-    values: { ':cost': cost, ':now': now, ':latest': latest, ':expires': expiry(latest + cost) },
+    condition: '#newest = :newest AND #paidBackAt BETWEEN :now AND :latest',
+    values: { ...values, ':cost': cost, ':now': now, ':latest': now + spentMs },
+  });
+  const toMaximum: Write = {
+    ...common,
+    update: 'SET #paidBackAt = :maximum, #expires = :expires',
+    condition: '#newest = :newest AND #paidBackAt < :maximum',
+    values: { ...values, ':maximum': maximum },
   };
+  return { cost, toFull, toPartlySpent, toMaximum };
 }
-
-const expiry = (milliseconds: number): number => Math.ceil(milliseconds / 1000) + TTL_MARGIN_SECONDS;

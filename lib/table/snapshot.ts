@@ -5,7 +5,7 @@ import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
 import type { Key } from './keys.ts';
-import { type Item, openTable, sharedClient, type Table } from './table.ts';
+import { type Item, type OnConsumed, openTable, sharedClient, type Table } from './table.ts';
 
 /*
  * Reads of several items as of one moment. Separate from table.ts, so that only the functions that need them bundle
@@ -16,9 +16,9 @@ import { type Item, openTable, sharedClient, type Table } from './table.ts';
 export interface SnapshotTable extends Table {
   /**
    * Up to 100 items as of one moment, in the order of their keys; undefined for those that do not exist. Costs twice
-   * the read units of `getAll`. Fails with unavailable if the items keep changing.
+   * the read units of `getAll`, and reports them to `onConsumed`. Fails with unavailable if the items keep changing.
    */
-  snapshot(keys: readonly Key[]): Promise<(Item | undefined)[]>;
+  snapshot(keys: readonly Key[], onConsumed: OnConsumed): Promise<(Item | undefined)[]>;
 }
 
 /** Opens the table of the stack, or another one of the same design. */
@@ -29,10 +29,10 @@ export function openSnapshotTable(
   const documents = DynamoDBDocumentClient.from(client);
   return {
     ...openTable(name, client),
-    async snapshot(keys) {
+    async snapshot(keys, onConsumed) {
       const reads = keys.map((Key) => ({ TableName: name, Key }));
       try {
-        return await transactGet(documents, reads, abortBeforeDeadline);
+        return await transactGet(documents, reads, abortBeforeDeadline, onConsumed);
       } catch (error) {
         throw isCancelled(error) ? new Failure('unavailable') : error;
       }
@@ -49,11 +49,16 @@ export async function transactGet(
   documents: DynamoDBDocumentClient,
   reads: readonly GetCommandInput[],
   options: () => { abortSignal?: AbortSignal } = () => ({}),
+  onConsumed?: OnConsumed,
 ): Promise<(Item | undefined)[]> {
   const TransactItems = reads.map((Get) => ({ Get }));
   for (let tries = 1; ; tries++) {
     try {
-      const { Responses = [] } = await documents.send(new TransactGetCommand({ TransactItems }), options());
+      const { Responses = [], ConsumedCapacity } = await documents.send(
+        new TransactGetCommand({ TransactItems, ...(onConsumed && { ReturnConsumedCapacity: 'TOTAL' }) }),
+        options(),
+      );
+      onConsumed?.(ConsumedCapacity?.[0]?.CapacityUnits ?? 0);
       return reads.map((_, index) => Responses[index]?.Item as Item | undefined);
     } catch (error) {
       if (tries === MAX_TRIES || !isCancelled(error)) throw error;

@@ -14,7 +14,7 @@ import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { isOutage } from '../runtime/outage.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
-import { type Key, type Kind, sequenceKey, totalKey } from './keys.ts';
+import { type Key, type Kind, sequenceKey } from './keys.ts';
 import type { Write } from './write.ts';
 
 /** A stored item. The attributes of each entity are defined in its `*-table.ts`. */
@@ -36,6 +36,9 @@ export interface Range {
   readonly tooLong?: TooLong;
 }
 
+/** Receives the read units that a call has consumed. */
+export type OnConsumed = (units: number) => void;
+
 /** Bounds of a list: it is rejected beyond 10,000 items or 16 MB, at 4 KB per read unit. */
 export const MAX_LIST_ITEMS = 10_000;
 export const MAX_LIST_UNITS = (16 * 1024) / 4;
@@ -46,15 +49,16 @@ export const MAX_LIST_UNITS = (16 * 1024) / 4;
  */
 export interface Table {
   get(key: Key): Promise<Item | undefined>;
-  /** Up to 100 items in one call, in the order of their keys; undefined for those that do not exist. */
-  getAll(keys: readonly Key[]): Promise<(Item | undefined)[]>;
+  /**
+   * Up to 100 items in one call, in the order of their keys; undefined for those that do not exist. Reports the read
+   * units of each call to `onConsumed`.
+   */
+  getAll(keys: readonly Key[], onConsumed?: OnConsumed): Promise<(Item | undefined)[]>;
   /**
    * The items of a range in its order. Reports the read units of each call to `onConsumed`. Fails with the range's
    * `tooLong` beyond the bound of a list.
    */
-  query(pk: string, range?: Range, onConsumed?: (units: number) => void): Promise<Item[]>;
-  /** How many entities of a kind there are. */
-  total(kind: Kind): Promise<number>;
+  query(pk: string, range?: Range, onConsumed?: OnConsumed): Promise<Item[]>;
   /** The next id of a kind: never assigned before and never assigned again. */
   nextId(kind: Kind): Promise<number>;
   /**
@@ -79,7 +83,7 @@ export function sharedClient(): DynamoDBClient {
 export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient()): Table {
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 
-  const table: Table = {
+  return {
     async get(key) {
       const { Item } = await documents.send(
         new GetCommand({ TableName: name, Key: key, ConsistentRead: true }),
@@ -88,14 +92,18 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
       return Item as Item | undefined;
     },
 
-    async getAll(keys) {
+    async getAll(keys, onConsumed) {
       const items = new Map<string, Item>();
       let remainingKeys: readonly Key[] = keys;
       while (remainingKeys.length > 0) {
-        const { Responses, UnprocessedKeys } = await documents.send(
-          new BatchGetCommand({ RequestItems: { [name]: { Keys: [...remainingKeys], ConsistentRead: true } } }),
+        const { Responses, UnprocessedKeys, ConsumedCapacity } = await documents.send(
+          new BatchGetCommand({
+            RequestItems: { [name]: { Keys: [...remainingKeys], ConsistentRead: true } },
+            ...(onConsumed && { ReturnConsumedCapacity: 'TOTAL' }),
+          }),
           abortBeforeDeadline(),
         );
+        onConsumed?.(ConsumedCapacity?.[0]?.CapacityUnits ?? 0);
         for (const item of (Responses?.[name] ?? []) as Item[]) items.set(nameOf(item), item);
         remainingKeys = (UnprocessedKeys?.[name]?.Keys ?? []) as unknown as Key[];
         if (remainingKeys.length > 0) await sleepJittered(50);
@@ -134,10 +142,6 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
       return items;
     },
 
-    async total(kind) {
-      return ((await table.get(totalKey(kind)))?.n as number | undefined) ?? 0;
-    },
-
     async nextId(kind) {
       const { Attributes } = await documents.send(
         new UpdateCommand({
@@ -174,7 +178,6 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
       );
     },
   };
-  return table;
 }
 
 const nameOf = ({ pk, sk }: Key): string => `${pk}\0${sk}`;

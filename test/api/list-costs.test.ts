@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { fillUsers } from '../support/fill-users.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
+import { readUnitsOf } from '../support/read-units.ts';
 
 /*
  * Measures the cost of a list as the number of users grows. The sizes in docs/list-costs.md take minutes:
@@ -19,11 +20,11 @@ let cost: Cost = { calls: 0, units: 0 };
 
 const gatehouse: Gatehouse = await startGatehouse({
   breaksData: true,
-  async intercept({ functionName, operation }, forward) {
+  async intercept(call, forward) {
     const response = await forward();
-    if (functionName === 'GET /api/users' && (operation === 'GetItem' || operation === 'Query')) {
-      const consumed = operation === 'Query' ? JSON.parse(String(response.body)).ConsumedCapacity?.CapacityUnits : 1;
-      cost = { calls: cost.calls + 1, units: cost.units + Number(consumed ?? 0) };
+    const isCounted = call.operation === 'BatchGetItem' || call.operation === 'Query';
+    if (call.functionName === 'GET /api/users' && isCounted) {
+      cost = { calls: cost.calls + 1, units: cost.units + readUnitsOf(call, response) };
     }
     return response;
   },

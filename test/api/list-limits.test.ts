@@ -7,6 +7,7 @@ import { useGatehouse } from '../support/gatehouse.ts';
  */
 
 type Attributes = Record<string, { S?: string; N?: string }>;
+type Requests = Record<string, { Keys?: Attributes[] }>;
 
 const gatehouse = await useGatehouse({
   async intercept({ operation, input, functionName }, forward) {
@@ -15,8 +16,10 @@ const gatehouse = await useGatehouse({
     const response = await forward();
     const body = response.body as Record<string, unknown>;
     if (!functionName?.startsWith('GET')) return response;
-    if (operation === 'GetItem' && (input.Key as Attributes).pk?.S === 'TOTAL') {
-      return { ...response, body: { ...body, Item: { ...(body.Item as object), n: { N: String(total) } } } };
+    if (operation === 'BatchGetItem') {
+      const [[table = '', { Keys = [] } = {}] = []] = Object.entries(input.RequestItems as Requests);
+      const totals = Keys.filter(({ pk }) => pk?.S === 'TOTAL').map((key) => ({ ...key, n: { N: String(total) } }));
+      if (totals.length > 0) return { ...response, body: { Responses: { [table]: totals } } };
     }
     const isLong = operation === 'Query' && pk !== 'JWKS';
     if (!isLong) return response;

@@ -46,7 +46,7 @@ const BUDGETS: Readonly<Record<string, readonly [minimal: number, sdk: number]>>
   'send-mail': [29, 150],
   'update-account': [75, 260],
   'update-integration': [74, 226],
-  'update-parameter': [78, 255],
+  'update-parameter': [79, 257],
   'update-user': [79, 263],
   'verify-table': [40, 189],
 };

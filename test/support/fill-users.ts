@@ -5,14 +5,14 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
-import { idText } from '../../lib/table/keys.ts';
+import { idText, totalKey } from '../../lib/table/keys.ts';
 import type { Gatehouse } from './gatehouse.ts';
 
 /** Fills the table up to this many users of typical size. */
 export async function fillUsers({ cloud, table }: Gatehouse, size: number): Promise<void> {
   const { endpoint, region, tableName } = cloud;
   const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
-  const from = (await table.total('USER')) + 1;
+  const from = Number((await table.get(totalKey('USER')))?.n) + 1;
   const text = (S: string) => ({ S });
   const names = (id: number) => ({ firstName: text('Anna Katharina'), lastName: text(`Musterfrau-${id % 97}`) });
   const audit = { createdBy: text('admin'), lastModifiedBy: text('admin') };

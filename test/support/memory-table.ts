@@ -22,6 +22,10 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
   const [calls, queries, updates]: [string[], MemoryTable['queries'], Write[]] = [[], [], []];
   const transactions: (readonly Write[])[] = [];
   const inPartition = (partition: string) => [...items.values()].filter(({ pk }) => pk === partition);
+  /** Includes the totals. */
+  const read = (key: Key): Item | undefined =>
+    items.get(nameOf(key)) ??
+    (key.pk === 'TOTAL' ? { ...key, n: totals[key.sk as Kind] ?? inPartition(key.sk).length } : undefined);
   let lastId = 1000;
   return {
     calls,
@@ -31,19 +35,19 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
     find: (key) => items.get(nameOf(key)),
     async get(key) {
       calls.push(`get ${key.pk}`);
-      return items.get(nameOf(key));
+      return read(key);
     },
     async getAll(keys) {
       calls.push(`getAll ${keys.length}`);
       // DynamoDB rejects duplicate keys too.
       if (new Set(keys.map(nameOf)).size < keys.length) throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
-      return keys.map((key) => items.get(nameOf(key)));
+      return keys.map(read);
     },
     async snapshot(keys) {
       calls.push(`snapshot ${keys.length}`);
-      return keys.map((key) => items.get(nameOf(key)));
+      return keys.map(read);
     },
-    async query(pk, range = {}) {
+    async query(pk, range = {}, onConsumed) {
       calls.push(`query ${pk}`);
       queries.push({ pk, range });
       const { from = '', to = '\uffff', backwards = false, limit } = range;
@@ -52,11 +56,10 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
       const found = inPartition(pk)
         .filter(({ sk }) => sk >= from && sk <= to)
         .sort((a, b) => (a.sk < b.sk ? -1 : 1));
-      return (backwards ? found.reverse() : found).slice(0, limit);
-    },
-    async total(kind) {
-      calls.push(`total ${kind}`);
-      return totals[kind] ?? inPartition(kind).length;
+      const items = (backwards ? found.reverse() : found).slice(0, limit);
+      // As for items of 450 bytes.
+      onConsumed?.(Math.max(1, items.length * 0.11));
+      return items;
     },
     async nextId(kind) {
       calls.push(`nextId ${kind}`);

@@ -42,9 +42,6 @@ export function recordingTable(...items: Item[]): RecordingTable {
     async query(pk) {
       return table.items.filter((item) => item.pk === pk);
     },
-    async total() {
-      return table.items.length;
-    },
     async nextId(kind) {
       table.idKinds.push(kind);
       return 100 + table.idKinds.length;

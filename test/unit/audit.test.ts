@@ -429,13 +429,13 @@ describe('readAudits', () => {
     // 110 units for February.
     expect(partitions(found)).toEqual(['PERMANENT', '2026-03', '2026-03', '2026-02']);
     expect(charged(found)).toEqual([110, 110, Math.ceil(2 * (1 + 110 + 55.11 + 110 - 220)) / 2]);
-    expect(found.table.calls.slice(0, 5)).toEqual([
-      ...['get USER', 'update', 'update', 'query AUDIT#PERMANENT', 'query AUDIT#2026-03'],
+    expect(found.table.calls.slice(0, 6)).toEqual([
+      ...['get USER', 'getAll 1', 'update', 'update', 'query AUDIT#PERMANENT', 'query AUDIT#2026-03'],
     ]);
   });
 
-  it('charges one unit for a query that finds nothing, and nothing for a short page', async () => {
-    const short = await read(many(21));
+  it('charges one unit for a query that finds nothing, and nothing for up to three units', async () => {
+    const short = await read(many(11), { size: 10 });
     const empty = await read([]);
 
     expect(charged(short)).toEqual([]);
@@ -447,13 +447,13 @@ describe('readAudits', () => {
     expect(units).toBeLessThan(queries + 3);
   });
 
-  it('rejects a caller whose stored user is not an administrator, without a read or a charge', async () => {
+  it('rejects a caller whose stored user is not an administrator, without reading entries or a charge', async () => {
     const table = memoryTable([{ ...admin, authorities: ['ROLE_USER'] }, ...many(100)]);
     const query = { page: 0, size: 50, sort: [], filters: nobody, parameters: [], after: undefined };
 
     await expect(readAudits(table, authorize(table, caller, ListAudits.access), query)).rejects.toMatchObject({
       code: 'forbidden',
     });
-    expect([table.calls, table.updates]).toEqual([['get USER'], []]);
+    expect([table.calls, table.updates]).toEqual([['get USER', 'getAll 1'], []]);
   });
 });

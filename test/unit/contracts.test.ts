@@ -41,7 +41,7 @@ const INTEGRATIONS: [string, Access, FailureCode[]][] = [
   ['GET /api/utm-integrations', 'authenticated', LONG],
   ['GET /api/utm-integrations/count', 'authenticated', ['read-budget-spent', 'list-too-long']],
   ['GET /api/utm-integrations/{id}', 'authenticated', ['not-found', 'version-changed']],
-  ['DELETE /api/utm-integrations/{id}', INTEGRATORS, ['not-found', 'version-changed']],
+  ['DELETE /api/utm-integrations/{id}', INTEGRATORS, ['not-found', 'version-changed', 'read-budget-spent']],
   ['POST /api/utm-integrations/{id}/module/restarted', INTEGRATORS, ['not-found']],
 ];
 const PARAMETERS: [string, Access, FailureCode[]][] = [
@@ -50,15 +50,19 @@ const PARAMETERS: [string, Access, FailureCode[]][] = [
     INTEGRATORS,
     ['id-not-wanted', 'unknown-id', 'too-many-parameters', 'parameters-too-large', 'parameter-ids-used-up'],
   ],
-  ['PUT /api/utm-integration-confs', INTEGRATORS, ['no-id', 'unknown-id', 'version-changed', 'parameters-too-large']],
+  [
+    'PUT /api/utm-integration-confs',
+    INTEGRATORS,
+    ['no-id', 'unknown-id', 'version-changed', 'parameters-too-large', 'read-budget-spent'],
+  ],
   [
     'GET /api/utm-integration-confs',
     INTEGRATORS,
     ['read-budget-spent', 'parameter-list-too-long', 'page-too-deep', 'page-too-large'],
   ],
   ['GET /api/utm-integration-confs/count', INTEGRATORS, ['read-budget-spent', 'parameter-list-too-long']],
-  ['GET /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found', 'version-changed']],
-  ['DELETE /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found', 'version-changed']],
+  ['GET /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found', 'version-changed', 'read-budget-spent']],
+  ['DELETE /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found', 'version-changed', 'read-budget-spent']],
 ];
 const ROWS = [
   ...USERS.map(([route, ...rest]) => [route, 'userManagement', ...rest] as const),

@@ -252,7 +252,13 @@ const KINDS: Record<string, ItemKind> = {
     ],
     attributes: { n: 'count', since: 'count', ...expiring },
   },
-  'read budget': { ...beside('READS#', 'BUDGET'), attributes: { paidBackAt: 'count', ...expiring } },
+  'read budget': {
+    ...beside('READS#', 'BUDGET'),
+    attributes: {
+      ...{ paidBackAt: 'count or absent', stalePaidBackAt: 'count or absent', passwordChanges: 'count or absent' },
+      ...expiring,
+    },
+  },
   precedence: { ...beside('PRECEDENCE#', 'PRECEDENCE'), attributes: { until: 'count', ...expiring } },
   'marker of a user': { ...beside('IMPORTED#', 'USER'), attributes: { id: 'id' } },
   'marker of an integration': { ...beside('IMPORTED#', 'INTEGRATION'), attributes: { id: 'id' } },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { cursorAfter, type Filter, type ListQuery, type Order } from '../../lib/contract/list-query.ts';
 import { entityKey, type Kind, parameterId } from '../../lib/table/keys.ts';
 import { countEntities, listPage } from '../../lib/table/list.ts';
-import { FREE_UNITS } from '../../lib/table/read-budget.ts';
+import type { ReadBudget } from '../../lib/table/read-budget.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { memoryTable } from '../support/memory-table.ts';
 import { waitMicrotasks } from '../support/microtasks.ts';
@@ -37,20 +37,25 @@ const usersOf = (total: number) => Array.from({ length: total }, (_, n) => itemO
 function listOf(items: readonly Item[], totals: Partial<Record<Kind, number>> = {}, kind: Kind = 'USER') {
   const table = memoryTable(items, totals);
   const [spent, settled]: [number[], number[]] = [[], []];
-  const spend = async (units: number) => {
-    table.calls.push('spend');
-    spent.push(units);
-    return async (excess: number) => {
+  const budget: ReadBudget = {
+    requireUnspent: table.getAll,
+    async spend(units) {
+      table.calls.push('spend');
+      spent.push(units);
+      return units > 3 ? units : 0;
+    },
+    async settle(units) {
       await waitMicrotasks();
-      settled.push(excess);
-    };
+      settled.push(units);
+    },
   };
   return {
     table,
     spent,
     settled,
-    page: (query: Partial<ListQuery>) => listPage({ table, kind, entityOf: read, spend }, queryOf(query)),
-    count: (query: Partial<ListQuery>) => countEntities({ table, kind, entityOf: read, spend }, queryOf(query)),
+    budget,
+    page: (query: Partial<ListQuery>) => listPage({ table, kind, entityOf: read, budget }, queryOf(query)),
+    count: (query: Partial<ListQuery>) => countEntities({ table, kind, entityOf: read, budget }, queryOf(query)),
   };
 }
 
@@ -206,43 +211,29 @@ describe('the cost of a list', () => {
     expect(spent).toEqual([51, 100, 51, 60, 40, 100, 100].map((entities) => entities * units));
   });
 
-  it.each<[Kind, number]>([
-    ['USER', 26],
-    ['INTEGRATION', 14],
-    ['CONF', 1],
-  ])('is zero for a short first page, which is read concurrently with the total: %s', async (kind, size) => {
-    const short = listOf([], { [kind]: 1000 }, kind);
-    const longer = listOf([], { [kind]: 1000 }, kind);
-
-    await short.page({ size });
-    await longer.page({ size: size + 1 });
-
-    expect(short.spent[0]).toBeLessThanOrEqual(FREE_UNITS);
-    expect(short.table.calls).toEqual(['spend', `total ${kind}`, `query ${kind}`]);
-    expect(longer.table.calls).toEqual([`total ${kind}`, 'spend', `query ${kind}`]);
-  });
-
-  it('is charged before entities are read', async () => {
+  it('is charged after the total and before entities are read', async () => {
     const { table, page } = listOf(usersOf(200));
 
+    await page({ size: 5 });
     await page({ page: 1, size: 100 });
     await page({ page: 1, size: 150 });
     await page({ filters: [filter('name', 'equals', 'x')] });
 
-    expect(table.calls).toEqual(Array.from({ length: 3 }, () => ['total USER', 'spend', 'query USER']).flat());
+    expect(table.calls).toEqual(Array.from({ length: 4 }, () => ['getAll 1', 'spend', 'query USER']).flat());
   });
 
-  it('prevents the read when it exceeds the budget', async () => {
-    const table = memoryTable(usersOf(200));
-    const reject = () => Promise.reject(new Error('spent'));
+  it('prevents the read when it exceeds the budget, even of a short page', async () => {
+    const spent = () => Promise.reject(new Error('spent'));
+    for (const rejecting of [{ requireUnspent: spent }, { spend: spent }]) {
+      const { table, page, budget } = listOf(usersOf(200));
+      Object.assign(budget, rejecting);
 
-    for (const query of [{ size: 100 }, { page: 1, size: 20 }, { filters: [filter('id', 'equals', 1)] }]) {
-      await expect(listPage({ table, kind: 'USER', entityOf: read, spend: reject }, queryOf(query))).rejects.toThrow(
-        'spent',
-      );
+      for (const query of [{ size: 2 }, { size: 100 }, { page: 1 }, { filters: [filter('id', 'equals', 1)] }]) {
+        await expect(page(query)).rejects.toThrow('spent');
+      }
+
+      expect(table.queries).toEqual([]);
     }
-
-    expect(table.queries).toEqual([]);
   });
 
   it('is at most the 4,096 units after which a list is rejected', async () => {
@@ -285,7 +276,7 @@ describe('the cost of a list', () => {
     await page(query);
 
     expect(spent).toEqual([tens * 2]);
-    expect(settled).toEqual([1500 - tens * 2]);
+    expect(settled).toEqual([1500 - (tens > 1 ? tens * 2 : 0)]);
   });
 
   it('is settled even if the read fails', async () => {
@@ -304,7 +295,7 @@ describe('the cost of a list', () => {
     const { table, spent, count } = listOf(usersOf(3), { USER: 12_345 });
 
     expect(await count({})).toBe(12_345);
-    expect([spent, table.calls]).toEqual([[], ['total USER']]);
+    expect([spent, table.calls]).toEqual([[], ['getAll 1']]);
   });
 });
 

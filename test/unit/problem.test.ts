@@ -80,7 +80,7 @@ const SHOWN: Record<FailureCode, Shown> = {
   },
   'read-budget-spent': {
     ...{ status: 429, message: 'error.http.429', title: 'Too Many Requests' },
-    detail: /^You have read too many long lists.* Retry-After$/,
+    detail: /^You have read too much.* Retry-After$/,
   },
   'too-many-parameters': {
     ...{ status: 400, message: 'error.toomanyparameters', title: 'Too many parameters' },

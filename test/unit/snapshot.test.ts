@@ -16,20 +16,26 @@ function tableReceiving(...responses: ScriptedResponse[]) {
 }
 
 const key = (sk: string) => ({ pk: 'a', sk });
+const ignore = () => undefined;
 const wire = (sk: string) => ({ pk: { S: 'a' }, sk: { S: sk } });
 
 describe('snapshot', () => {
   const cancelled = { error: 'TransactionCanceledException' };
 
   it('returns items as of one moment in the order of their keys, and again after a conflict', async () => {
-    const { table, requests, inputs } = tableReceiving(cancelled, { Responses: [{ Item: wire('1') }, {}] });
+    const ConsumedCapacity = [{ TableName: 'Gates', CapacityUnits: 4 }];
+    const read = { Responses: [{ Item: wire('1') }, {}], ConsumedCapacity };
+    const { table, requests, inputs } = tableReceiving(cancelled, read);
+    const consumed: number[] = [];
 
-    expect(await table.snapshot([key('1'), key('2')])).toEqual([key('1'), undefined]);
+    expect(await table.snapshot([key('1'), key('2')], (units) => consumed.push(units))).toEqual([key('1'), undefined]);
 
     expect(requests.map(({ operation }) => operation)).toEqual(['TransactGetItems', 'TransactGetItems']);
     expect(inputs()[1]).toEqual({
       TransactItems: ['1', '2'].map((sk) => ({ Get: { TableName: 'Gates', Key: wire(sk) } })),
+      ReturnConsumedCapacity: 'TOTAL',
     });
+    expect(consumed).toEqual([4]);
   });
 
   it('fails with unavailable when the items keep changing', async () => {
@@ -39,15 +45,15 @@ describe('snapshot', () => {
     });
     const { table, requests } = tableReceiving(...Array(11).fill(cancelled));
 
-    await expect(table.snapshot([key('1')])).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(table.snapshot([key('1')], ignore)).rejects.toMatchObject({ code: 'unavailable' });
     expect(requests).toHaveLength(10);
   });
 
   it('rethrows any other error, and ends with the deadline', async () => {
     const { table } = tableReceiving({ error: 'AccessDeniedException' }, { Responses: [] });
 
-    await expect(table.snapshot([key('1')])).rejects.toMatchObject({ name: 'AccessDeniedException' });
+    await expect(table.snapshot([key('1')], ignore)).rejects.toMatchObject({ name: 'AccessDeniedException' });
     setDeadline(0);
-    await expect(table.snapshot([key('1')])).rejects.toMatchObject({ name: 'AbortError' });
+    await expect(table.snapshot([key('1')], ignore)).rejects.toMatchObject({ name: 'AbortError' });
   });
 });

@@ -242,17 +242,6 @@ describe('query', () => {
 });
 
 describe('counters', () => {
-  it.each([
-    [{ Item: { n: { N: '12' } } }, 12],
-    [{ Item: wire('USER') }, 0],
-    [{}, 0],
-  ])('return the total of a kind: %j', async (response, expected) => {
-    const { table, inputs } = tableReceiving(response);
-
-    expect(await table.total('USER')).toBe(expected);
-    expect(inputs()[0]).toMatchObject({ Key: { pk: { S: 'TOTAL' }, sk: { S: 'USER' } }, ConsistentRead: true });
-  });
-
   it('return the next id from the sequence of a kind', async () => {
     const { table, inputs } = tableReceiving({ Attributes: { n: { N: '8' } } });
 
