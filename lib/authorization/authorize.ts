@@ -2,9 +2,7 @@ import { auditEntry } from '../audit/audit-entry.ts';
 import type { Caller } from '../contract/caller.ts';
 import type { Access, Role } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
-import { CALL_RESERVE_MS, currentDeadline } from '../runtime/deadline.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { sleep } from '../runtime/sleep.ts';
 import { change } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -12,10 +10,7 @@ import { type Condition, check, type Write, withCondition } from '../table/write
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import { findUser } from '../users/user-table.ts';
-import { precedenceWait, takePrecedence } from './precedence.ts';
-
-/** How long a change waits for the changes that have precedence over it. */
-const MAX_PRECEDENCE_WAIT_MS = 5000;
+import { AFTER_STALE_VERSION_MS, precedenceLeft, takePrecedence } from './precedence.ts';
 
 /** The failure for a caller that is not authorized by its stored user; undefined if it is. */
 function denialReason(user: User | undefined, caller: Caller, access: Access): FailureCode | undefined {
@@ -107,14 +102,17 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
     async requireAuthorized() {
       if (typeof access === 'object' && access.rolesFrom === 'table') await confirm();
     },
-    change(load, decide) {
-      let targetUser: User | undefined;
+    change(load, decide, targetUserOf = () => undefined) {
+      let targetId: number | undefined;
+      const precede = async (durationMs?: number) => {
+        if (targetId !== undefined && targetId !== caller.id) await takePrecedence(table, targetId, durationMs);
+      };
       return change(
         table,
-        () => loadAfterPrecedence(table, caller.id, loadUser, load),
+        () => loadUnlessPreceded(table, caller.id, loadUser, load),
         ([callerUser, loaded], now) => {
-          const { writes, result, event, ...decision } = decide(loaded, callerUser, now);
-          targetUser = decision.targetUser;
+          targetId = targetUserOf(loaded)?.id;
+          const { writes, result, event } = decide(loaded, callerUser, now);
           // A change without writes has no audit entry.
           if (writes.length === 0) return { writes, result };
           return {
@@ -122,32 +120,29 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
             result,
           };
         },
-        async () => {
-          if (targetUser && targetUser.id !== caller.id) await takePrecedence(table, targetUser.id);
-        },
-      );
+        precede,
+      ).catch(async (error) => {
+        if (error instanceof Failure && error.code === 'version-changed') await precede(AFTER_STALE_VERSION_MS);
+        throw error;
+      });
     },
   };
 }
 
 /**
- * Loads the caller's user and what the rule needs, once no administrator's change of that user has precedence. Fails
- * with unavailable if that takes too long.
+ * Loads the caller's user and what the rule needs. Fails with unavailable while another change has precedence over
+ * changes by the caller.
  */
-async function loadAfterPrecedence<L>(
+async function loadUnlessPreceded<L>(
   table: Table,
   callerId: number,
   loadUser: () => Promise<User>,
   load: (callerUser: Promise<User>) => Promise<L>,
 ): Promise<readonly [User, L]> {
-  const giveUpAt = Math.min(Date.now() + MAX_PRECEDENCE_WAIT_MS, currentDeadline() - CALL_RESERVE_MS);
-  for (;;) {
-    const callerUser = loadUser();
-    const [user, loaded, wait] = await settleAll([callerUser, load(callerUser), precedenceWait(table, callerId)]);
-    if (wait === 0) return [user, loaded];
-    if (Date.now() + wait > giveUpAt) throw new Failure('unavailable');
-    await sleep(wait);
-  }
+  const callerUser = loadUser();
+  const [user, loaded, leftMs] = await settleAll([callerUser, load(callerUser), precedenceLeft(table, callerId)]);
+  if (leftMs > 0) throw new Failure('unavailable', { retryAfter: Math.ceil(leftMs / 1000) });
+  return [user, loaded];
 }
 
 /** Adds the condition on the caller's item: as the first action, or to the write of that item if there is one. */

@@ -3,8 +3,8 @@ import type { Caller } from '../contract/caller.ts';
 import type { Decision } from '../table/change.ts';
 import type { User } from './user.ts';
 
-/** A decision and the audit event that records it. `targetUser` is the other user whose account changes, if any. */
-type AuthorizedDecision<R> = Decision<R> & { readonly event: AuditEvent; readonly targetUser?: User };
+/** A decision and the audit event that records it. */
+type AuthorizedDecision<R> = Decision<R> & { readonly event: AuditEvent };
 
 /** A caller together with the access that its endpoint requires, which the endpoint enforces for every request. */
 export interface AuthorizedCaller extends Caller {
@@ -20,13 +20,15 @@ export interface AuthorizedCaller extends Caller {
    * nothing. The audit event is part of the transaction.
    *
    * `now` is the time of the decision, in milliseconds since 1970. `load` receives the promise of the caller's user,
-   * so that it can read in parallel. The promise rejects for an unauthorized caller: await it before any side effect. A
-   * decision that changes another user's account names that user as `targetUser`, and takes precedence over concurrent
-   * changes by that user. Fails with `forbidden`, with `unauthorized` when a deleted caller changes their own account,
-   * and as `change` does.
+   * so that it can read in parallel. The promise rejects for an unauthorized caller: await it before any side effect,
+   * and before reads that can cost more than one unit. `targetUserOf` returns the user whose account the change is
+   * about, if any: the change takes precedence over that user's own changes when these make it conflict or its If-Match
+   * stale. Fails with `forbidden`, with `unauthorized` when a deleted caller changes their own account, with
+   * `unavailable` while another change has precedence over those by the caller, and as `change` does.
    */
   change<L, R>(
     load: (callerUser: Promise<User>) => Promise<L>,
     decide: (loaded: L, callerUser: User, now: number) => AuthorizedDecision<R>,
+    targetUserOf?: (loaded: L) => User | undefined,
   ): Promise<R>;
 }

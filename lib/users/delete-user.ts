@@ -15,7 +15,10 @@ export async function deleteUser(
   precondition: Precondition,
 ): Promise<void> {
   await caller.change(
-    () => findUserByLogin(table, login),
+    async (callerUser) => {
+      await callerUser;
+      return findUserByLogin(table, login);
+    },
     (targetUser) => {
       if (!targetUser) throw new Failure('not-found');
       requireVersion(targetUser, precondition);
@@ -23,8 +26,8 @@ export async function deleteUser(
         writes: deletion(targetUser),
         result: undefined,
         event: auditEventFor('user.deleted', targetUser),
-        targetUser,
       };
     },
+    (targetUser) => targetUser,
   );
 }

@@ -28,8 +28,9 @@ export async function updateUser(
       if (!targetUser) throw new Failure('unknown-id');
       requireVersion(targetUser, precondition);
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
-      return { ...modify('user.updated', targetUser, changes, { modifiedBy: callerUser.login, now }), targetUser };
+      return modify('user.updated', targetUser, changes, { modifiedBy: callerUser.login, now });
     },
+    (targetUser) => targetUser,
   );
 }
 

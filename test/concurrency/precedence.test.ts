@@ -37,8 +37,10 @@ const createIntegration = (token: string) => {
   const body = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
   return gatehouse.call('POST', '/api/utm-integrations', { token, body });
 };
-const update = (user: object) => gatehouse.call('PUT', '/api/users', { token: admin, body: user });
-const remove = (login: string) => gatehouse.call('DELETE', `/api/users/${login}`, { token: admin });
+const update = (user: object, etag?: string) =>
+  gatehouse.call('PUT', '/api/users', { token: admin, body: user, headers: etag ? { 'If-Match': etag } : {} });
+const remove = (login: string, etag?: string) =>
+  gatehouse.call('DELETE', `/api/users/${login}`, { token: admin, headers: etag ? { 'If-Match': etag } : {} });
 const resetPassword = async (email: string) => {
   const body = { key: await gatehouse.keyMailedTo(email), newPassword: 'new password' };
   return gatehouse.call('POST', '/api/account/reset-password/finish', { body });
@@ -58,8 +60,7 @@ describe('an account that changes itself before every attempt of a change that t
     adversary = async () => {
       const change = rename(token, changes.length);
       changes.push(change);
-      // From the second change on, the administrator has precedence, so the account has to wait.
-      await (changes.length === 1 ? change : Promise.race([change, wait(400)]));
+      await change;
     };
 
     const status = await act(user).finally(() => {
@@ -71,27 +72,80 @@ describe('an account that changes itself before every attempt of a change that t
     expect(others.filter((each) => each < 300)).toEqual([]);
   });
 
-  it('can change itself again once the administrator is done', async () => {
+  it('is rejected at once, and can change itself again after Retry-After', async () => {
     const { user, token } = await gatehouse.makeCaller('patient');
     await rename(token, -1);
-    let waiting: Promise<Received> | undefined;
-    let n = 0;
+    const changes: Received[] = [];
     adversary = async () => {
-      waiting = rename(token, n++);
-      await (n === 1 ? waiting : Promise.race([waiting, wait(400)]));
+      changes.push(await rename(token, changes.length));
     };
 
     const { status } = await update({ ...user, lastName: 'Seen' }).finally(() => {
       adversary = undefined;
     });
-    const own = await waiting;
+    const [first, second] = changes;
+    await wait(1000 * Number(second?.headers['retry-after']));
+    const own = await rename(token, 2);
     const { body } = await gatehouse.call('GET', '/api/account', { token });
 
-    expect([status, own?.status, body.firstName, body.lastName]).toEqual([200, 200, `Name ${n - 1}`, 'Seen']);
+    expect([status, first?.status, second?.status, second?.headers['retry-after']]).toEqual([200, 200, 503, '1']);
+    expect([own.status, body.firstName, body.lastName]).toEqual([200, 'Name 2', 'Seen']);
   });
 });
 
-it(`an administrator can deactivate an account that sends a stream of changes${LONG ? ' within two seconds' : ''}`, {
+/** Sends the change with the ETag that was just read, up to three times until it is not rejected with 412. */
+async function withFreshEtag(
+  login: string,
+  change: (etag: string | undefined) => Promise<Received>,
+  meanwhile: () => Promise<unknown> = async () => undefined,
+): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let tries = 0; tries < 3 && [undefined, 412].includes(statuses.at(-1)); tries++) {
+    const { headers } = await gatehouse.call('GET', `/api/users/${login}`, { token: admin });
+    await meanwhile();
+    statuses.push((await change(headers.etag)).status);
+  }
+  return statuses;
+}
+
+describe('an account that changes itself between every read of its ETag and the change with If-Match', () => {
+  it.each([
+    ['deactivation', (user: object) => (etag?: string) => update({ ...user, activated: false }, etag)],
+    [
+      'deletion',
+      ({ login }: { login: string }) =>
+        (etag?: string) =>
+          remove(login, etag),
+    ],
+  ])('delays its %s by one 412, and is then rejected for ten seconds', async (verb, changeOf) => {
+    const { user, token } = await gatehouse.makeCaller(`evasive-${verb}`);
+    const own: Received[] = [];
+
+    const statuses = await withFreshEtag(user.login, changeOf(user), async () => {
+      own.push(await rename(token, own.length));
+    });
+
+    expect(statuses).toEqual([412, 200]);
+    expect(own.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([
+      [200, undefined],
+      [503, '10'],
+    ]);
+  });
+
+  it('cannot reject the changes of others with a stale If-Match of its own', async () => {
+    const [{ token }, { user, token: victim }] = [
+      await gatehouse.makeCaller('integrator', { authorities: ['ROLE_USER'] }),
+      await gatehouse.makeCaller('victim'),
+    ];
+    const headers = { 'If-Match': '"0-stale"' };
+
+    const attack = await gatehouse.call('PUT', '/api/users', { token, body: user, headers });
+
+    expect([attack.status, (await rename(victim, 1)).status]).toEqual([403, 200]);
+  });
+});
+
+it('an administrator can deactivate an account that sends a stream of changes, without and with If-Match', {
   timeout: 60_000,
 }, async () => {
   const { user, token } = await gatehouse.makeCaller('busy', { authorities: ['ROLE_USER'] });
@@ -99,7 +153,7 @@ it(`an administrator can deactivate an account that sends a stream of changes${L
   await update(user);
   const times = [];
   let successes = 0;
-  for (let round = 0; round < (LONG ? 3 : 1); round++) {
+  for (const hasIfMatch of [false, true]) {
     let stopped = false;
     const workers = Array.from({ length: 16 }, async (_, worker) => {
       for (let n = 0; !stopped; n++) {
@@ -110,12 +164,13 @@ it(`an administrator can deactivate an account that sends a stream of changes${L
     await wait(500);
 
     const started = performance.now();
-    const { status } = await update({ ...user, activated: false });
+    const deactivate = (etag?: string) => update({ ...user, activated: false }, hasIfMatch ? etag : undefined);
+    const statuses = await withFreshEtag(user.login, deactivate);
     times.push(performance.now() - started);
     stopped = true;
     await Promise.all(workers);
 
-    expect(status).toBe(200);
+    expect(statuses.at(-1)).toBe(200);
     expect((await update({ ...user, activated: true })).status).toBe(200);
   }
   // Durations mean little on a machine that runs other tests at the same time.

@@ -41,7 +41,7 @@ describe.each(SEARCHES)('the mutant in which $mutant', ({ mutant, path, faults =
     expect(found).toBeDefined();
   });
 
-  // Administrators who change each other wait up to a second for each other's precedence.
+  // Administrators who change each other reject each other's changes for a second.
   it('is found by the histories', { timeout: 180_000 }, async () => {
     let found: string | undefined;
     for (let seed = 1; seed <= 60 && !found; seed++) {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { authorize, findCallerUser } from '../../lib/authorization/authorize.ts';
 import type { Caller } from '../../lib/contract/caller.ts';
 import type { Access } from '../../lib/contract/contract.ts';
-import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { Failure } from '../../lib/contract/failure.ts';
 import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { set, versionIs, type Write } from '../../lib/table/write.ts';
@@ -31,10 +31,11 @@ const EVENT = { action: 'integration.updated', target: 'integration/5', targetNa
 /** A change by the caller that makes these writes, to the account of `targetUser` if there is one. */
 function changeOf(table: Table, access: Access, writes: readonly Write[], targetUser?: User, caller = CALLER) {
   const load = async (callerUser: Promise<User>) => (await callerUser).login;
-  return authorize(table, caller, access).change(load, (loaded, callerUser) => ({
-    ...{ writes, result: `${loaded} ${callerUser.id}`, event: EVENT },
-    ...(targetUser && { targetUser }),
-  }));
+  return authorize(table, caller, access).change(
+    load,
+    (loaded, callerUser) => ({ writes, result: `${loaded} ${callerUser.id}`, event: EVENT }),
+    () => targetUser,
+  );
 }
 
 describe('a caller', () => {
@@ -276,7 +277,7 @@ describe('precedence', () => {
     const { transact } = table;
     let tries = 0;
     table.transact = async (writes, token) => {
-      // Long enough for a change that does not wait for precedence to commit first.
+      // Long enough for a change that does not wait for its claim to commit first.
       if (writes[0]?.key.pk === precedenceKey(8).pk) await waitMicrotasks(200);
       if (++tries > 1) return transact(writes, token);
       throw Object.assign(new Error('cancelled'), {
@@ -325,45 +326,62 @@ describe('precedence', () => {
     await expect(changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER)).resolves.toBe('ada 7');
   });
 
-  it.each([-60_000, -1, 0])('is not awaited once it has expired: %i ms left', async (left) => {
-    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
-    const table = tableWith({}, [{ ...precedenceKey(7), until: 1_000_000_000_000 + left }]);
-    const { get } = table;
-    table.get = async (key) => {
-      if (table.calls.length >= 2) throw new Error('read once more');
-      return get(key);
-    };
+  it('is claimed for ten seconds when the version of the account has changed since the client read it', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_500 });
+    for (const [code, id, claims] of [
+      ['version-changed', 8, [precedenceKey(8)]],
+      ['version-changed', 7, []],
+      ['unknown-id', 8, []],
+    ] as const) {
+      const table = tableWith({ authorities: ['ROLE_ADMIN'] });
 
-    await expect(changeOf(table, INTEGRATORS, [OTHER])).resolves.toBe('ada 7');
+      const change = authorize(table, CALLER, ADMINISTRATORS).change(
+        async () => ({ id }) as User,
+        () => {
+          throw new Failure(code);
+        },
+        (targetUser) => targetUser,
+      );
+
+      await expect(change).rejects.toMatchObject({ code });
+      expect(table.transactions.map(([write]) => write?.key)).toEqual(claims);
+      for (const [write] of table.transactions) {
+        expect(write?.attributes).toEqual({ until: 1_000_000_010_500, expires: 1_000_000_071 });
+      }
+    }
   });
 
-  it('delays changes by that account, which are then decided on fresh reads', async () => {
-    vi.useFakeTimers({ now: 1_000_000_000_000 });
-    const table = tableWith({}, [{ ...precedenceKey(7), until: 1_000_000_000_300 }]);
+  it('cannot be claimed by an unauthorized caller', async () => {
+    const table = tableWith({});
+    const decide = () => {
+      throw new Failure('version-changed');
+    };
 
-    const change = changeOf(table, INTEGRATORS, [OTHER]);
-    await vi.advanceTimersByTimeAsync(299);
-    const early = table.transactions.length;
-    await vi.advanceTimersByTimeAsync(1);
+    const change = authorize(table, CALLER, ADMINISTRATORS).change(
+      async () => OTHER_USER,
+      decide,
+      (user) => user,
+    );
 
-    await expect(change).resolves.toBe('ada 7');
-    expect([early, table.transactions.length]).toEqual([0, 1]);
-    expect(table.calls.filter((call) => call === 'get USER')).toHaveLength(2);
+    await expect(change).rejects.toMatchObject({ code: 'forbidden' });
+    expect(table.transactions).toEqual([]);
   });
 
   it.each([
-    ['five seconds', Number.POSITIVE_INFINITY, 5000],
-    ['the time left of the request less half a second', 2500, 2000],
-    ['the time left of the request when it is too short for one wait', 1400, 0],
-  ])('is not awaited beyond %s', async (_, left, waited) => {
-    vi.useFakeTimers({ now: 1_000_000_000_000 });
-    const table = tableWith({}, [{ ...precedenceKey(7), until: 2_000_000_000_000 }]);
-    const ended: [string, number][] = [];
-    setDeadline(left);
+    [-60_000, undefined],
+    [0, undefined],
+    [1, 1],
+    [1001, 2],
+    // A clock that is ahead rejects changes no longer than ten seconds.
+    [60_000, 10],
+  ])('with %i ms left rejects changes by that account at once, with Retry-After: %s', async (left, retryAfter) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
+    const table = tableWith({}, [{ ...precedenceKey(7), until: 1_000_000_000_000 + left }]);
 
-    void changeOf(table, INTEGRATORS, [OTHER]).catch(({ code }) => ended.push([code, Date.now() - 1_000_000_000_000]));
-    await vi.advanceTimersByTimeAsync(10_000);
+    const change = changeOf(table, INTEGRATORS, [OTHER]);
 
-    expect(ended).toEqual([['unavailable', waited]]);
+    if (retryAfter) await expect(change).rejects.toMatchObject({ code: 'unavailable', retryAfter });
+    else await expect(change).resolves.toBe('ada 7');
+    expect(table.transactions).toHaveLength(retryAfter ? 0 : 1);
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { precedenceWait, takePrecedence } from '../../lib/authorization/precedence.ts';
+import { takePrecedence } from '../../lib/authorization/precedence.ts';
 import { adoptTable, SKIPPED_IDS } from '../../lib/restore/adopt-table.ts';
 import {
   entityKey,
@@ -38,21 +38,6 @@ describe('precedence', () => {
     table.transactionErrors.push(new TypeError('a programming error'));
 
     await expect(takePrecedence(table, 7)).resolves.toBeUndefined();
-  });
-
-  it.each([
-    [undefined, 0],
-    [-1, 0],
-    [0, 0],
-    [1, 1],
-    [999, 999],
-    // A clock that is ahead does not lengthen the wait.
-    [60_000, 1000],
-  ])('that ends in %j ms is awaited for %i ms', async (ahead, expected) => {
-    const table = recordingTable(...(ahead === undefined ? [] : [{ ...precedenceKey(7), until: NOW + ahead }]));
-
-    expect(await precedenceWait(table, 7)).toBe(expected);
-    expect(table.reads).toEqual([[precedenceKey(7)]]);
   });
 });
 

@@ -5,7 +5,14 @@ import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Caller } from '../../lib/contract/caller.ts';
 import type { Role } from '../../lib/contract/contract.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
-import { emailGuardKey, entityKey, loginGuardKey, rosterKey, totalKey } from '../../lib/table/keys.ts';
+import {
+  emailGuardKey,
+  entityKey,
+  loginGuardKey,
+  precedenceKey,
+  rosterKey,
+  totalKey,
+} from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { createUser, newAccount } from '../../lib/users/create-user.ts';
@@ -357,7 +364,8 @@ describe('updateUser', () => {
 
     await expect(change({}, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
     await expect(change({ id: 99 }, ['2-abc'])).rejects.toMatchObject({ code: 'unknown-id' });
-    expect(table.transactions).toEqual([]);
+    // Only precedence over the user's own changes is taken.
+    expect(table.transactions.map((writes) => writes.map(({ key }) => key))).toEqual([[precedenceKey(7)]]);
     expect((await update({}, ada, ['3-abc'])).after.version).toMatch(/^4-/);
   });
 });
@@ -468,7 +476,7 @@ describe('deleteUser', () => {
     await expect(deleteUser(table, administrator(table), 'ada', ['2-abc'])).rejects.toMatchObject({
       code: 'version-changed',
     });
-    expect(table.transactions).toEqual([]);
+    expect(table.transactions.map((writes) => writes.map(({ key }) => key))).toEqual([[precedenceKey(7)]]);
   });
 });
 
