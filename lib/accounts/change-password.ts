@@ -20,7 +20,8 @@ export async function changePassword(
   newPassword: string,
 ): Promise<void> {
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
-  const { user, attempt } = await beginAttempt(throttle, caller, source);
+  const user = await caller.findUser();
+  const { attempt } = await throttle.begin(user.login, source);
   await attempt.record().catch(attempt.takeBack);
   // Concurrently, and once for all retries: neither depends on the other, and a wrong password is rare.
   const compute = () => settleAll([passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)]);
@@ -47,17 +48,4 @@ export async function changePassword(
     },
   );
   await settleAll([changed, failureTakenBack()]);
-}
-
-/**
- * Reads the caller's user and the counts of its login together: the token names the login. A login that was changed
- * since then costs another read.
- */
-async function beginAttempt(throttle: LoginThrottle, caller: AuthorizedCaller, source: Source) {
-  const begun = (login: string) => throttle.begin(login, source);
-  const early = caller.login === undefined ? undefined : begun(caller.login);
-  // A rejection matters only if the login is still the caller's.
-  const [user] = await settleAll([caller.findUser(), Promise.resolve(early).catch(() => undefined)]);
-  const { attempt } = await (early && user.login === caller.login ? early : begun(user.login));
-  return { user, attempt };
 }

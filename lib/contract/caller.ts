@@ -3,8 +3,6 @@ import type { Role } from './contract.ts';
 /** The caller of a request, as stated in its token. The table may have changed since the token was issued. */
 export interface Caller {
   readonly id: number;
-  /** The login at the time the token was issued; absent in tokens of earlier releases. */
-  readonly login?: string | undefined;
   readonly roles: readonly Role[];
   /** The stamp of the account that the token was issued for; undefined for an account without a stamp. */
   readonly accountStamp: string | undefined;

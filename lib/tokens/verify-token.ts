@@ -93,18 +93,9 @@ export function openVerifier(table: Table): Verifier {
         unknownKeyReadAt = now;
       }
       try {
-        const {
-          sub,
-          jti,
-          exp,
-          preferred_username: login,
-          accountStamp,
-          passwordChanges,
-          roles,
-        } = verifier.verifySync(token);
+        const { sub, jti, exp, accountStamp, passwordChanges, roles } = verifier.verifySync(token);
         const caller = {
           id: Number(sub),
-          login: login as string | undefined,
           accountStamp: accountStamp as string | undefined,
           jti: jti as string,
           passwordChanges: passwordChanges as number,

@@ -544,7 +544,7 @@ describe('finishReset', () => {
 describe('changePassword', () => {
   const services = (table: RecordingTable) => ({ passwords, throttle: throttleOn(table) });
   const caller: Caller = {
-    ...{ id: 7, login: 'ada', roles: [], accountStamp: 'account', jti: 'this token', passwordChanges: 3 },
+    ...{ id: 7, roles: [], accountStamp: 'account', jti: 'this token', passwordChanges: 3 },
   };
   const change = (
     table: RecordingTable,
@@ -639,7 +639,7 @@ describe('changePassword', () => {
     const table = tableOf({ ...ada, ...user });
 
     await expect(change(table, 'old', { ...caller, ...claims })).rejects.toMatchObject({ code });
-    expect([events, table.transactions]).toEqual([[begun], []]);
+    expect([events, table.transactions]).toEqual([[], []]);
   });
 
   it('rejects an unauthorized caller with forbidden even while the login is throttled', async () => {
@@ -649,71 +649,6 @@ describe('changePassword', () => {
 
     await expect(changing).rejects.toMatchObject({ code: 'forbidden' });
     expect(events).toEqual([]);
-  });
-
-  it('reads the user and the counts of the login together', async () => {
-    const table = tableOf(ada);
-    const overlap = overlapCounter();
-    const { get } = table;
-    table.get = (key) => (key.pk === 'USER' ? overlap.run(() => get(key)) : get(key));
-    const counting: LoginThrottle = {
-      ...throttle,
-      begin: (...parameters) => overlap.run(() => throttleOn(table).begin(...parameters)),
-    };
-
-    await change(table, 'old', caller, { throttle: counting });
-
-    expect(overlap.most).toBe(2);
-    expect(events.filter((event) => event.startsWith('begin'))).toEqual([begun]);
-  });
-
-  describe('of a user who was renamed after the token was issued', () => {
-    const renamed = { ...caller, login: 'maiden' };
-    const throttledLogin = (table: RecordingTable, throttledName: string): LoginThrottle => ({
-      ...throttle,
-      begin: (login, ...parameters) =>
-        login === throttledName ? throttled() : throttleOn(table).begin(login, ...parameters),
-    });
-
-    it('records the attempt under the current login', async () => {
-      const table = tableOf(ada);
-
-      await change(table, 'old', renamed);
-
-      expect(events.filter((event) => /^begin|^record/.test(event))).toEqual([
-        `begin maiden 203.0.113.7 ${NOW}`,
-        begun,
-        'record ada',
-      ]);
-      expect(table.transactions[0]).toContainEqual(failuresCleared('ada', NOW));
-    });
-
-    it('is throttled under the current login', async () => {
-      const table = tableOf(ada);
-
-      const changing = change(table, 'old', renamed, { throttle: throttledLogin(table, 'ada') });
-
-      await expect(changing).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
-      expect(events).toEqual([`begin maiden 203.0.113.7 ${NOW}`]);
-    });
-
-    it('is not throttled under the former login', async () => {
-      const table = tableOf(ada);
-
-      await change(table, 'old', renamed, { throttle: throttledLogin(table, 'maiden') });
-
-      expect(events.slice(0, 2)).toEqual([begun, 'record ada']);
-      expect(table.transactions).toHaveLength(1);
-    });
-  });
-
-  it('reads the counts of the stored login for a token of an earlier release, which names no login', async () => {
-    const table = tableOf(ada);
-
-    await change(table, 'old', { ...caller, login: undefined });
-
-    expect(events.slice(0, 2)).toEqual([begun, 'record ada']);
-    expect(table.transactions).toHaveLength(1);
   });
 
   it('records one attempt and computes each hash once, even when the transaction is retried', async () => {
@@ -793,16 +728,12 @@ describe('changePassword', () => {
     expect(table.transactions).toEqual([]);
   });
 
-  it('yields to a pending change by an administrator', async () => {
+  it('is rejected while the change of an administrator has precedence', async () => {
     const table = tableOf(ada);
     table.items.push({ ...precedenceKey(7), until: NOW + 400 });
 
-    const changing = change(table).then(() => Date.now() - NOW);
-    await vi.advanceTimersByTimeAsync(399);
-    const before = table.transactions.length;
-    await vi.runAllTimersAsync();
+    await expect(change(table)).rejects.toMatchObject({ code: 'unavailable', retryAfter: 1 });
 
-    expect([before, await changing]).toEqual([0, 400]);
-    expect(events.filter((event) => event.startsWith('record'))).toHaveLength(1);
+    expect(table.transactions).toEqual([]);
   });
 });

@@ -87,15 +87,6 @@ describe('verify', () => {
     else await expect(verification).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
 
-  it('returns the login if the token names one, as those of earlier releases do not', async () => {
-    const verifier = verifierOn(tableOf(key));
-
-    const named = await verifier.verify(signedBy(key, { preferred_username: 'ada' }));
-    const unnamed = await verifier.verify(signedBy(key));
-
-    expect([named.login, unnamed.login]).toEqual(['ada', undefined]);
-  });
-
   it.each([7, null, ['ada']])('rejects %j as preferred_username', async (login) => {
     const verification = verifierOn(tableOf(key)).verify(signedBy(key, { preferred_username: login }));
 

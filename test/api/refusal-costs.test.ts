@@ -1,0 +1,106 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { itemBytes } from '../../infra/local/aws/item-size.ts';
+import { actionsOf } from '../../infra/local/calls/actions.ts';
+import { commit } from '../../lib/table/change.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { EXISTS, set, type Write } from '../../lib/table/write.ts';
+import type { User } from '../../lib/users/user.ts';
+import { deletion, modification, passwordChange } from '../../lib/users/user-table.ts';
+import { routes } from '../../routes.ts';
+import { type Change, openSetup, type PreparedRequest, type Setup } from '../support/changes.ts';
+import { useGatehouse } from '../support/gatehouse.ts';
+import { itemsOf } from '../support/items.ts';
+import { readUnitsOf } from '../support/read-units.ts';
+import { everyRequest } from '../support/request-calls.ts';
+
+/*
+ * A refused request costs the same for every caller and every entity: at most 3 read units, so that a token without
+ * rights cannot exhaust a partition. Every protected route, by every kind of refused caller, on entities of the largest
+ * size; the rows come from routes.ts. The public keys are not counted: a function reads them once in five minutes.
+ */
+
+const UNITS_MAX = 3;
+const REFUSALS = [401, 403, 404, 412];
+
+let units = 0;
+const gatehouse = await useGatehouse({
+  async intercept(call, forward) {
+    const response = await forward();
+    if (call.functionName && actionsOf(call).every(({ pk }) => pk !== 'JWKS')) units += readUnitsOf(call, response);
+    return response;
+  },
+});
+
+/** Changes to a user after the token was issued. */
+const LOSSES: Readonly<Record<string, (user: User) => Write[]>> = {
+  'without a role': (user) => modification(user, { ...user, authorities: [] }),
+  deactivated: (user) => modification(user, { ...user, activated: false }),
+  'with a stale token': (user) => [passwordChange(user, 'another')],
+  deleted: deletion,
+};
+/** The bytes that make an item as large as one with the longest texts. */
+const PADDING = new Map([
+  ['USER', 3300],
+  ['INTEGRATION', 6100],
+  ['CONF', 21_500],
+]);
+
+let setup: Setup;
+let requests: ReadonlyMap<string, Change>;
+const tokens = new Map<string, string>();
+beforeAll(async () => {
+  setup = await openSetup(gatehouse);
+  requests = await everyRequest(setup);
+  for (const [loss, writesOf] of Object.entries(LOSSES)) {
+    const { user, token } = await setup.account();
+    expect(await commit(gatehouse.table, writesOf(user)), loss).toBe('committed');
+    tokens.set(loss, token);
+  }
+});
+
+async function enlargeItems(): Promise<void> {
+  for (const { pk, sk } of (await itemsOf(gatehouse.cloud)).values()) {
+    const bytes = PADDING.get(pk);
+    if (bytes) await commit(gatehouse.table, [set({ pk, sk }, { padding: 'x'.repeat(bytes) }, EXISTS)]);
+  }
+}
+
+/** The request as it is, the one with an If-Match that does not match, and the one for an entity that does not exist. */
+const variantsOf = ({ method, path, body }: PreparedRequest) => [
+  { method, path, body },
+  { method, path, body, headers: { 'If-Match': '"0-stale"' } },
+  { method, path: path.replace(/\/(\d+)(?=\/|$)/, '/999000001').replace(/(\/users\/)\w[\w-]*/, '$1nobody'), body },
+];
+
+const rows = routes.filter(({ contract }) => contract.access !== 'public');
+
+describe.each(rows.map(({ route, contract }) => [route, contract] as const))('%s', (route, { access }) => {
+  it('reads at most 3 units for a refused caller', async () => {
+    const { request } = await (requests.get(route) as Change).prepare(setup);
+    await enlargeItems();
+
+    const refusals: { caller: string; status: number; read: number }[] = [];
+    for (const [caller, token] of tokens) {
+      for (const { method, path, ...variant } of variantsOf(request)) {
+        units = 0;
+        const { status } = await gatehouse.call(method, path, { ...variant, token });
+        if (REFUSALS.includes(status)) refusals.push({ caller, status, read: units });
+      }
+    }
+
+    expect(refusals.filter(({ read }) => read > UNITS_MAX)).toEqual([]);
+    if (typeof access === 'object' && access.rolesFrom === 'table') expect(refusals).toHaveLength(3 * tokens.size);
+  });
+});
+
+it('a user takes one read unit, even with the longest texts', async () => {
+  const globes = (length: number) => '\u{1f310}'.repeat(length);
+  const { user } = await gatehouse.makeCaller(`${'u'.repeat(50)}`, {
+    ...{ email: `${globes(242)}@example.com`, firstName: globes(50), lastName: globes(50), imageUrl: globes(256) },
+    ...{ langKey: globes(10), password: 'a password', authorities: ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'] },
+  });
+  const stored = await gatehouse.table.get(entityKey('USER', user.id));
+
+  const values = Object.entries(stored ?? {}).map(([name, value]) => [name, { S: JSON.stringify(value) }]);
+  expect(itemBytes(Object.fromEntries(values))).toBeLessThan(4000);
+});
