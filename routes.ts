@@ -45,7 +45,7 @@ export const routes: readonly Route[] = [
   { route: 'POST /api/users',                         handler: 'create-user',         contract: Users.CreateUser,
     permissions: { get: [USER], put: [USER, LOGIN, EMAIL, MAIL, AUDIT], update: [ADMINS, TOTAL], updateOutsideTransaction: [SEQUENCE], conditionCheck: [USER, EMAIL], keys: ['pepper'] } },
   { route: 'PUT /api/users',                          handler: 'update-user',         contract: Users.UpdateUser,
-    permissions: { get: [USER], put: [LOGIN, EMAIL, MAIL, AUDIT, PRECEDENCE], update: [USER, ADMINS], delete: [LOGIN, EMAIL], conditionCheck: [USER, EMAIL] } },
+    permissions: { get: [USER], put: [LOGIN, EMAIL, MAIL, AUDIT, PRECEDENCE], update: [USER, ADMINS], delete: [LOGIN, EMAIL, PRECEDENCE], conditionCheck: [USER, EMAIL] } },
   { route: 'GET /api/users',                          handler: 'list-users',          contract: Users.ListUsers,
     permissions: { batchGet: [READS, TOTAL], query: [USER], updateOutsideTransaction: [READS] } },
   { route: 'GET /api/users/authorities',              handler: 'list-authorities',    contract: Users.ListAuthorities,
@@ -53,7 +53,7 @@ export const routes: readonly Route[] = [
   { route: 'GET /api/users/{login}',                  handler: 'get-user',            contract: Users.GetUser,
     permissions: { get: [LOGIN, USER] } },
   { route: 'DELETE /api/users/{login}',               handler: 'delete-user',         contract: Users.DeleteUser,
-    permissions: { get: [LOGIN, USER], put: [AUDIT, PRECEDENCE], update: [ADMINS, TOTAL], delete: [USER, LOGIN, EMAIL], conditionCheck: [USER] } },
+    permissions: { get: [LOGIN, USER], put: [AUDIT, PRECEDENCE], update: [ADMINS, TOTAL], delete: [USER, LOGIN, EMAIL, PRECEDENCE], conditionCheck: [USER] } },
 
   { route: 'POST /api/utm-integrations',              handler: 'create-integration',  contract: Integrations.CreateIntegration,
     permissions: { get: [USER], put: [INTEGRATION, AUDIT], update: [TOTAL], updateOutsideTransaction: [SEQUENCE], conditionCheck: [USER] } },

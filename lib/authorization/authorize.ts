@@ -10,7 +10,7 @@ import { type Condition, check, type Write, withCondition } from '../table/write
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import { findUser } from '../users/user-table.ts';
-import { AFTER_STALE_VERSION_MS, precedenceLeft, takePrecedence } from './precedence.ts';
+import { AFTER_STALE_VERSION_MS, endPrecedence, precedenceLeft, takePrecedence } from './precedence.ts';
 
 /** The failure for a caller that is not authorized by its stored user; undefined if it is. */
 function denialReason(user: User | undefined, caller: Caller, access: Access): FailureCode | undefined {
@@ -102,46 +102,60 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
     async requireAuthorized() {
       if (typeof access === 'object' && access.rolesFrom === 'table') await confirm();
     },
-    change(load, decide, targetUserOf = () => undefined) {
+    async change(load, decide, targetUserOf = () => undefined) {
+      /** The other user whose account this change is about, and the one over whose changes it has precedence. */
       let targetId: number | undefined;
-      const precede = async (durationMs?: number) => {
-        if (targetId !== undefined && targetId !== caller.id) await takePrecedence(table, targetId, durationMs);
+      let precededId: number | undefined;
+      const onContention = async () => {
+        precededId = targetId;
+        if (targetId !== undefined) await takePrecedence(table, targetId);
       };
-      return change(
-        table,
-        () => loadUnlessPreceded(table, caller.id, loadUser, load),
-        ([callerUser, loaded], now) => {
-          targetId = targetUserOf(loaded)?.id;
-          const { writes, result, event } = decide(loaded, callerUser, now);
-          // A change without writes has no audit entry.
-          if (writes.length === 0) return { writes, result };
-          return {
-            writes: [...withCallerCondition(writes, callerUser, caller, access), auditEntry(callerUser, event, now)],
-            result,
-          };
-        },
-        precede,
-      ).catch(async (error) => {
-        if (error instanceof Failure && error.code === 'version-changed') await precede(AFTER_STALE_VERSION_MS);
+      try {
+        return await change(
+          table,
+          // Of two administrators who change each other, neither is rejected.
+          () => loadUnlessPreceded(table, caller.id, loadUser, load, precededId !== undefined),
+          ([callerUser, loaded], now) => {
+            const target = targetUserOf(loaded)?.id;
+            targetId = target === caller.id ? undefined : target;
+            const { writes, result, event } = decide(loaded, callerUser, now);
+            // A change without writes has no audit entry.
+            if (writes.length === 0) return { writes, result };
+            return {
+              writes: [...withCallerCondition(writes, callerUser, caller, access), auditEntry(callerUser, event, now)],
+              result,
+            };
+          },
+          onContention,
+        );
+      } catch (error) {
+        const isStale = error instanceof Failure && error.code === 'version-changed';
+        if (isStale && targetId !== undefined) {
+          precededId = undefined;
+          await takePrecedence(table, targetId, AFTER_STALE_VERSION_MS);
+        }
         throw error;
-      });
+      } finally {
+        if (precededId !== undefined) await endPrecedence(table, precededId);
+      }
     },
   };
 }
 
 /**
  * Loads the caller's user and what the rule needs. Fails with unavailable while another change has precedence over
- * changes by the caller.
+ * changes by the caller, unless this one has taken precedence itself.
  */
 async function loadUnlessPreceded<L>(
   table: Table,
   callerId: number,
   loadUser: () => Promise<User>,
   load: (callerUser: Promise<User>) => Promise<L>,
+  hasPrecedence: boolean,
 ): Promise<readonly [User, L]> {
   const callerUser = loadUser();
   const [user, loaded, leftMs] = await settleAll([callerUser, load(callerUser), precedenceLeft(table, callerId)]);
-  if (leftMs > 0) throw new Failure('unavailable', { retryAfter: Math.ceil(leftMs / 1000) });
+  if (leftMs > 0 && !hasPrecedence) throw new Failure('unavailable', { retryAfter: Math.ceil(leftMs / 1000) });
   return [user, loaded];
 }
 

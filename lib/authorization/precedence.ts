@@ -10,7 +10,7 @@ import { put } from '../table/write.ts';
  * changes by that user are rejected.
  */
 
-/** After a conflict, for the retry of the same request, which takes precedence again if it conflicts too. */
+/** After a conflict, for the retry of the same request: it takes precedence again if it conflicts, and ends it. */
 const AFTER_CONFLICT_MS = 1000;
 /** After a stale If-Match, for the time that a person needs to read the account again and repeat the change. */
 export const AFTER_STALE_VERSION_MS = 10_000;
@@ -22,6 +22,11 @@ export async function takePrecedence(table: Table, userId: number, durationMs = 
   const until = Date.now() + durationMs;
   const expires = Math.ceil(until / 1000) + TTL_MARGIN_SECONDS;
   await commit(table, [put(precedenceKey(userId), { until, expires })]).catch(() => undefined);
+}
+
+/** Permits changes by this user again, once the change that took precedence has ended. Never fails. */
+export async function endPrecedence(table: Table, userId: number): Promise<void> {
+  await commit(table, [{ act: 'Delete', key: precedenceKey(userId) }]).catch(() => undefined);
 }
 
 /** For how long changes by this user are rejected; milliseconds, 0 if they are not. */

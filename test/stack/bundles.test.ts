@@ -38,7 +38,7 @@ const BUDGETS: Readonly<Record<string, readonly [minimal: number, sdk: number]>>
   'list-audits': [77, 229],
   'list-authorities': [73, 225],
   'list-integrations': [77, 229],
-  'list-parameters': [82, 259],
+  'list-parameters': [82, 260],
   'list-users': [79, 232],
   'publish-keys': [40, 193],
   'report-restart': [74, 226],

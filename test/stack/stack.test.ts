@@ -143,7 +143,7 @@ describe('the permissions of a function', () => {
       'dynamodb:GetItem': ['LOGIN#*', 'USER', 'PRECEDENCE#*'],
       'dynamodb:PutItem': ['AUDIT#*', 'PRECEDENCE#*'],
       'dynamodb:UpdateItem': ['ADMINS', 'TOTAL'],
-      'dynamodb:DeleteItem': ['USER', 'LOGIN#*', 'EMAIL#*'],
+      'dynamodb:DeleteItem': ['USER', 'LOGIN#*', 'EMAIL#*', 'PRECEDENCE#*'],
       'dynamodb:ConditionCheckItem': ['USER'],
       'dynamodb:Query': ['JWKS'],
     });

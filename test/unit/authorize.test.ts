@@ -5,7 +5,7 @@ import type { Access } from '../../lib/contract/contract.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
-import { set, versionIs, type Write } from '../../lib/table/write.ts';
+import { put, set, versionIs, type Write } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
 import { waitMicrotasks } from '../support/microtasks.ts';
@@ -289,13 +289,14 @@ describe('precedence', () => {
   }
   const written = ({ transactions }: MemoryTable) => transactions.map(([first]) => first?.key.pk);
 
-  it('is claimed on another user’s account after a conflict', async () => {
+  it('is claimed on another user’s account after a conflict, and given up when the change has ended', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_500 });
     const table = contended();
 
     await changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER);
 
-    expect(written(table)).toEqual([precedenceKey(8).pk, 'USER']);
+    expect(written(table)).toEqual([precedenceKey(8).pk, 'USER', precedenceKey(8).pk]);
+    expect(table.transactions[2]).toEqual([{ act: 'Delete', key: precedenceKey(8) }]);
     expect(table.transactions[0]).toEqual([
       {
         ...{ act: 'Put', key: precedenceKey(8) },
@@ -349,6 +350,18 @@ describe('precedence', () => {
         expect(write?.attributes).toEqual({ until: 1_000_000_010_500, expires: 1_000_000_071 });
       }
     }
+  });
+
+  it('does not reject a change that has claimed it too', async () => {
+    const table = contended();
+    const { transact } = table;
+    // The other administrator claims it on the caller after this change has read whether one has.
+    table.transact = async (writes, token) => {
+      if (writes[0]?.act === 'Put') await transact([put(precedenceKey(7), { until: Date.now() + 1000 })], token);
+      return transact(writes, token);
+    };
+
+    await expect(changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER)).resolves.toBe('ada 7');
   });
 
   it('cannot be claimed by an unauthorized caller', async () => {
