@@ -33,8 +33,8 @@ const gatehouse = await useGatehouse({
 
 /** Changes to a user after the token was issued. */
 const LOSSES: Readonly<Record<string, (user: User) => Write[]>> = {
-  'without a role': (user) => modification(user, { ...user, authorities: [] }),
-  deactivated: (user) => modification(user, { ...user, activated: false }),
+  'without a role': (user) => modification(user, { ...user, authorities: [] }, { voidsResetKeys: false }),
+  deactivated: (user) => modification(user, { ...user, activated: false }, { voidsResetKeys: true }),
   'with a stale token': (user) => [passwordChange(user, 'another')],
   deleted: deletion,
 };
