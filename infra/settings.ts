@@ -263,7 +263,14 @@ export const settings = v.pipe(
     guessing: v.pipe(
       v.strictObject({
         failuresPerSource: count('per 15 minutes', 'Wrong passwords of one source address, across all accounts.'),
-        requestsPerSource: count('per 15 minutes', 'Logins and resets of one source address, across all accounts.'),
+        requestsPerSource: count(
+          'per 15 minutes',
+          'Logins and changes of passwords of one source address, across all accounts.',
+        ),
+        resetsPerSource: count(
+          'per 15 minutes',
+          'Requests for a reset and completions of resets of one source address. A person needs two.',
+        ),
       }),
       v.check(
         ({ failuresPerSource, requestsPerSource }) => failuresPerSource <= requestsPerSource,

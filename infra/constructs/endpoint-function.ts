@@ -42,6 +42,7 @@ export class EndpointFunction extends GatehouseFunction {
         AUDIT_DAYS: String(settings.auditDays),
         FAILURES_PER_SOURCE: String(settings.guessing.failuresPerSource),
         REQUESTS_PER_SOURCE: String(settings.guessing.requestsPerSource),
+        RESETS_PER_SOURCE: String(settings.guessing.resetsPerSource),
         ...(settings.edge && { EDGE_SECRET_HASHES: settings.edge.secretHashes.join(',') }),
       },
     });

@@ -21,14 +21,14 @@ export async function changePassword(
 ): Promise<void> {
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
   const user = await caller.findUser();
-  const { attempt } = await throttle.begin(user.login, source);
+  const { attempt } = await throttle.beginAttempt({ login: user.login, password: currentPassword }, source);
   await attempt.record().catch(attempt.takeBack);
   // Concurrently, and once for all retries: neither depends on the other, and a wrong password is rare.
   const compute = () => settleAll([passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)]);
   const hashing = compute().catch(attempt.takeBack);
-  const failureTakenBack = async () => {
+  const decided = async () => {
     const [matches] = await hashing;
-    if (matches) await attempt.takeBackFailure();
+    await (matches ? attempt.clearFailures() : attempt.confirmFailure());
   };
 
   const changed = caller.change(
@@ -37,15 +37,11 @@ export async function changePassword(
       // The password may also have been changed after it was verified, by a concurrent request with the same token.
       if (!matches || callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
       return {
-        writes: [
-          passwordChange(callerUser, passwordHash, caller.jti),
-          ...attempt.clearFailures(now),
-          notified('passwordChanged', callerUser, now),
-        ],
+        writes: [passwordChange(callerUser, passwordHash, caller.jti), notified('passwordChanged', callerUser, now)],
         result: undefined,
         event: auditEventFor('password.changed', callerUser),
       };
     },
   );
-  await settleAll([changed, failureTakenBack()]);
+  await settleAll([changed, decided()]);
 }

@@ -2,7 +2,7 @@ import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { changeWithoutLoad, commit, ignoreUnavailable } from '../table/change.ts';
+import { commit, ignoreUnavailable } from '../table/change.ts';
 import { entityKey, type Key, loginGuardKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { User } from '../users/user.ts';
@@ -34,18 +34,20 @@ export async function logIn(
   const {
     attempt,
     items: [guard],
-  } = await throttle.begin(login, source, [guardKey]);
+  } = await throttle.beginAttempt({ login, password }, source, [guardKey]);
   const verify = async () => {
     const [, user] = await settleAll([attempt.record(), readUser(table, login, guard, guardKey)]);
     return { user, matches: await passwords.matches(password, user?.passwordHash) };
   };
   const { user, matches } = await verify().catch(attempt.takeBack);
-  if (!user?.passwordHash || !matches || !user.activated) throw new Failure('bad-credentials');
+  if (!user?.passwordHash || !matches || !user.activated) {
+    await attempt.confirmFailure();
+    throw new Failure('bad-credentials');
+  }
 
   const [token] = await settleAll([
     issueToken(user),
-    ignoreUnavailable(changeWithoutLoad(table, attempt.clearFailures)),
-    attempt.takeBackFailure(),
+    attempt.clearFailures(),
     passwords.isOutdated(user.passwordHash, password) ? renewHash(table, passwords, user, password) : Promise.resolve(),
   ]);
   return token;

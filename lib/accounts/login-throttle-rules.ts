@@ -6,7 +6,8 @@ import { attributesAre, type Condition, isAbsent, put, type Write, withCondition
 /*
  * Limits on password guessing. Each login has one failure count per network from which its account has recently logged
  * in, and one shared count for all other networks, so that an attacker elsewhere cannot lock the user out of a known
- * network. Each source has two counts across all logins, against floods: failures, and all expensive requests.
+ * network. Each source has two counts across all logins, against floods: failures, and all attempts. Resets have a count
+ * of their own, so that they and logins cannot use up each other's requests.
  */
 
 /**
@@ -31,13 +32,17 @@ interface LoginFailures {
   readonly last: number;
   /** When the network stops being known, or the failures stop counting; seconds since 1970. */
   readonly expires: number;
+  /** The latest attempt, until its outcome is stored: a fingerprint of its password, and the count before it. */
+  readonly undecided?: LoginCount & { readonly fingerprint: string };
 }
 
-/** The stored counts of a source. */
+type LoginCount = Pick<LoginFailures, 'n' | 'last'>;
+
+/** The stored counts of a source: those of its login attempts, or that of its resets, which has no failures. */
 export interface SourceFailures {
   /** Failures. */
   readonly n: number;
-  /** Requests, successful ones included. Absent in counts that an earlier release created. */
+  /** Attempts or resets, successful ones included. Absent in counts that an earlier release created. */
   readonly requests?: number;
   /** When the window began; milliseconds since 1970. */
   readonly since: number;
@@ -70,55 +75,82 @@ interface Times {
   readonly arrivedAt: number;
 }
 
+/** A login attempt, with a fingerprint that only attempts with the same password have. */
+interface TimedAttempt extends Times {
+  readonly fingerprint: string;
+}
+
 /**
  * Fails with too-many-attempts when the login attempt arrived during a waiting period: time spent in a queue does not
  * count as waiting.
  */
-export function requireNoWait(counts: Failures, { now, arrivedAt, ...limits }: Times & SourceLimits): void {
-  const { n, last } = applicableFailures(counts, now);
+export function requireNoWait(counts: Failures, attempt: TimedAttempt, limits: SourceLimits): void {
+  const { now, arrivedAt } = attempt;
+  const { n, last } = failuresBefore(attempt, counts);
   const wait = waitAfter(n);
   const retryAt = Math.max(wait > 0 ? last + wait * 1000 : 0, blockedUntil(counts.source, limits));
   if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
 }
 
-/** A failure that was counted in advance, the count before it, and whether the network was known. */
-export interface RecordedFailure {
+/** An attempt that was counted as a failure in advance, the count before it, and whether the network was known. */
+export interface RecordedAttempt {
   readonly isKnown: boolean;
   readonly key: Key;
   readonly failures: LoginFailures;
-  readonly before: Pick<LoginFailures, 'n' | 'last'>;
+  readonly before: LoginCount;
 }
 
 /** Counts an attempt as a failure before the password is verified. */
-export function recordFailure(keys: FailureKeys, counts: Failures, now: number): Decision<RecordedFailure> {
+export function recordAttempt(keys: FailureKeys, counts: Failures, attempt: TimedAttempt): Decision<RecordedAttempt> {
+  const { now, fingerprint } = attempt;
   const { network, elsewhere } = counts;
   const isKnown = isKnownNetwork(network, now);
   const key = isKnown ? keys.network : keys.elsewhere;
   const expires = isKnown ? network.expires : seconds(now) + FAILURE_MEMORY_SECONDS;
-  const { n, last } = applicableFailures(counts, now);
-  const failures = { n: n + 1, last: now, expires };
+  const { n, last } = failuresBefore(attempt, counts);
+  const failures = { n: n + 1, last: now, expires, undecided: { fingerprint, n, last } };
   return {
     writes: [withCondition(put(key, { ...failures }), unchangedSinceRead(isKnown ? network : elsewhere))],
     result: { isKnown, key, failures, before: { n, last } },
   };
 }
 
-/** Takes back the failure of a login and the wait that it began, unless another attempt has been counted since. */
-export function takeBackLoginFailure({ key, failures, before }: RecordedFailure): Write {
-  return withCondition(put(key, { ...failures, ...before }), unchangedSinceRead(failures));
+/** Takes back an attempt and the wait that it began, unless another one has been counted since. */
+export function takeBackAttempt({ key, failures: { expires, ...counted }, before }: RecordedAttempt): Write {
+  return withCondition(put(key, { ...before, expires }), unchangedSinceRead(counted));
+}
+
+/** Stores that the password was wrong, so that a repetition counts again, unless another attempt has done so. */
+export function confirmFailure({ key, failures }: RecordedAttempt): Write {
+  const { condition, names, ...unchanged } = unchangedSinceRead(failures);
+  return {
+    ...unchanged,
+    act: 'Update',
+    key,
+    update: 'REMOVE #undecided',
+    condition,
+    names: { ...names, '#undecided': 'undecided' },
+  };
 }
 
 const isKnownNetwork = (network: LoginFailures | undefined, now: number): network is LoginFailures =>
   network !== undefined && now < network.expires * 1000;
 
-/** The failures that count for an attempt: those of a known network, or those of all others. */
-function applicableFailures({ network, elsewhere }: Failures, now: number): { n: number; last: number } {
+/**
+ * The failures that count for an attempt: those of a known network, or those of all others. A repetition of the latest
+ * attempt takes its place while the outcome of that one is unknown, because the same password is no further guess:
+ * clients repeat the right password after an error, and no write after its verification is certain to succeed. A
+ * concurrent attempt, which arrives before the latest one is counted, is not taken for a repetition.
+ */
+function failuresBefore({ now, arrivedAt, fingerprint }: TimedAttempt, { network, elsewhere }: Failures): LoginCount {
   const applicable = isKnownNetwork(network, now) ? network : elsewhere;
-  return applicable && now < applicable.last + FAILURE_MEMORY_SECONDS * 1000 ? applicable : { n: 0, last: 0 };
+  if (!applicable || now >= applicable.last + FAILURE_MEMORY_SECONDS * 1000) return { n: 0, last: 0 };
+  const { last, undecided } = applicable;
+  return undecided?.fingerprint === fingerprint && arrivedAt > last ? undecided : applicable;
 }
 
 /**
- * Counts a request against its source and, for a login attempt, its failure in advance. A separate update rather than
+ * Counts a login attempt or a reset against its source, and the failure of an attempt in advance. A separate update rather than
  * part of a transaction: transactions on one item conflict, and would make the users behind a shared address wait for
  * each other. Fails with too-many-attempts when the source has reached a limit of its window.
  */
@@ -126,7 +158,8 @@ export function recordRequest(
   key: Key,
   source: SourceFailures | undefined,
   failures: 0 | 1,
-  { now, arrivedAt, ...limits }: Times & SourceLimits,
+  { now, arrivedAt }: Times,
+  limits: SourceLimits,
 ): Write {
   const retryAt = blockedUntil(source, limits);
   if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
@@ -191,10 +224,10 @@ export function clearFailures(keys: FailureKeys, isKnown: boolean, now: number):
 export const mailboxProven = (keys: FailureKeys, now: number): Write[] => clearFailures(keys, false, now);
 
 /**
- * Takes back the failure that was counted in advance, after a correct password. If the item has been removed meanwhile,
- * the update recreates it with an expiry.
+ * Takes back the failure of a source that was counted in advance. If the item has been removed meanwhile, the update
+ * recreates it with an expiry.
  */
-export function takeBackFailure(key: Key, now: number): Write {
+export function takeBackSourceFailure(key: Key, now: number): Write {
   const { since, expires } = newWindow(now);
   return {
     act: 'Update',
@@ -211,6 +244,6 @@ const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000
 const newWindow = (now: number) => ({ since: now, expires: seconds(now) + WINDOW_SECONDS + MARGIN_SECONDS });
 
 /** The condition that no other login attempt has been counted since the read. */
-function unchangedSinceRead(count: LoginFailures | undefined): Condition {
+function unchangedSinceRead(count: LoginCount | undefined): Condition {
   return count ? attributesAre({ n: count.n, last: count.last }) : isAbsent();
 }

@@ -4,26 +4,33 @@ import { Failure } from '../contract/failure.ts';
 import { machineOf, networkOf, type Source } from '../contract/source.ts';
 import { openConnection } from '../runtime/aws.ts';
 import { startInColdStart } from '../runtime/cold-start.ts';
-import { abortBeforeDeadline } from '../runtime/deadline.ts';
+import { abortBeforeDeadline, allowTimeToUndo } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { change, commit, ignoreUnavailable } from '../table/change.ts';
-import { elsewhereAttemptsKey, type Key, networkAttemptsKey, sourceAttemptsKey } from '../table/keys.ts';
+import { change, changeWithoutLoad, commit, ignoreUnavailable } from '../table/change.ts';
+import {
+  elsewhereAttemptsKey,
+  type Key,
+  networkAttemptsKey,
+  sourceAttemptsKey,
+  sourceResetsKey,
+} from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
 import {
   clearFailures,
+  confirmFailure,
   type FailureKeys,
   type Failures,
-  type RecordedFailure,
-  recordFailure,
+  type RecordedAttempt,
+  recordAttempt,
   recordRequest,
   requireNoWait,
   type SourceFailures,
   type SourceLimits,
-  takeBackFailure,
-  takeBackLoginFailure,
+  takeBackAttempt,
+  takeBackSourceFailure,
 } from './login-throttle-rules.ts';
 
 /** Must differ in length from an argon2 hash: the same KMS key computes MACs of those hashes. */
@@ -32,15 +39,24 @@ const LABEL = Buffer.from('gatehouse: who guesses at which login');
 /** Attempts to count a request. One fails when the window ends or the item is removed concurrently. */
 const MAX_TRIES = 5;
 
+/** The length of a fingerprint: 24 bits distinguish the passwords that somebody tries, and reveal little of one. */
+const FINGERPRINT_CHARACTERS = 4;
+
+/** A login and a password as they were typed. */
+interface Credentials {
+  readonly login: string;
+  readonly password: string;
+}
+
 /** Bounds how fast passwords can be guessed. */
 export interface LoginThrottle {
   /**
    * Reads the counts that decide on a login attempt, together with the items under `keys`. Fails with too-many-attempts
    * during a waiting period.
    */
-  begin(login: string, source: Source, keys?: readonly Key[]): Promise<BegunAttempt>;
-  /** Reads the count of the requests of a source other than login attempts, together with the items under `keys`. */
-  beginRequest(source: Source, keys?: readonly Key[]): Promise<BegunRequest>;
+  beginAttempt(credentials: Credentials, source: Source, keys?: readonly Key[]): Promise<BegunAttempt>;
+  /** Reads the count of the resets of a source, together with the items under `keys`. */
+  beginReset(source: Source, keys?: readonly Key[]): Promise<BegunReset>;
   /** The keys under which the counts of this login and source are stored, for the rules of a reset. */
   keysOf(login: string, source: Source): Promise<FailureKeys>;
 }
@@ -51,17 +67,17 @@ interface BegunAttempt {
   readonly items: readonly (Item | undefined)[];
 }
 
-/** A request other than a login attempt, and the items that were read with the count of its source. */
-interface BegunRequest {
+/** A request for a reset or its completion, and the items that were read with the count of its source. */
+interface BegunReset {
   /**
-   * Counts the request against its source. Await it before any work beyond reading is done for the request. Fails with
-   * too-many-attempts, and with unavailable when the request could not be counted.
+   * Counts the reset against its source. Await it before any work beyond reading is done for the request. Fails with
+   * too-many-attempts, and with unavailable when the reset could not be counted.
    */
   count(): Promise<void>;
   readonly items: readonly (Item | undefined)[];
 }
 
-/** A login attempt that no waiting period forbids. */
+/** A login attempt that no waiting period forbids. After `record`, call one of the other methods. */
 interface Attempt {
   /**
    * Counts the attempt as a failure. Await it before the password is hashed, so that no hash is computed for an
@@ -69,15 +85,24 @@ interface Attempt {
    * unavailable when the attempt could not be counted; it may then be counted in part, so take it back.
    */
   record(): Promise<void>;
-  /** The writes after a correct password, which clear the failures of the login. Call it after `record`. */
-  clearFailures(now: number): Write[];
-  /** Takes back the failure of the source, after a correct password. During an outage it remains counted. */
-  takeBackFailure(): Promise<void>;
+  /**
+   * Clears the failures of the login and takes back that of the source, after a correct password. Start it at once,
+   * whatever else the request has to do: nothing that fails later makes the password wrong. During an outage, the
+   * failure stays counted until the password is given again.
+   */
+  clearFailures(): Promise<void>;
+  /** Stores that the password was wrong, or its account deactivated. */
+  confirmFailure(): Promise<void>;
   /**
    * Takes back whatever has been counted of an attempt that failed before its password was verified, and fails with the
    * error that prevented it: during an outage, users would otherwise lock themselves out with correct passwords.
    */
   takeBack(error: unknown): Promise<never>;
+}
+
+/** What one source may do in 15 minutes. */
+interface Limits extends SourceLimits {
+  readonly resetsPerSource: number;
 }
 
 /**
@@ -87,9 +112,10 @@ interface Attempt {
  */
 export function openLoginThrottle(
   table: Table,
-  limits: SourceLimits = {
+  limits: Limits = {
     failuresPerSource: Number(requireEnv('FAILURES_PER_SOURCE')),
     requestsPerSource: Number(requireEnv('REQUESTS_PER_SOURCE')),
+    resetsPerSource: Number(requireEnv('RESETS_PER_SOURCE')),
   },
   [pepperKey = ''] = requireEnv('PEPPER_KEYS').split(','),
   kms = sharedKms(),
@@ -135,26 +161,24 @@ export function openLoginThrottle(
   }
 
   /** Counts a request against its source, rereading the count after each concurrent change. */
-  async function count(
-    key: Key,
-    source: SourceFailures | undefined,
-    failures: 0 | 1,
-    arrivedAt: number,
-  ): Promise<void> {
+  async function count(write: (known: SourceFailures | undefined, now: number) => Write, source?: SourceFailures) {
     let known = source;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      if (await table.update(recordRequest(key, known, failures, { now: Date.now(), arrivedAt, ...limits }))) return;
-      [known] = (await table.getAll([key])) as unknown as [SourceFailures | undefined];
+      const counting = write(known, Date.now());
+      if (await table.update(counting)) return;
+      [known] = (await table.getAll([counting.key])) as unknown as [SourceFailures | undefined];
     }
     throw new Failure('unavailable');
   }
 
   return {
-    async begin(login, source, others) {
+    async beginAttempt({ login, password }, source, others) {
       const { arrivedAt } = source;
       const keys = await keysOf(login, source);
+      const hash = await keyedHash();
+      const fingerprint = hash(`${login}\n${password}`).slice(0, FINGERPRINT_CHARACTERS);
       const [counts, items] = await readCounts(keys, others);
-      requireNoWait(counts, { now: Date.now(), arrivedAt, ...limits });
+      requireNoWait(counts, { now: Date.now(), arrivedAt, fingerprint }, limits);
 
       let read: Failures | undefined = counts;
       const load = async () => {
@@ -162,31 +186,41 @@ export function openLoginThrottle(
         read = undefined;
         return current;
       };
-      let failure: RecordedFailure | undefined;
+      let recorded: RecordedAttempt | undefined;
       let isSourceCounted = false;
+      const takeBackSource = () => ignoreUnavailable(table.update(takeBackSourceFailure(keys.source, Date.now())));
       const attempt: Attempt = {
         async record() {
-          const recorded = change(table, load, (current, now) => {
-            failure = undefined;
-            requireNoWait(current, { now, arrivedAt, ...limits });
-            const decision = recordFailure(keys, current, now);
+          const counted = change(table, load, (current, now) => {
+            recorded = undefined;
+            const timed = { now, arrivedAt, fingerprint };
+            requireNoWait(current, timed, limits);
+            const decision = recordAttempt(keys, current, timed);
             // Kept before the commit, whose outcome can be unknown: taking it back is conditional on this very count.
-            failure = decision.result;
+            recorded = decision.result;
             return decision;
           });
-          const counted = count(keys.source, counts.source, 1, arrivedAt).then(() => {
+          const writeOf = (known: SourceFailures | undefined, now: number) =>
+            recordRequest(keys.source, known, 1, { now, arrivedAt }, limits);
+          const sourceCounted = count(writeOf, counts.source).then(() => {
             isSourceCounted = true;
           });
-          await settleAll([recorded, counted]);
+          await settleAll([counted, sourceCounted]);
         },
-        clearFailures: (now) => clearFailures(keys, failure?.isKnown ?? false, now),
-        async takeBackFailure() {
-          await ignoreUnavailable(table.update(takeBackFailure(keys.source, Date.now())));
+        async clearFailures() {
+          const isKnown = recorded?.isKnown ?? false;
+          const cleared = changeWithoutLoad(table, (now) => clearFailures(keys, isKnown, now));
+          await settleAll([ignoreUnavailable(cleared), takeBackSource()]);
+        },
+        async confirmFailure() {
+          if (recorded) await ignoreUnavailable(table.update(confirmFailure(recorded)));
         },
         async takeBack(error) {
+          // A slow call may have used up the time of the request.
+          allowTimeToUndo();
           await settleAll([
-            failure ? ignoreUnavailable(commit(table, [takeBackLoginFailure(failure)])) : Promise.resolve(),
-            isSourceCounted ? attempt.takeBackFailure() : Promise.resolve(),
+            recorded ? ignoreUnavailable(commit(table, [takeBackAttempt(recorded)])) : Promise.resolve(),
+            isSourceCounted ? takeBackSource() : Promise.resolve(),
           ]);
           throw error;
         },
@@ -194,11 +228,14 @@ export function openLoginThrottle(
       return { attempt, items };
     },
 
-    async beginRequest({ address, arrivedAt }, keys = []) {
+    async beginReset({ address, arrivedAt }, keys = []) {
       const hash = await keyedHash();
-      const key = sourceAttemptsKey(hash(machineOf(address)));
+      const key = sourceResetsKey(hash(machineOf(address)));
       const [counted, ...items] = await table.getAll([key, ...keys]);
-      return { items, count: () => count(key, counted as SourceFailures | undefined, 0, arrivedAt) };
+      const resetLimits = { failuresPerSource: 1, requestsPerSource: limits.resetsPerSource };
+      const writeOf = (known: SourceFailures | undefined, now: number) =>
+        recordRequest(key, known, 0, { now, arrivedAt }, resetLimits);
+      return { items, count: () => count(writeOf, counted as SourceFailures | undefined) };
     },
 
     keysOf,

@@ -24,7 +24,7 @@ export async function requestReset(
   source: Source,
   address: string,
 ): Promise<void> {
-  const { count } = await throttle.beginRequest(source);
+  const { count } = await throttle.beginReset(source);
   await count();
   await changeWithoutLoad(table, (now) => [resetRequested(address, now)]);
 }
@@ -42,7 +42,7 @@ export async function finishReset(
   newPassword: string,
 ): Promise<void> {
   const itemKey = resetItemKey(hashOf(key));
-  const { count, items } = await throttle.beginRequest(source, [itemKey]);
+  const { count, items } = await throttle.beginReset(source, [itemKey]);
   const [issuedKey] = items as unknown as [StoredResetKey | undefined];
   const counted = count();
   let hashing: Promise<string> | undefined;

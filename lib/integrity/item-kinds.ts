@@ -68,10 +68,14 @@ const ITEM_KINDS: readonly ItemKind[] = [
   },
   {
     owns: (key) => prefixed('ATTEMPTS#', 'ELSEWHERE')(key) || /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),
-    attributes: v.object({ n: count, last: count, expires: count }),
+    attributes: v.object({
+      ...{ n: count, last: count, expires: count },
+      undecided: v.optional(v.object({ fingerprint: text, n: count, last: count })),
+    }),
   },
   // `n` can be negative: a failure that is taken back after its window has ended is subtracted from the next window.
   { owns: prefixed('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: whole, since: count, expires: count }) },
+  { owns: prefixed('ATTEMPTS#', 'RESETS'), attributes: v.object({ requests: count, since: count, expires: count }) },
   {
     owns: ({ pk, sk }) => /^MAIL#[\w-]+$/.test(pk) && /^\d{4}-\d{2}-\d{2}T.+#./.test(sk),
     attributes: v.object({ occasion: v.picklist(OCCASIONS), expires: count, counted: v.optional(v.literal(true)) }),

@@ -18,6 +18,14 @@ export function setDeadline(durationMs: number): void {
 /** The deadline of the current request, in milliseconds since 1970; infinite outside of a request. */
 export const currentDeadline = (): number => deadline;
 
+/** What calls may use of that time to undo the work of a request that has none left. */
+const UNDO_MS = 300;
+
+/** Lets the following calls undo work even if the deadline of the request leaves them no time. */
+export function allowTimeToUndo(): void {
+  if (deadline - CALL_RESERVE_MS - Date.now() < UNDO_MS) setDeadline(CALL_RESERVE_MS + UNDO_MS);
+}
+
 /** The SDK option that aborts a request CALL_RESERVE_MS before the deadline, or after `maxMs` if that is earlier. */
 export function abortBeforeDeadline(maxMs = Number.POSITIVE_INFINITY): { abortSignal?: AbortSignal } {
   const leftMs = deadline - CALL_RESERVE_MS - Date.now();

@@ -25,9 +25,9 @@
  *                            MAIL#<random id>              the same, for a reset requested by address
  *   mails sent to a user     MAILS#<user id, 16 digits>    <occasion>; user 0 counts the resets of all users
  *     (TTL)
- *   login attempts by login  ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: a known network;
- *     or by source (TTL)                                   ELSEWHERE: all other networks together
- *                            ATTEMPTS#<HMAC of address>    SOURCE
+ *   attempts by login or by  ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: a known network;
+ *     source (TTL)                                         ELSEWHERE: all other networks together
+ *                            ATTEMPTS#<HMAC of address>    SOURCE: logins; RESETS: resets
  *   import marker of a       IMPORTED#<hash of what        USER or INTEGRATION
  *     record                   identifies the record>
  *   audit entry (TTL)        AUDIT#<yyyy-mm>               time (ISO 8601, UTC), #, id
@@ -84,6 +84,7 @@ export const networkAttemptsKey = (login: string, network: string): Key => ({
 });
 export const elsewhereAttemptsKey = (login: string): Key => ({ pk: `ATTEMPTS#${login}`, sk: 'ELSEWHERE' });
 export const sourceAttemptsKey = (address: string): Key => ({ pk: `ATTEMPTS#${address}`, sk: 'SOURCE' });
+export const sourceResetsKey = (address: string): Key => ({ pk: `ATTEMPTS#${address}`, sk: 'RESETS' });
 export const publicKeyItemKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
 export const notBeforeKey: Key = { pk: 'JWKS', sk: 'NOT-BEFORE' };
 

@@ -19,7 +19,8 @@ const AWAY = '127.0.7.1';
 
 const faults = openFaults();
 let calls: string[] = [];
-let faultTakeBackOnly = false;
+/** Selects the calls that faults apply to, by their operation and the JSON text of their input; all unless given. */
+let isFaulty: ((operation: string, input: string) => boolean) | undefined;
 let delayed: { readonly operation: string; readonly ms: number } | undefined;
 let beforeTakeBack: (() => Promise<void>) | undefined;
 
@@ -37,7 +38,7 @@ const intercept: Interceptor = (call, forward) => {
     return wait(delayed.ms).then(() => faults.intercept(call, forward));
   }
   if (functionName) calls.push(isHash(operation, input) ? 'hash' : operation);
-  if (faultTakeBackOnly && !JSON.stringify(input).includes('if_not_exists(#n')) return forward();
+  if (isFaulty && !isFaulty(operation, JSON.stringify(input))) return forward();
   return faults.intercept(call, forward);
 };
 const gatehouse = await useGatehouse({ intercept });
@@ -45,10 +46,10 @@ const hashes = () => calls.filter((call) => call === 'hash').length;
 
 afterEach(() => {
   faults.inject([]);
-  faultTakeBackOnly = false;
+  isFaulty = undefined;
 });
 
-type Options = { from?: string; headers?: Record<string, string>; on?: Gatehouse };
+type Options = { from?: string; headers?: Record<string, string>; mayCrash?: true; on?: Gatehouse };
 const logIn = (username: string, password: string, { on = gatehouse, ...sent }: Options = {}) =>
   on.call('POST', '/api/authenticate', { body: { username, password }, ...sent });
 const tryWrongPassword = (username: string, options?: Options) => logIn(username, 'wrong', options);
@@ -231,7 +232,7 @@ describe('a user with the correct password', () => {
   });
 
   it('logs in even if the failure of the source cannot be taken back', async () => {
-    faultTakeBackOnly = true;
+    isFaulty = (_, input) => input.includes('if_not_exists(#n');
     faults.inject([{ item: 'ATTEMPTS#*', fault: 'error-before' }]);
 
     expect((await logIn('boss', 'boss', { from: '127.0.10.1' })).status).toBe(200);
@@ -370,7 +371,7 @@ describe('login attempts that cannot succeed', () => {
       await rewrite(/ELSEWHERE/, () => ({ n: 0 }));
     }
 
-    const counted = ['BatchGetItem', 'TransactWriteItems', 'UpdateItem', 'GetItem', 'hash'].sort();
+    const counted = ['BatchGetItem', 'TransactWriteItems', 'UpdateItem', 'GetItem', 'hash', 'UpdateItem'].sort();
     expect(seen[0]?.map((response) => (response as unknown[])[2])).toEqual([counted, counted, ['BatchGetItem']]);
     for (const responses of seen) expect(responses).toEqual(seen[0]);
   });
@@ -452,6 +453,7 @@ describe('a source over its limit', () => {
     expect(left).toEqual([expect.objectContaining({ n: 0, since: expect.any(Number), expires: expect.any(Number) })]);
   });
 
+  const FINISH = '/api/account/reset-password/finish';
   const WRONG_KEY = { key: 'wrong', newPassword: 'fresh' };
   it.each([
     ['logs in', '/api/authenticate', { username: 'admin', password: 'admin' }],
@@ -462,10 +464,12 @@ describe('a source over its limit', () => {
     async (_, path, body) => {
       const BUSY = '127.0.23.1';
       const send = (from: string) => gatehouse.call('POST', path, { body, from });
-      await rewrite(/SOURCE/, () => ({ n: 0, requests: 0 }));
-      // All kinds of requests share the count; this one takes neither a hash nor two seconds.
-      await gatehouse.call('POST', '/api/account/reset-password/finish', { body: WRONG_KEY, from: BUSY });
-      await rewrite(/SOURCE/, ({ requests }) => (requests === 1 ? { requests: 100_000, since: Date.now() } : {}));
+      await deleteCounts();
+      // These begin both counts of the source.
+      await tryWrongPassword('anyone', { from: BUSY });
+      await gatehouse.call('POST', FINISH, { body: WRONG_KEY, from: BUSY });
+      const limit = path === '/api/authenticate' ? 100_000 : 10_000;
+      await rewrite(path === '/api/authenticate' ? /SOURCE/ : /RESETS/, () => ({ requests: limit }));
       calls = [];
 
       const responses = [];
@@ -476,6 +480,27 @@ describe('a source over its limit', () => {
       expect((await send('127.0.24.1')).status).not.toBe(429);
     },
   );
+
+  it('can log in while it has used up its resets, and reset while it has used up its logins', async () => {
+    const BUSY = '127.0.23.1';
+    const both = async () => [
+      (await logIn('admin', 'admin', { from: BUSY })).status,
+      (await gatehouse.call('POST', FINISH, { body: WRONG_KEY, from: BUSY })).status,
+    ];
+    await deleteCounts();
+    const before = await both();
+
+    await rewrite(/RESETS/, () => ({ requests: 10_000 }));
+    const withoutResets = await both();
+    await rewrite(/SOURCE/, () => ({ requests: 100_000 }));
+    await rewrite(/RESETS/, () => ({ requests: 0 }));
+
+    expect([before, withoutResets, await both()]).toEqual([
+      [200, 400],
+      [200, 429],
+      [429, 400],
+    ]);
+  });
 
   it.each([
     ['logins', () => tryWrongPassword('anyone', { from: '127.0.25.1' })],
@@ -502,7 +527,7 @@ describe('a source over its limit', () => {
       },
     ],
   ])('is counted for each of several concurrent %s that all find no count', async (_, send) => {
-    await rewrite(/SOURCE/, () => ({ requests: 0 }));
+    await deleteCounts();
     // Lets all of them read before the first one writes.
     delayed = { operation: 'UpdateItem', ms: 150 };
 
@@ -510,8 +535,8 @@ describe('a source over its limit', () => {
       delayed = undefined;
     });
 
-    const requests = (await stored()).filter(({ sk }) => sk === 'SOURCE').map((item) => item.requests);
-    expect(requests).toContain(3);
+    const requests = (await stored()).filter(({ sk }) => /SOURCE|RESETS/.test(sk)).map((item) => item.requests);
+    expect(requests).toEqual([3]);
   });
 
   it('is counted for failed logins, not for successful ones', async () => {
@@ -547,6 +572,71 @@ describe('concurrent logins with the correct password', () => {
     const failures = (await stored()).filter(({ sk }) => sk === 'SOURCE').map(({ n }) => n);
     expect(new Set(failures)).toEqual(new Set([0]));
   });
+});
+
+describe('the right password', () => {
+  const LOG_IN = 'POST /api/authenticate';
+  const CHANGE = 'POST /api/account/change-password';
+  const isTransactionOn = (key: string) => (operation: string, input: string) =>
+    operation === 'TransactWriteItems' && input.includes(key) && !input.includes('undecided');
+
+  type Case = [title: string, fault: Rule, isFaultyHere?: typeof isFaulty];
+  const EITHER: Case[] = [
+    ['the table is unavailable', { service: 'DynamoDB', fault: 'error-before' }],
+    ['transactions are refused', { operation: 'TransactWriteItems', fault: 'error-before' }],
+    ['the outcome of transactions is unknown', { operation: 'TransactWriteItems', fault: 'lost' }],
+    ['updates are refused', { operation: 'UpdateItem', fault: 'error-before' }],
+    ['the outcome of updates is unknown', { operation: 'UpdateItem', fault: 'lost' }],
+    ['no password can be verified', { operation: 'GenerateMac', fault: 'error-before' }],
+    [
+      'the function ends while it verifies the password',
+      { fault: 'kill' },
+      (operation, input) => isHash(operation, JSON.parse(input)),
+    ],
+    ['its failures cannot be cleared', { fault: 'error-before' }, isTransactionOn('ATTEMPTS#')],
+    [
+      'the failures of its source cannot be taken back',
+      { fault: 'error-before' },
+      (_, input) => input.includes('if_not_exists(#n'),
+    ],
+    ...(LONG ? [['transactions are throttled', { operation: 'TransactWriteItems', fault: 'throttle' }] as Case] : []),
+  ];
+  const CASES: Record<string, Case[]> = {
+    [LOG_IN]: [...EITHER, ['no token can be signed', { operation: 'Sign', fault: 'error-before' }]],
+    [CHANGE]: [
+      ...EITHER,
+      ['the change cannot be committed', { fault: 'error-before' }, isTransactionOn('"USER"')],
+      ['the outcome of the change is unknown', { fault: 'lost' }, isTransactionOn('"USER"')],
+      ...(LONG ? [['the user is always busy', { fault: 'conflict' }, isTransactionOn('"USER"')] as Case] : []),
+    ],
+  };
+  const cases = Object.entries(CASES).flatMap(([route, rows]) =>
+    rows.map(([title, rule, isFaultyHere]) => ({ route, title, rule, isFaultyHere })),
+  );
+
+  it.each(cases)(
+    'never leads to a wait: $route, $title',
+    { timeout: 120_000 },
+    async ({ route, rule, isFaultyHere }) => {
+      const login = `right-${randomUUID().slice(0, 8)}`;
+      await gatehouse.makeUser(login);
+      const token = await gatehouse.tokenOf(login);
+      const body = { currentPassword: login, newPassword: login };
+      const attempt = () =>
+        route === LOG_IN
+          ? logIn(login, login, { from: AWAY, mayCrash: true })
+          : gatehouse.call('POST', '/api/account/change-password', { token, body, from: AWAY, mayCrash: true });
+      isFaulty = isFaultyHere;
+      faults.inject([{ ...rule, function: route }]);
+
+      const during: Received[] = [];
+      for (let n = 0; n < 15; n++) during.push(await attempt());
+      faults.inject([]);
+
+      expect(statuses(during)).not.toContain(429);
+      expect((await logIn(login, login, { from: AWAY })).status).toBe(200);
+    },
+  );
 });
 
 /** Each of these takes the five seconds after which a change gives up. */

@@ -407,9 +407,21 @@ describe.each(Object.entries(DEPLOYED))('the role of a function of %s', (_, depl
 
 describe('a function', () => {
   const LIMITS = {
-    prod: { issuer: 'gatehouse-prod', token: '3600', remembered: '86400', audit: '730', source: ['100', '1000'] },
-    dev: { issuer: 'gatehouse-dev', token: '3600', remembered: '86400', audit: '30', source: ['10000', '100000'] },
-    other: { issuer: 'gatehouse-prod', token: '420', remembered: '1740', audit: '411', source: ['19', '23'] },
+    prod: {
+      issuer: 'gatehouse-prod',
+      token: '3600',
+      remembered: '86400',
+      audit: '730',
+      source: ['100', '1000', '100'],
+    },
+    dev: {
+      issuer: 'gatehouse-dev',
+      token: '3600',
+      remembered: '86400',
+      audit: '30',
+      source: ['10000', '100000', '10000'],
+    },
+    other: { issuer: 'gatehouse-prod', token: '420', remembered: '1740', audit: '411', source: ['19', '23', '37'] },
   };
   const RESERVED = { prod: 100, dev: undefined, other: 17 };
   const CASES = (['prod', 'dev', 'other'] as const).flatMap((name) =>
@@ -432,6 +444,7 @@ describe('a function', () => {
       AUDIT_DAYS: audit,
       FAILURES_PER_SOURCE: source[0],
       REQUESTS_PER_SOURCE: source[1],
+      RESETS_PER_SOURCE: source[2],
       ...(name === 'other' && { EDGE_SECRET_HASHES: OTHER_SETTINGS.edge.secretHashes.join(',') }),
       ...(Object.keys(tableRights(row)).length > 0 && { TABLE_NAME: { Ref: 'Table' } }),
       ...(has('sign') && {

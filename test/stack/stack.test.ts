@@ -255,19 +255,23 @@ it('the stage throttles all routes, limits login and reset separately, and logs 
 });
 
 it.each(['POST /api/authenticate', 'POST /api/account/reset-password/init', 'POST /api/account/reset-password/finish'])(
-  '%s allows 100 failures and 1,000 requests per source, and 100 concurrent executions',
+  '%s allows 100 failures, 1,000 requests and 100 resets per source, and 100 concurrent executions',
   (Description) => {
-    const limits = (failures: string, requests: string) => ({
+    const limits = (failures: string, requests: string, resets: string) => ({
       Description,
-      Environment: { Variables: Match.objectLike({ FAILURES_PER_SOURCE: failures, REQUESTS_PER_SOURCE: requests }) },
+      Environment: {
+        Variables: Match.objectLike({
+          ...{ FAILURES_PER_SOURCE: failures, REQUESTS_PER_SOURCE: requests, RESETS_PER_SOURCE: resets },
+        }),
+      },
     });
 
     prod.hasResourceProperties('AWS::Lambda::Function', {
-      ...limits('100', '1000'),
+      ...limits('100', '1000', '100'),
       ReservedConcurrentExecutions: 100,
     });
     dev.hasResourceProperties('AWS::Lambda::Function', {
-      ...limits('10000', '100000'),
+      ...limits('10000', '100000', '10000'),
       ReservedConcurrentExecutions: Match.absent(),
     });
   },
@@ -297,7 +301,7 @@ it('the environment of every function stays below the 4 KB that Lambda allows, w
       keys,
     },
     tokenLife: { minutes: 525_600, rememberedMinutes: 525_600 },
-    guessing: { failuresPerSource: 1_000_000, requestsPerSource: 1_000_000 },
+    guessing: { failuresPerSource: 1_000_000, requestsPerSource: 1_000_000, resetsPerSource: 1_000_000 },
   };
   const withMail = (length: number): Settings => {
     const { templates, ...mail } = OTHER_SETTINGS.mail;

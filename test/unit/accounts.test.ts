@@ -61,17 +61,11 @@ const passwords: Passwords = {
   },
   isOutdated: () => outdated,
 };
-/** The write that clears the failures of a login. */
-const failuresCleared = (login: string, now: number): Write => ({
-  act: 'Put',
-  key: elsewhereAttemptsKey(login),
-  attributes: { n: 0, last: now },
-});
-/** A throttle without waiting periods; `begin` reads a count and the items of its keys from this table. */
+/** A throttle without waiting periods; `beginAttempt` reads a count and the items of its keys from this table. */
 const throttleOn = (table: RecordingTable): LoginThrottle => ({
   ...throttle,
-  async begin(login, source, keys = []) {
-    events.push(`begin ${login} ${source.address} ${source.arrivedAt}`);
+  async beginAttempt({ login, password }, source, keys = []) {
+    events.push(`begin ${login} ${password} ${source.address} ${source.arrivedAt}`);
     const [, ...items] = await table.getAll([elsewhereAttemptsKey(login), ...keys]);
     let isRecorded = false;
     const requireRecorded = () => {
@@ -83,14 +77,15 @@ const throttleOn = (table: RecordingTable): LoginThrottle => ({
         events.push(`record ${login}`);
         isRecorded = true;
       },
-      clearFailures(now: number) {
-        requireRecorded();
-        return [failuresCleared(login, now)];
-      },
-      async takeBackFailure() {
+      async clearFailures() {
         requireRecorded();
         await waitMicrotasks();
-        events.push('take back failure');
+        events.push(`clear failures of ${login}`);
+      },
+      async confirmFailure() {
+        requireRecorded();
+        await waitMicrotasks();
+        events.push(`confirm failure of ${login}`);
       },
       async takeBack(error: unknown) {
         await waitMicrotasks();
@@ -100,7 +95,7 @@ const throttleOn = (table: RecordingTable): LoginThrottle => ({
     };
     return { attempt, items };
   },
-  async beginRequest(source, keys = []) {
+  async beginReset(source, keys = []) {
     const [, ...items] = await table.getAll([elsewhereAttemptsKey('source'), ...keys]);
     const count = async () => {
       // Longer than any other work, so that work before the end of the count is noticed.
@@ -110,12 +105,12 @@ const throttleOn = (table: RecordingTable): LoginThrottle => ({
     return { count, items };
   },
 });
-type Attempt = Awaited<ReturnType<LoginThrottle['begin']>>['attempt'];
+type Attempt = Awaited<ReturnType<LoginThrottle['beginAttempt']>>['attempt'];
 /** A throttle whose attempts have these methods instead of their own. */
 const throttleWith = (table: RecordingTable, replacements: (attempt: Attempt) => Partial<Attempt>): LoginThrottle => ({
   ...throttle,
-  async begin(...parameters) {
-    const { attempt, items } = await throttleOn(table).begin(...parameters);
+  async beginAttempt(...parameters) {
+    const { attempt, items } = await throttleOn(table).beginAttempt(...parameters);
     return { attempt: { ...attempt, ...replacements(attempt) }, items };
   },
 });
@@ -123,8 +118,8 @@ const throttleWith = (table: RecordingTable, replacements: (attempt: Attempt) =>
 const unrecordable = (table: RecordingTable, failure: Failure): LoginThrottle =>
   throttleWith(table, () => ({ record: () => Promise.reject(failure) }));
 const throttle: LoginThrottle = {
-  begin: () => Promise.reject(new Error('Use throttleOn')),
-  beginRequest: () => Promise.reject(new Error('Use throttleOn')),
+  beginAttempt: () => Promise.reject(new Error('Use throttleOn')),
+  beginReset: () => Promise.reject(new Error('Use throttleOn')),
   async keysOf(login, source) {
     await waitMicrotasks();
     events.push(`keys of ${login} ${source.address}`);
@@ -142,8 +137,8 @@ const throttled = () => Promise.reject(new Failure('too-many-attempts', { retryA
 /** A throttle that rejects every request that it counts. */
 const throttledRequests = (table: RecordingTable): LoginThrottle => ({
   ...throttle,
-  async beginRequest(...parameters) {
-    return { ...(await throttleOn(table).beginRequest(...parameters)), count: throttled };
+  async beginReset(...parameters) {
+    return { ...(await throttleOn(table).beginReset(...parameters)), count: throttled };
   },
 });
 
@@ -178,7 +173,7 @@ const NOTICE = {
   key: { pk: 'MAIL#0000000000000007', sk: expect.stringMatching(/^2030-01-01T.*#./) },
   attributes: { occasion: 'passwordChanged', userId: 7, login: 'ada', email: 'ada@example.com', langKey: 'en' },
 };
-const begun = 'begin ada 203.0.113.7 1893456000700';
+const begun = 'begin ada old 203.0.113.7 1893456000700';
 const counted = 'count 203.0.113.7 1893456000700';
 
 describe('logIn', () => {
@@ -201,8 +196,8 @@ describe('logIn', () => {
     expect(token).toBe('token of ada');
     expect(events.slice(0, 3)).toEqual([begun, 'record ada', 'match hash of old']);
     // These run concurrently.
-    expect(events.slice(3).toSorted()).toEqual(['sign for ada', 'take back failure']);
-    expect(table.transactions).toEqual([[failuresCleared('ada', NOW)]]);
+    expect(events.slice(3).toSorted()).toEqual(['clear failures of ada', 'sign for ada']);
+    expect(table.transactions).toEqual([]);
   });
 
   it('passes the stored user to the issuer of the token', async () => {
@@ -226,40 +221,40 @@ describe('logIn', () => {
     expect(overlap.most).toBe(2);
   });
 
-  it('signs the token while it clears the failures of login and source and renews an outdated hash', async () => {
+  it('signs the token while it clears the failures and renews an outdated hash', async () => {
     const table = tableOf(ada);
     const overlap = overlapCounter();
     outdated = true;
-    const { transact } = table;
-    table.transact = (...transaction) => overlap.run(() => transact(...transaction));
     const { issueToken, ...others } = services(table);
     const slow = {
       ...others,
-      throttle: throttleWith(table, (attempt) => ({ takeBackFailure: () => overlap.run(attempt.takeBackFailure) })),
+      throttle: throttleWith(table, (attempt) => ({ clearFailures: () => overlap.run(attempt.clearFailures) })),
       passwords: { ...passwords, hash: (text: string) => overlap.run(() => passwords.hash(text)) },
       issueToken: (user: User) => overlap.run(() => issueToken(user)),
     };
 
     await logIn(slow, SOURCE, 'ada', 'old');
 
-    expect(overlap.most).toBe(4);
+    expect(overlap.most).toBe(3);
   });
 
-  it.each(['the failures of the login', 'the failure of the source', 'an outdated hash'])(
-    'ends only after it has written %s, however long that takes',
+  it.each(['cleared the failures', 'renewed an outdated hash'])(
+    'ends only after it has %s, however long that takes',
     async (slowest) => {
       const table = tableOf(ada);
       outdated = true;
-      if (slowest === 'the failures of the login') table.transact = slowly(table.transact);
-      const renewing = { ...passwords, ...(slowest === 'an outdated hash' && { hash: slowly(passwords.hash) }) };
-      const counting = throttleWith(table, ({ takeBackFailure }) => ({
-        takeBackFailure: slowest === 'the failure of the source' ? slowly(takeBackFailure) : takeBackFailure,
+      const renewing = {
+        ...passwords,
+        ...(slowest === 'renewed an outdated hash' && { hash: slowly(passwords.hash) }),
+      };
+      const counting = throttleWith(table, ({ clearFailures }) => ({
+        clearFailures: slowest === 'cleared the failures' ? slowly(clearFailures) : clearFailures,
       }));
 
       await logIn({ ...services(table), passwords: renewing, throttle: counting }, SOURCE, 'ada', 'old');
 
-      expect(events.slice(3).toSorted()).toEqual(['hash old', 'sign for ada', 'take back failure']);
-      expect(table.transactions).toHaveLength(2);
+      expect(events.slice(3).toSorted()).toEqual(['clear failures of ada', 'hash old', 'sign for ada']);
+      expect(table.transactions).toHaveLength(1);
     },
   );
 
@@ -269,13 +264,16 @@ describe('logIn', () => {
     ['an account without a password', { ...ada, passwordHash: undefined }, 'ada', 'undefined', 'match undefined'],
     ['an unknown login', ada, 'eve', 'old', 'match undefined'],
     ['a malformed login', ada, 'a b', 'old', 'match undefined'],
-  ])('rejects %s after the same amount of work and keeps the failure', async (_, user, login, password, matched) => {
+  ])('rejects %s after the same amount of work and confirms the failure', async (_, user, login, password, matched) => {
     const table = tableOf(user);
 
     const result = logIn(services(table), SOURCE, login, password);
 
     await expect(result).rejects.toMatchObject({ code: 'bad-credentials' });
-    expect(events).toEqual([`begin ${login} 203.0.113.7 ${NOW}`, `record ${login}`, matched]);
+    expect(events).toEqual([
+      `begin ${login} ${password} 203.0.113.7 ${NOW}`,
+      ...[`record ${login}`, matched, `confirm failure of ${login}`],
+    ]);
     const guard = loginGuardKey(login === 'a b' ? '' : login);
     expect(table.reads).toEqual([
       [elsewhereAttemptsKey(login), guard],
@@ -289,13 +287,18 @@ describe('logIn', () => {
     table.items.push({ ...loginGuardKey('ada'), id: 7 });
 
     await expect(logIn(services(table), SOURCE, 'ada', 'old')).rejects.toMatchObject({ code: 'bad-credentials' });
-    expect(events).toEqual([begun, 'record ada', 'match undefined']);
+    expect(events).toEqual([begun, 'record ada', 'match undefined', 'confirm failure of ada']);
   });
 
   it('reads no user and compares nothing while the login is throttled', async () => {
     const table = tableOf(ada);
 
-    const login = logIn({ ...services(table), throttle: { ...throttle, begin: throttled } }, SOURCE, 'ada', 'old');
+    const login = logIn(
+      { ...services(table), throttle: { ...throttle, beginAttempt: throttled } },
+      SOURCE,
+      'ada',
+      'old',
+    );
 
     await expect(login).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
     expect([events, table.transactions]).toEqual([[], []]);
@@ -340,7 +343,6 @@ describe('logIn', () => {
 
     expect(events.slice(2)).toContain('hash old');
     expect(table.transactions).toEqual([
-      [failuresCleared('ada', NOW)],
       [
         {
           act: 'Update',
@@ -361,30 +363,21 @@ describe('logIn', () => {
     ['the table is unavailable', [lost(), lost()]],
   ])('succeeds and keeps the outdated hash when %s', async (_, errors) => {
     const table = tableOf(ada);
-    table.transactionErrors.push(undefined, ...errors);
+    table.transactionErrors.push(...errors);
     outdated = true;
 
     expect(await logIn(services(table), SOURCE, 'ada', 'old')).toBe('token of ada');
-    expect(table.transactions).toHaveLength(1 + errors.length);
+    expect(table.transactions).toHaveLength(errors.length);
   });
 
-  it('succeeds even when an outage prevents its failures from being cleared, but not after a defect', async () => {
-    const [table, defective] = [tableOf(ada), tableOf(ada)];
-    table.transactionErrors.push(lost(), lost());
-    defective.transactionErrors.push(new TypeError('a defect'));
-
-    expect(await logIn(services(table), SOURCE, 'ada', 'old')).toBe('token of ada');
-    await expect(logIn(services(defective), SOURCE, 'ada', 'old')).rejects.toThrow('a defect');
-  });
-
-  it('fails when the token cannot be signed, once all its other work has ended', async () => {
+  it('clears the failures even when the token cannot be signed', async () => {
     const table = tableOf(ada);
     const issueToken = () => Promise.reject(new Error('KMS is unavailable'));
 
     const login = logIn({ ...services(table), issueToken }, SOURCE, 'ada', 'old');
 
     await expect(login).rejects.toThrow('KMS is unavailable');
-    expect([events.at(-1), table.transactions.length]).toEqual(['take back failure', 1]);
+    expect(events.at(-1)).toBe('clear failures of ada');
   });
 });
 
@@ -567,9 +560,9 @@ describe('changePassword', () => {
 
     expect(events.slice(0, 2)).toEqual([begun, 'record ada']);
     // These run concurrently.
-    expect(events.slice(2, 5).toSorted()).toEqual(['hash new', 'match hash of old', 'take back failure']);
+    expect(events.slice(2, 5).toSorted()).toEqual(['clear failures of ada', 'hash new', 'match hash of old']);
     expect(events.slice(5)).toEqual([]);
-    const [[set, cleared, mail, audit, ...others] = []] = table.transactions;
+    const [[set, mail, audit, ...others] = []] = table.transactions;
     expect(set).toMatchObject({
       key: entityKey('USER', 7),
       values: { ':passwordHash': 'hash of old', ':set0': 'hash of new', ':set1': 4, ':set2': 'this token' },
@@ -580,7 +573,6 @@ describe('changePassword', () => {
       '#set2': 'tokenExcepted',
       '#set3': 'resetStamp',
     });
-    expect(cleared).toEqual(failuresCleared('ada', NOW));
     expect(mail).toMatchObject(NOTICE);
     expect(audit?.attributes).toMatchObject({ actorId: 7, action: 'password.changed', target: 'user/7' });
     expect(others).toEqual([]);
@@ -600,34 +592,34 @@ describe('changePassword', () => {
     expect(overlap.most).toBe(2);
   });
 
-  it('takes back the failure of the source while it commits the change', async () => {
+  it('clears the failures while it commits the change', async () => {
     const table = tableOf(ada);
     const overlap = overlapCounter();
     const { transact } = table;
     table.transact = (...transaction) => overlap.run(() => transact(...transaction));
-    const counting = throttleWith(table, (attempt) => ({
-      takeBackFailure: () => overlap.run(attempt.takeBackFailure),
-    }));
+    const counting = throttleWith(table, (attempt) => ({ clearFailures: () => overlap.run(attempt.clearFailures) }));
 
     await change(table, 'old', caller, { throttle: counting });
 
     expect(overlap.most).toBe(2);
   });
 
-  it('ends only after it has taken back the failure of the source, however long that takes', async () => {
+  it('ends only after it has cleared the failures, however long that takes', async () => {
     const table = tableOf(ada);
-    const counting = throttleWith(table, ({ takeBackFailure }) => ({ takeBackFailure: slowly(takeBackFailure) }));
+    const counting = throttleWith(table, ({ clearFailures }) => ({ clearFailures: slowly(clearFailures) }));
 
     await change(table, 'old', caller, { throttle: counting });
 
-    expect(events.slice(4)).toEqual(['take back failure']);
+    expect(events.slice(4)).toEqual(['clear failures of ada']);
   });
 
-  it('rejects a wrong password and keeps the failure', async () => {
+  it('rejects a wrong password and confirms the failure', async () => {
     const table = tableOf(ada);
 
     await expect(change(table, 'wrong')).rejects.toMatchObject({ code: 'wrong-password' });
-    expect([events, table.transactions]).toEqual([[begun, 'record ada', 'match hash of old', 'hash new'], []]);
+    const wrong = 'begin ada wrong 203.0.113.7 1893456000700';
+    expect(events).toEqual([wrong, 'record ada', 'match hash of old', 'hash new', 'confirm failure of ada']);
+    expect(table.transactions).toEqual([]);
   });
 
   it.each<[string, Partial<User>, Partial<Caller>, string]>([
@@ -645,7 +637,7 @@ describe('changePassword', () => {
   it('rejects an unauthorized caller with forbidden even while the login is throttled', async () => {
     const table = tableOf({ ...ada, activated: false });
 
-    const changing = change(table, 'old', caller, { throttle: { ...throttle, begin: throttled } });
+    const changing = change(table, 'old', caller, { throttle: { ...throttle, beginAttempt: throttled } });
 
     await expect(changing).rejects.toMatchObject({ code: 'forbidden' });
     expect(events).toEqual([]);
@@ -653,13 +645,13 @@ describe('changePassword', () => {
 
   it('records one attempt and computes each hash once, even when the transaction is retried', async () => {
     const table = tableOf(ada);
-    table.transactionErrors.push(cancelledBy('ConditionalCheckFailed', 'None', 'None', 'None'));
+    table.transactionErrors.push(cancelledBy('ConditionalCheckFailed', 'None', 'None'));
 
     await change(table);
 
     expect(table.transactions).toHaveLength(2);
     expect(events.toSorted()).toEqual(
-      [...[begun, 'record ada', 'match hash of old', 'hash new', 'take back failure']].toSorted(),
+      [begun, 'record ada', 'match hash of old', 'hash new', 'clear failures of ada'].toSorted(),
     );
   });
 
@@ -671,25 +663,25 @@ describe('changePassword', () => {
       table.transact = transact;
       const changed = { passwordHash: 'hash of another', passwordChanges: 4, tokenExcepted: 'this token' };
       table.items.splice(0, 1, { ...(item as (typeof table.items)[number]), ...changed });
-      throw cancelledBy('ConditionalCheckFailed', 'None', 'None', 'None');
+      throw cancelledBy('ConditionalCheckFailed', 'None', 'None');
     };
 
     await expect(change(table)).rejects.toMatchObject({ code: 'wrong-password' });
     expect(table.transactions).toEqual([]);
   });
 
-  it('takes back the failure of the source after a correct password, even when the change fails', async () => {
+  it('clears the failures after a correct password, even when the change fails', async () => {
     const table = tableOf(ada);
     table.transactionErrors.push(new TypeError('a defect'));
 
     await expect(change(table)).rejects.toThrow('a defect');
-    expect(events).toContain('take back failure');
+    expect(events).toContain('clear failures of ada');
   });
 
   it('is throttled like a login, before the password is compared', async () => {
     const table = tableOf(ada);
 
-    const changing = change(table, 'old', caller, { throttle: { ...throttle, begin: throttled } });
+    const changing = change(table, 'old', caller, { throttle: { ...throttle, beginAttempt: throttled } });
 
     await expect(changing).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
     expect(events).toEqual([]);

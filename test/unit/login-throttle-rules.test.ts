@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import {
   clearFailures,
+  confirmFailure,
   type Failures,
   mailboxProven,
-  recordFailure,
+  recordAttempt,
   recordRequest,
   requireNoWait,
   type SourceFailures,
-  takeBackFailure,
-  takeBackLoginFailure,
+  takeBackAttempt,
+  takeBackSourceFailure,
   waitAfter,
 } from '../../lib/accounts/login-throttle-rules.ts';
 
@@ -24,14 +25,19 @@ const keys = {
 const LIMITS = { failuresPerSource: 70, requestsPerSource: 700 };
 
 /** Decides on a login attempt as the throttle does. */
-const attempt = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW } = {}) => {
+const attempt = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW, fingerprint = 'guess' } = {}) => {
   const failures = { network: undefined, elsewhere: undefined, source: undefined, ...counts };
-  requireNoWait(failures, { now, arrivedAt, ...LIMITS });
-  return recordFailure(keys, failures, now);
+  requireNoWait(failures, { now, arrivedAt, fingerprint }, LIMITS);
+  return recordAttempt(keys, failures, { now, arrivedAt, fingerprint });
 };
 const count = (source: SourceFailures | undefined, failures: 0 | 1 = 1, { arrivedAt = NOW, now = NOW } = {}) =>
-  recordRequest(keys.source, source, failures, { now, arrivedAt, ...LIMITS });
+  recordRequest(keys.source, source, failures, { now, arrivedAt }, LIMITS);
 const tooManyAttempts = (retryAfter: number) => expect.objectContaining({ code: 'too-many-attempts', retryAfter });
+/** A failure at NOW, of an attempt after these. */
+const counted = (n: number, expires: number, last = 0) => ({
+  ...{ n: n + 1, last: NOW, expires },
+  undecided: { fingerprint: 'guess', n, last },
+});
 const asRead = ({ n, last }: { n: number; last: number }) => ({
   condition: '#n = :n AND #last = :last',
   names: { '#n': 'n', '#last': 'last' },
@@ -54,7 +60,7 @@ describe('a login attempt', () => {
         {
           act: 'Put',
           key: keys.elsewhere,
-          attributes: { n: 1, last: NOW, expires: SECOND + DAY },
+          attributes: counted(0, SECOND + DAY),
           condition: 'attribute_not_exists(pk)',
           names: {},
           values: {},
@@ -64,7 +70,7 @@ describe('a login attempt', () => {
       result: {
         isKnown: false,
         key: keys.elsewhere,
-        failures: { n: 1, last: NOW, expires: SECOND + DAY },
+        failures: counted(0, SECOND + DAY),
         before: { n: 0, last: 0 },
       },
     });
@@ -77,7 +83,7 @@ describe('a login attempt', () => {
       {
         act: 'Put',
         key: keys.elsewhere,
-        attributes: { n: 4, last: NOW, expires: SECOND + DAY },
+        attributes: counted(3, SECOND + DAY, NOW - 5000),
         ...asRead(elsewhere),
       },
     ]);
@@ -91,14 +97,14 @@ describe('a login attempt', () => {
         {
           act: 'Put',
           key: keys.network,
-          attributes: { n: 4, last: NOW, expires: SECOND + 10 },
+          attributes: counted(3, SECOND + 10, NOW - 5000),
           ...asRead(network),
         },
       ],
       result: {
         isKnown: true,
         key: keys.network,
-        failures: { n: 4, last: NOW, expires: SECOND + 10 },
+        failures: counted(3, SECOND + 10, NOW - 5000),
         before: { n: 3, last: NOW - 5000 },
       },
     });
@@ -107,11 +113,44 @@ describe('a login attempt', () => {
   it('takes back its failure and its time, unless another one has been counted since', () => {
     const { writes, result } = attempt({ elsewhere: { n: 3, last: NOW - 5000, expires: SECOND + 10 } });
 
-    expect(takeBackLoginFailure(result)).toEqual({
+    expect(takeBackAttempt(result)).toEqual({
       act: 'Put',
       key: writes[0]?.key,
-      attributes: { ...writes[0]?.attributes, n: 3, last: NOW - 5000 },
+      attributes: { n: 3, last: NOW - 5000, expires: SECOND + DAY },
       ...asRead({ n: 4, last: NOW }),
+    });
+  });
+
+  describe('with the password of the latest one', () => {
+    const elsewhere = { ...counted(10, SECOND + DAY, NOW - 1000), last: NOW - 100 };
+    const repetition = attempt({ elsewhere });
+
+    it('takes its place while its outcome is unknown, and waits only for earlier ones', () => {
+      const { n, undecided } = repetition.result.failures;
+
+      expect([n, undecided]).toEqual([11, elsewhere.undecided]);
+      expect(() =>
+        attempt({ elsewhere: counted(10, SECOND + DAY, NOW - 1) }, { now: NOW + 1, arrivedAt: NOW + 1 }),
+      ).toThrow(tooManyAttempts(1));
+    });
+
+    it.each([
+      ['another password', { fingerprint: 'other' }],
+      ['the same password, before the latest one is counted', { arrivedAt: NOW - 100 }],
+    ])('waits for the latest one as well with %s', (_, times) => {
+      expect(() => attempt({ elsewhere }, times)).toThrow(tooManyAttempts(2));
+    });
+
+    it('counts again once the password is known to be wrong', () => {
+      const { key, condition, names, values, update } = confirmFailure(repetition.result);
+      const { undecided: _, ...confirmed } = elsewhere;
+
+      expect([key, update]).toEqual([keys.elsewhere, 'REMOVE #undecided']);
+      expect({ condition, names, values, onConditionFailed: 'retry' }).toEqual({
+        ...asRead({ n: 11, last: NOW }),
+        names: { '#n': 'n', '#last': 'last', '#undecided': 'undecided' },
+      });
+      expect(() => attempt({ elsewhere: confirmed })).toThrow(tooManyAttempts(2));
     });
   });
 
@@ -180,7 +219,7 @@ describe('a successful login', () => {
   });
 
   it('takes back its failure, even when the counter has been deleted', () => {
-    expect(takeBackFailure(keys.source, NOW)).toEqual({
+    expect(takeBackSourceFailure(keys.source, NOW)).toEqual({
       act: 'Update',
       key: keys.source,
       update:

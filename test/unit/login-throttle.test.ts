@@ -5,13 +5,13 @@ import { type LoginThrottle, openLoginThrottle } from '../../lib/accounts/login-
 import { Failure } from '../../lib/contract/failure.ts';
 import type { Source } from '../../lib/contract/source.ts';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
-import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { abortBeforeDeadline, setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Key } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { useFrozenClock } from '../support/frozen-clock.ts';
 import { useOpenedConnections } from '../support/opened-connections.ts';
 import { overlapCounter } from '../support/overlap.ts';
-import { cancelledBy, recordingTable } from '../support/recording-table.ts';
+import { cancelledBy, type RecordingTable, recordingTable } from '../support/recording-table.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
 
 /* How login attempts are counted, on a table that records its calls. */
@@ -19,7 +19,8 @@ import { type ScriptedResponse, scriptedClient } from '../support/scripted-clien
 const NOW = Date.UTC(2030, 0, 1);
 const SECRET = Buffer.from('the secret of this service');
 const MAC = { Mac: SECRET.toString('base64') };
-const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000 };
+const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000, resetsPerSource: 50 };
+const ADA = { login: 'ada', password: 'guess' };
 const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
 
 const opened = useOpenedConnections();
@@ -32,9 +33,9 @@ async function throttleOn(table: Table, ...responses: ScriptedResponse[]) {
   setDeadline(Number.POSITIVE_INFINITY);
   return { throttle, requests, inputs };
 }
-/** Counts a request as the rules of a reset do. */
-async function countRequest(throttle: LoginThrottle, source: Source): Promise<void> {
-  const { count } = await throttle.beginRequest(source);
+/** Counts a reset as its rules do. */
+async function countReset(throttle: LoginThrottle, source: Source): Promise<void> {
+  const { count } = await throttle.beginReset(source);
   await count();
 }
 const from = (address: string) => ({ address, arrivedAt: NOW });
@@ -44,8 +45,8 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const { throttle, inputs } = await throttleOn(recordingTable(), MAC);
     const before = inputs().length;
 
-    await countRequest(throttle, from('203.0.113.7'));
-    await throttle.begin('ada', from('203.0.113.7'));
+    await countReset(throttle, from('203.0.113.7'));
+    await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
     const Message = Buffer.from('gatehouse: who guesses at which login').toString('base64');
     expect(before).toBe(1);
@@ -56,9 +57,9 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const outage = { error: 'KMSInternalException', status: 500 };
     const { throttle, requests } = await throttleOn(recordingTable(), outage, outage, MAC);
 
-    await expect(countRequest(throttle, from('203.0.113.7'))).rejects.toMatchObject({ name: 'KMSInternalException' });
-    await countRequest(throttle, from('203.0.113.7'));
-    await countRequest(throttle, from('203.0.113.7'));
+    await expect(countReset(throttle, from('203.0.113.7'))).rejects.toMatchObject({ name: 'KMSInternalException' });
+    await countReset(throttle, from('203.0.113.7'));
+    await countReset(throttle, from('203.0.113.7'));
 
     expect(requests).toHaveLength(3);
   });
@@ -67,7 +68,7 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const outage = { error: 'KMSInternalException', status: 500 };
     const { throttle, requests } = await throttleOn(recordingTable(), outage, MAC);
 
-    await Promise.all([countRequest(throttle, from('203.0.113.7')), countRequest(throttle, from('203.0.113.8'))]);
+    await Promise.all([countReset(throttle, from('203.0.113.7')), countReset(throttle, from('203.0.113.8'))]);
 
     expect(requests).toHaveLength(2);
   });
@@ -97,22 +98,22 @@ describe('a login attempt', () => {
   const source = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: 'SOURCE' };
 
   /** Counts an attempt and clears its failures, and returns the writes that clear those of the login. */
-  async function succeed(throttle: LoginThrottle) {
-    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+  async function succeed(table: RecordingTable, throttle: LoginThrottle) {
+    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
     await attempt.record();
-    const cleared = attempt.clearFailures(NOW);
-    await attempt.takeBackFailure();
-    return cleared;
+    await attempt.clearFailures();
+    return table.transactions.at(-1);
   }
 
   it('is counted by login and network, by login elsewhere and by source, each under its own key', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
 
-    const cleared = await succeed(throttle);
+    const cleared = await succeed(table, throttle);
 
     expect(table.reads).toEqual([[network, elsewhere, source]]);
-    expect(table.transactions).toMatchObject([[{ key: elsewhere, attributes: { n: 1 } }]]);
+    const undecided = { fingerprint: hmac('ada\nguess').slice(0, 4), n: 0, last: 0 };
+    expect(table.transactions[0]).toMatchObject([{ key: elsewhere, attributes: { n: 1, undecided } }]);
     expect(cleared).toMatchObject([
       { key: network, attributes: { n: 0, last: NOW } },
       { key: elsewhere, attributes: { n: 0, last: NOW } },
@@ -133,9 +134,9 @@ describe('a login attempt', () => {
     const table = recordingTable(...items);
     const { throttle } = await throttleOn(table, MAC);
 
-    const cleared = await succeed(throttle);
+    const cleared = await succeed(table, throttle);
 
-    expect(table.transactions).toMatchObject([[{ key: network, attributes: { n: 3 } }]]);
+    expect(table.transactions[0]).toMatchObject([{ key: network, attributes: { n: 3 } }]);
     expect(cleared).toMatchObject([{ key: network, attributes: { n: 0 } }]);
     expect(cleared).toHaveLength(1);
     expect(table.updates[0]).toMatchObject({
@@ -149,7 +150,7 @@ describe('a login attempt', () => {
     const { throttle } = await throttleOn(table, MAC);
     const keys = [one, missing, other] as Key[];
 
-    const { items } = await throttle.begin('ada', from('203.0.113.7'), keys);
+    const { items } = await throttle.beginAttempt(ADA, from('203.0.113.7'), keys);
 
     expect(items).toEqual([{ ...one, id: 1 }, undefined, { ...other, id: 2 }]);
     expect(table.reads).toEqual([[network, elsewhere, source, ...keys]]);
@@ -159,7 +160,7 @@ describe('a login attempt', () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
 
-    await throttle.begin('ada', from('203.0.113.7'));
+    await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
     expect([table.transactions, table.updates]).toEqual([[], []]);
   });
@@ -172,7 +173,7 @@ describe('a login attempt', () => {
     table.transact = (...transaction) => overlap.run(() => transact(...transaction));
     table.update = (write) => overlap.run(() => update(write));
 
-    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
     await attempt.record();
 
     expect(overlap.most).toBe(2);
@@ -186,7 +187,7 @@ describe('a login attempt', () => {
     const table = recordingTable(item);
     const { throttle } = await throttleOn(table, MAC);
 
-    const rejected = throttle.begin('ada', from('203.0.113.7'));
+    const rejected = throttle.beginAttempt(ADA, from('203.0.113.7'));
 
     await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter });
     expect([table.transactions, table.updates]).toEqual([[], []]);
@@ -196,7 +197,7 @@ describe('a login attempt', () => {
     // After ten failures the wait is one second.
     const table = recordingTable({ ...elsewhere, n: 10, last: NOW - 1500, expires: NOW / 1000 + 60 });
     const { throttle } = await throttleOn(table, MAC);
-    const arrivedAt = (time: number) => throttle.begin('ada', { address: '203.0.113.7', arrivedAt: time });
+    const arrivedAt = (time: number) => throttle.beginAttempt(ADA, { address: '203.0.113.7', arrivedAt: time });
 
     await expect(arrivedAt(NOW - 501)).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 1 });
     const { attempt } = await arrivedAt(NOW - 500);
@@ -222,7 +223,7 @@ describe('a login attempt', () => {
     it('is counted on top of the other one, and once against its source', async () => {
       const table = contendedTable(5);
       const { throttle } = await throttleOn(table, MAC);
-      const { attempt } = await throttle.begin('ada', from('203.0.113.7'), [{ pk: 'LOGIN#ada', sk: 'GUARD' }]);
+      const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'), [{ pk: 'LOGIN#ada', sk: 'GUARD' }]);
 
       await attempt.record();
 
@@ -234,7 +235,7 @@ describe('a login attempt', () => {
     it('is rejected when the other one causes a waiting period', async () => {
       const table = contendedTable(12);
       const { throttle } = await throttleOn(table, MAC);
-      const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+      const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
       await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 4 });
       expect(table.transactions).toHaveLength(1);
@@ -246,7 +247,7 @@ describe('a login attempt', () => {
 
       for (const table of tables) {
         const { throttle } = await throttleOn(table, MAC);
-        const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+        const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
         const recorded = attempt.record().catch(attempt.takeBack);
         await expect(recorded).rejects.toMatchObject({ code: 'too-many-attempts' });
         expect(table.transactions).toHaveLength(1);
@@ -260,7 +261,7 @@ describe('a login attempt', () => {
     it('is rejected if it arrived during the waiting period that the other one caused', async () => {
       const table = contendedTable(10, NOW - 1000);
       const { throttle } = await throttleOn(table, MAC);
-      const { attempt } = await throttle.begin('ada', { address: '203.0.113.7', arrivedAt: NOW - 1 });
+      const { attempt } = await throttle.beginAttempt(ADA, { address: '203.0.113.7', arrivedAt: NOW - 1 });
 
       await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts' });
     });
@@ -269,19 +270,21 @@ describe('a login attempt', () => {
   it('clears the failures elsewhere too when its network expires before it is recorded', async () => {
     const table = recordingTable({ ...network, n: 1, last: NOW - 5000, expires: NOW / 1000 + 1 });
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
     vi.setSystemTime(NOW + 1000);
 
     await attempt.record();
 
-    expect(attempt.clearFailures(NOW).map(({ key }) => key)).toEqual([network, elsewhere]);
+    await attempt.clearFailures();
+
+    expect(table.transactions.at(-1)?.map(({ key }) => key)).toEqual([network, elsewhere]);
   });
 
   it('fails when it cannot be counted against its source', async () => {
     const table = recordingTable({ ...elsewhere, n: 3, last: NOW - 5000, expires: NOW / 1000 + 60 });
     table.updateOutcomes.push(new Failure('unavailable'));
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
     await expect(attempt.record().catch(attempt.takeBack)).rejects.toMatchObject({ code: 'unavailable' });
     expect(table.updates).toHaveLength(1);
@@ -293,7 +296,7 @@ describe('a login attempt', () => {
     const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
     table.transactionErrors.push(lost(), lost());
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
     await expect(attempt.record().catch(attempt.takeBack)).rejects.toMatchObject({ code: 'unavailable' });
     expect(table.updates.map(({ key }) => key)).toEqual([source, source]);
@@ -307,7 +310,7 @@ describe('a login attempt', () => {
       table.items = [{ ...source, n: 100, requests: 200, since: NOW - 60_000 }];
       return undefined;
     };
-    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
     await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
   });
@@ -315,7 +318,7 @@ describe('a login attempt', () => {
   it('takes back both of its failures when it is taken back, and fails with the reason', async () => {
     const table = recordingTable({ ...elsewhere, n: 3, last: NOW - 5000, expires: NOW / 1000 + 60 });
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
     await attempt.record();
 
     await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
@@ -327,7 +330,7 @@ describe('a login attempt', () => {
   it('is taken back without a write if it has not been recorded', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
     await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
 
@@ -339,7 +342,7 @@ describe('a login attempt', () => {
     for (const errors of [[lost(), lost()], [cancelledBy('ConditionalCheckFailed')]]) {
       const table = recordingTable();
       const { throttle } = await throttleOn(table, MAC);
-      const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+      const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
       await attempt.record();
       table.transactionErrors.push(...errors);
 
@@ -349,60 +352,98 @@ describe('a login attempt', () => {
     }
   });
 
-  it('succeeds even when an outage prevents the failure of its source from being taken back', async () => {
+  it.each([
+    ['clears its failures', 'clearFailures'],
+    ['confirms its failure', 'confirmFailure'],
+  ] as const)('%s only as far as an outage allows', async (_, end) => {
+    const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.begin('ada', from('203.0.113.7'));
+    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
     await attempt.record();
     table.updateOutcomes.push(new Failure('unavailable'), new TypeError('a defect'));
+    table.transactionErrors.push(lost(), lost());
 
-    await expect(attempt.takeBackFailure()).resolves.toBeUndefined();
-    await expect(attempt.takeBackFailure()).rejects.toThrow('a defect');
+    await expect(attempt[end]()).resolves.toBeUndefined();
+    await expect(attempt[end]()).rejects.toThrow('a defect');
     expect(table.updates).toHaveLength(3);
+  });
+
+  it('confirms the failure that it has counted, unless it has been counted since', async () => {
+    const table = recordingTable();
+    const { throttle } = await throttleOn(table, MAC);
+    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
+    await attempt.record();
+    table.updateOutcomes.push(false);
+
+    await attempt.confirmFailure();
+
+    expect(table.updates[1]).toMatchObject({
+      key: elsewhere,
+      update: 'REMOVE #undecided',
+      condition: '#n = :n AND #last = :last',
+      values: { ':n': 1, ':last': NOW },
+    });
+  });
+
+  it('has time to be taken back after a call that took all the time of the request', async () => {
+    const table = recordingTable();
+    const { throttle } = await throttleOn(table, MAC);
+    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
+    await attempt.record();
+    setDeadline(500);
+    const aborted: (boolean | undefined)[] = [];
+    table.transact = async () => {
+      aborted.push(abortBeforeDeadline().abortSignal?.aborted);
+    };
+
+    await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
+
+    expect(aborted).toEqual([false]);
   });
 });
 
-describe('a request without a login attempt', () => {
-  const source = { pk: `ATTEMPTS#${hmac('2001:db8:1:2')}`, sk: 'SOURCE' };
+describe('a reset', () => {
+  const resets = { pk: `ATTEMPTS#${hmac('2001:db8:1:2')}`, sk: 'RESETS' };
   const address = '2001:db8:1:2:3::4';
 
-  it('is counted against its source only, and not as a failure', async () => {
+  it('has a count of its own, apart from the login attempts of its source', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
 
-    await countRequest(throttle, from(address));
+    await countReset(throttle, from(address));
 
-    expect(table.reads).toEqual([[source]]);
+    expect(table.reads).toEqual([[resets]]);
     expect(table.transactions).toEqual([]);
-    expect(table.updates).toMatchObject([{ key: source, values: { ':failures': 0, ':one': 1 } }]);
+    expect(table.updates).toMatchObject([{ key: resets, values: { ':failures': 0, ':one': 1 } }]);
   });
 
   it('reads its count together with the items of other keys', async () => {
     const key = { pk: 'RESET#x', sk: 'RESET' };
     const item = { ...key, userId: 7 };
-    const table = recordingTable({ ...source, n: 0, requests: 5, since: NOW }, item);
+    const table = recordingTable({ ...resets, n: 0, requests: 5, since: NOW }, item);
     const { throttle } = await throttleOn(table, MAC);
 
-    const { items } = await throttle.beginRequest(from(address), [key]);
+    const { items } = await throttle.beginReset(from(address), [key]);
 
-    expect([items, table.reads, table.updates]).toEqual([[item], [[source, key]], []]);
+    expect([items, table.reads, table.updates]).toEqual([[item], [[resets, key]], []]);
   });
 
   it('is counted in at most five tries when other requests change the counter', async () => {
-    const lucky = recordingTable({ ...source, n: 0, requests: 5, since: NOW });
+    const lucky = recordingTable({ ...resets, n: 0, requests: 5, since: NOW });
     const unlucky = recordingTable();
     lucky.updateOutcomes.push(false, false, false, false, true);
     unlucky.updateOutcomes.push(...Array(6).fill(false));
     const one = await throttleOn(lucky, MAC);
     const other = await throttleOn(unlucky, MAC);
 
-    await countRequest(one.throttle, from(address));
-    const failing = countRequest(other.throttle, from(address));
+    await countReset(one.throttle, from(address));
+    const failing = countReset(other.throttle, from(address));
 
     await expect(failing).rejects.toMatchObject({ code: 'unavailable' });
     expect([lucky.updates.length, unlucky.updates.length]).toEqual([5, 5]);
     expect(lucky.updates[0]).toMatchObject({ update: 'ADD #n :failures, #requests :one', values: { ':since': NOW } });
-    expect([lucky.reads.length, lucky.reads.at(-1)]).toEqual([5, [source]]);
+    expect([lucky.reads.length, lucky.reads.at(-1)]).toEqual([5, [resets]]);
   });
 
   it('is rejected when its source reaches the limit concurrently', async () => {
@@ -411,11 +452,11 @@ describe('a request without a login attempt', () => {
     const { throttle } = await throttleOn(table, MAC);
     const { update } = table;
     table.update = async (write) => {
-      table.items = [{ ...source, n: 0, requests: 1000, since: NOW - 60_000 }];
+      table.items = [{ ...resets, n: 0, requests: 50, since: NOW - 60_000 }];
       return update(write);
     };
 
-    const rejected = countRequest(throttle, from(address));
+    const rejected = countReset(throttle, from(address));
 
     await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
     expect(table.updates).toHaveLength(1);
@@ -432,10 +473,11 @@ it('keysOf pseudonymizes the login, its network and the source', async () => {
   });
 });
 
-it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEYS'])(
+it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'RESETS_PER_SOURCE', 'PEPPER_KEYS'])(
   'openLoginThrottle throws without %s',
   (name) => {
-    for (const each of ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'PEPPER_KEYS']) vi.stubEnv(each, '1');
+    for (const each of ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'RESETS_PER_SOURCE', 'PEPPER_KEYS'])
+      vi.stubEnv(each, '1');
     vi.stubEnv(name, '');
 
     expect(() => openLoginThrottle(recordingTable())).toThrow(`The environment variable ${name} is not set`);

@@ -205,6 +205,7 @@ const WRONG: Record<string, readonly unknown[]> = {
   guessing: NO_OBJECT,
   'guessing.failuresPerSource': NO_COUNT,
   'guessing.requestsPerSource': NO_COUNT,
+  'guessing.resetsPerSource': NO_COUNT,
   'guessing.other': [7],
   signingKeys: [
     [],
@@ -327,7 +328,7 @@ describe('a setting', () => {
     ['pepperKeys', ['PepperKey', 'PepperKey2', 'PepperKey3', 'PepperKey4'], 'pepperKeys: There can be three at most'],
     [
       'guessing',
-      { failuresPerSource: 8, requestsPerSource: 7 },
+      { failuresPerSource: 8, requestsPerSource: 7, resetsPerSource: 1 },
       'guessing: failuresPerSource must not exceed requestsPerSource: each failure is a request',
     ],
     [
@@ -431,8 +432,8 @@ describe('a setting', () => {
     ['throttle.all', { rate: 1, burst: 1 }],
     ['throttle.login', { rate: 1.5, burst: 1 }],
     ['loginConcurrency', 1],
-    ['guessing', { failuresPerSource: 7, requestsPerSource: 7 }],
-    ['guessing', { failuresPerSource: 1, requestsPerSource: 1 }],
+    ['guessing', { failuresPerSource: 7, requestsPerSource: 7, resetsPerSource: 1 }],
+    ['guessing', { failuresPerSource: 1, requestsPerSource: 1, resetsPerSource: 1 }],
     ['tokenLife', { minutes: 7, rememberedMinutes: 7 }],
     ['tokenLife', { minutes: 1, rememberedMinutes: 1 }],
     ['signingKeys', ['SigningKey']],
