@@ -43,9 +43,18 @@ export class EndpointFunction extends GatehouseFunction {
         FAILURES_PER_SOURCE: String(settings.guessing.failuresPerSource),
         REQUESTS_PER_SOURCE: String(settings.guessing.requestsPerSource),
         RESETS_PER_SOURCE: String(settings.guessing.resetsPerSource),
+        ...(route.contract.access === 'public' && originsOf(settings)),
         ...(settings.edge && { EDGE_SECRET_HASHES: settings.edge.secretHashes.join(',') }),
       },
     });
     this.live = new Alias(this, 'Live', { aliasName: 'live', version: this.currentVersion });
   }
+}
+
+/** What tells requests of pages that may call the API from those of other sites. */
+function originsOf({ corsOrigins, edge }: Settings): Record<string, string> {
+  return {
+    ...(corsOrigins.length > 0 && { CORS_ORIGINS: corsOrigins.join(',') }),
+    ...(edge && { EDGE_HOST: edge.hostName }),
+  };
 }

@@ -68,6 +68,7 @@ const FROM_API_GATEWAY: Readonly<Record<string, string>> = {
 const SHARED: Readonly<Partial<Record<FailureCode, string>>> = {
   unauthorized: 'Unauthorized',
   forbidden: 'Forbidden',
+  'cross-site': 'CrossSite',
   'version-changed': 'PreconditionFailed',
   'too-large': 'ContentTooLarge',
   'unsupported-media-type': 'UnsupportedMediaType',
@@ -127,7 +128,7 @@ function sharedName(status: string, [code, ...others]: readonly FailureCode[]): 
 function failuresOf(route: string, { access, path, query, body, failures = [] }: Contract): FailureCode[] {
   const isChange = !route.startsWith('GET ');
   const codes: FailureCode[] = [
-    ...(access === 'public' ? [] : (['unauthorized'] as const)),
+    ...(access === 'public' ? (['cross-site'] as const) : (['unauthorized'] as const)),
     ...(access === 'public' || (access === 'authenticated' && !isChange) ? [] : (['forbidden'] as const)),
     ...(body ? (['malformed', 'too-large', 'unsupported-media-type'] as const) : []),
     ...(body || query ? (['invalid'] as const) : []),

@@ -27,6 +27,7 @@ export type FailureCode =
   | TooLong
   | 'page-too-large'
   | 'not-from-edge'
+  | 'cross-site'
   | 'unavailable'
   | 'unexpected';
 

@@ -35,6 +35,8 @@ type Result = APIGatewayProxyStructuredResultV2;
 
 /** What is particular to a kind of endpoint. */
 interface Steps<C extends Contract> {
+  /** Runs before anything but the headers is read. Fails with cross-site. Absent where a token is required. */
+  readonly requireAllowed?: (event: Event) => void;
   /** Runs before anything of the request is read. Absent where no token is required. */
   readonly authenticate?: (authorization: string | undefined) => Promise<Caller>;
   /** `readRequest` fails with not-found if the path names no resource; query and body are already valid. */
@@ -45,12 +47,17 @@ interface Steps<C extends Contract> {
  * The Lambda handler of a contract. Call it through `endpoint`, which enforces the access of the contract, or
  * `publicEndpoint`.
  */
-export function lambdaHandler<C extends Contract>(contract: C, { authenticate, respondTo }: Steps<C>) {
+export function lambdaHandler<C extends Contract>(contract: C, { requireAllowed, authenticate, respondTo }: Steps<C>) {
   const pipeline = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(respondAndLog(contract));
   const clientAddressAtEdge = openEdge();
   if (clientAddressAtEdge) {
     pipeline.before(({ event }) => {
       event.clientAddress = clientAddressAtEdge(event.headers);
+    });
+  }
+  if (requireAllowed) {
+    pipeline.before(({ event }) => {
+      requireAllowed(event);
     });
   }
   if (authenticate) {

@@ -176,6 +176,12 @@ const PROBLEMS = {
     title: 'Forbidden',
     detail: 'Requests must be sent to the public host name of this API',
   },
+  'cross-site': {
+    status: 403,
+    message: 'error.http.403',
+    title: 'Forbidden',
+    detail: 'The request comes from a page of another site, whose origin is not in corsOrigins',
+  },
   unavailable: {
     status: 503,
     message: 'error.http.503',

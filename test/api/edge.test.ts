@@ -43,7 +43,7 @@ const fromEdge = (address: string, secret = SECRET) => ({
   'Gatehouse-Edge-Secret': secret,
   'Gatehouse-Client-Address': address,
 });
-const logInFrom = (address: string, password: string, headers = fromEdge(address)) =>
+const logInFrom = (address: string, password: string, headers: Record<string, string> = fromEdge(address)) =>
   gatehouse.call('POST', '/api/authenticate', { body: { username: 'admin', password }, headers });
 const statuses = (responses: readonly Received[]) => responses.map(({ status }) => status);
 
@@ -64,6 +64,15 @@ it('is announced by npm start, which has no edge', () => {
 });
 
 describe('a request from the edge', () => {
+  it('is accepted from a page under the host name of the edge, and not under that of its origin', async () => {
+    const changeFrom = (host: string) =>
+      logInFrom('203.0.113.9', 'admin', { ...fromEdge('203.0.113.9'), Origin: `http://${host}` });
+
+    const responses = [await changeFrom(edge.hostName), await changeFrom(new URL(gatehouse.cloud.url).host)];
+
+    expect(statuses(responses)).toEqual([200, 403]);
+  });
+
   it('is served with a token, a body and If-Match, as without an edge', async () => {
     const headers = fromEdge('203.0.113.1');
     const { body } = await logInFrom('203.0.113.1', 'admin');

@@ -445,6 +445,11 @@ describe('a function', () => {
       FAILURES_PER_SOURCE: source[0],
       REQUESTS_PER_SOURCE: source[1],
       RESETS_PER_SOURCE: source[2],
+      ...(name === 'other' &&
+        row.contract.access === 'public' && {
+          CORS_ORIGINS: 'https://one.example,https://two.example',
+          EDGE_HOST: OTHER_SETTINGS.edge.hostName,
+        }),
       ...(name === 'other' && { EDGE_SECRET_HASHES: OTHER_SETTINGS.edge.secretHashes.join(',') }),
       ...(Object.keys(tableRights(row)).length > 0 && { TABLE_NAME: { Ref: 'Table' } }),
       ...(has('sign') && {

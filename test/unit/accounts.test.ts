@@ -20,7 +20,6 @@ import {
   resetItemKey,
   sourceAttemptsKey,
 } from '../../lib/table/keys.ts';
-import type { Write } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { waitMicrotasks } from '../support/microtasks.ts';
 import { overlapCounter } from '../support/overlap.ts';

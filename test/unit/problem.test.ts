@@ -114,6 +114,10 @@ const SHOWN: Record<FailureCode, Shown> = {
     ...{ status: 403, message: 'error.http.403', title: 'Forbidden' },
     detail: 'Requests must be sent to the public host name of this API',
   },
+  'cross-site': {
+    ...{ status: 403, message: 'error.http.403', title: 'Forbidden' },
+    detail: 'The request comes from a page of another site, whose origin is not in corsOrigins',
+  },
   unavailable: {
     ...{ status: 503, message: 'error.http.503', title: 'Service Unavailable', headers: { 'Retry-After': '1' } },
     detail: 'The request was not completed, or its outcome is unknown: check before you repeat a change',

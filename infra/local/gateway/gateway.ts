@@ -199,6 +199,7 @@ function eventOf(
     const value = req.rawHeaders[index + 1] as string;
     headers[name] = name in headers ? `${headers[name]},${value}` : value;
   }
+  headers['x-forwarded-proto'] = 'http';
   const { cookie, ...otherHeaders } = headers;
   const values: Record<string, string> = Object.create(null);
   for (const [name, value] of new URLSearchParams(query))
