@@ -68,10 +68,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
   },
   {
     owns: (key) => prefixed('ATTEMPTS#', 'ELSEWHERE')(key) || /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),
-    attributes: v.object({
-      ...{ n: count, last: count, expires: count },
-      undecided: v.optional(v.object({ fingerprint: text, n: count, last: count })),
-    }),
+    attributes: v.object({ n: count, last: count, expires: count }),
   },
   // `n` can be negative: a failure that is taken back after its window has ended is subtracted from the next window.
   { owns: prefixed('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: whole, since: count, expires: count }) },

@@ -224,6 +224,10 @@ const KINDS: Record<string, ItemKind> = {
     ...beside('ATTEMPTS#', 'SOURCE'),
     attributes: { n: 'whole', since: 'count', ...expiring },
   },
+  'resets of a source': {
+    ...beside('ATTEMPTS#', 'RESETS'),
+    attributes: { requests: 'count', since: 'count', ...expiring },
+  },
   'mail to be sent': {
     keys: [
       ['MAIL#0000000000000007', '2030-01-01T00:00:00.000Z#1'],
