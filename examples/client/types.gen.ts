@@ -273,6 +273,13 @@ export type AuthenticateErrors = {
         message: 'error.http.401';
     };
     /**
+     * Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.http.403';
+    };
+    /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
@@ -337,6 +344,13 @@ export type PublishKeysErrors = {
      */
     400: GatewayError;
     /**
+     * Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.http.403';
+    };
+    /**
      * API Gateway: Request Entity Too Large
      */
     413: GatewayError;
@@ -387,6 +401,13 @@ export type GetHealthErrors = {
      * API Gateway: Bad Request
      */
     400: GatewayError;
+    /**
+     * Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.http.403';
+    };
     /**
      * API Gateway: Request Entity Too Large
      */
@@ -441,6 +462,13 @@ export type GetInfoErrors = {
      */
     400: GatewayError;
     /**
+     * Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.http.403';
+    };
+    /**
      * API Gateway: Request Entity Too Large
      */
     413: GatewayError;
@@ -493,6 +521,13 @@ export type GetOpenapiErrors = {
      * API Gateway: Bad Request
      */
     400: GatewayError;
+    /**
+     * Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.http.403';
+    };
     /**
      * API Gateway: Request Entity Too Large
      */
@@ -765,6 +800,13 @@ export type RequestResetErrors = {
         message: 'error.http.400' | 'error.validation';
     };
     /**
+     * Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.http.403';
+    };
+    /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
@@ -828,6 +870,13 @@ export type FinishResetErrors = {
     400: Problem & {
         status: 400;
         message: 'error.http.400' | 'error.validation';
+    };
+    /**
+     * Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.http.403';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
@@ -1922,9 +1971,12 @@ export type DeleteIntegrationErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
-    429: GatewayError;
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
     /**
      * API Gateway: Request Header Fields Too Large
      */
@@ -2396,9 +2448,12 @@ export type UpdateParameterErrors = {
         message: 'error.http.415';
     };
     /**
-     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
-    429: GatewayError;
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
     /**
      * API Gateway: Request Header Fields Too Large
      */
@@ -2591,9 +2646,12 @@ export type DeleteParameterErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
-    429: GatewayError;
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
     /**
      * API Gateway: Request Header Fields Too Large
      */
@@ -2680,9 +2738,12 @@ export type GetParameterErrors = {
      */
     413: GatewayError;
     /**
-     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
-    429: GatewayError;
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
     /**
      * API Gateway: Request Header Fields Too Large
      */

@@ -1197,10 +1197,6 @@ export const operations: readonly Mutant[] = [
     ['get: [...(permissions.get ?? []), PRECEDENCE]', 'get: [...(permissions.get ?? [])]'],
     ["route.startsWith('GET ') ? withKeySet", "!route.startsWith('PUT ') ? withKeySet"],
     [
-      'query: [CONF], put: [AUDIT], update: [TOTAL], delete: [INTEGRATION, CONF], conditionCheck: [USER]',
-      'query: [CONF], put: [AUDIT], update: [TOTAL, CONF], delete: [INTEGRATION, CONF], conditionCheck: [USER]',
-    ],
-    [
       "if (contract.access === 'public') return permissions;",
       "if (contract.access === 'public' || permissions.keys?.includes('unseal')) return permissions;",
     ],

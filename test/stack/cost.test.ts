@@ -59,7 +59,7 @@ describe('the cost of a request', () => {
       roundTrips: 5,
       reads: 5,
       writes: 14,
-      calls: { GenerateMac: 2, TransactWriteItems: 2, UpdateItem: 2, GetItem: 2, BatchGetItem: 1 },
+      calls: { GenerateMac: 2, TransactWriteItems: 3, UpdateItem: 2, GetItem: 2, BatchGetItem: 1 },
     });
     const { dollars, symmetricCalls, mails } = costs.get('POST /api/account/change-password') as never as {
       dollars: Record<string, number>;

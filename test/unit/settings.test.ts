@@ -409,7 +409,11 @@ describe('a setting', () => {
     ],
     ['mail.templates.en.reset.text', `{link}${'\n'.repeat(1200)}`, 'mail: All texts'],
     ['mail.linkBase', `https://one.example/${'x'.repeat(3500)}`, 'mail: All texts'],
-    ['corsOrigins', Array.from({ length: 100 }, (_, n) => `https://${n}.one.example.com`), 'corsOrigins: corsOrigins and'],
+    [
+      'corsOrigins',
+      Array.from({ length: 200 }, (_, n) => `https://${n}.one.example.com`),
+      'corsOrigins: corsOrigins and',
+    ],
   ])('%s is rejected with an explanation when it is %j', (path, value, reason) => {
     expect(reading(withValue(path, value))).toThrow(reason);
   });

@@ -5,14 +5,7 @@ import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Caller } from '../../lib/contract/caller.ts';
 import type { Role } from '../../lib/contract/contract.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
-import {
-  emailGuardKey,
-  entityKey,
-  loginGuardKey,
-  precedenceKey,
-  rosterKey,
-  totalKey,
-} from '../../lib/table/keys.ts';
+import { emailGuardKey, entityKey, loginGuardKey, precedenceKey, rosterKey, totalKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { createUser, newAccount } from '../../lib/users/create-user.ts';
