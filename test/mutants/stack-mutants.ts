@@ -24,8 +24,8 @@ export const stackMutants = {
     },
     {
       file: 'lib/authorization/authorize.ts',
-      from: 'await settleAll([callerUser, load(callerUser), precedenceWait(table, callerId)]);',
-      to: `await settleAll([callerUser, load(callerUser), precedenceWait(table, callerId),
+      from: 'await settleAll([callerUser, load(callerUser), precedenceLeft(table, callerId)]);',
+      to: `await settleAll([callerUser, load(callerUser), precedenceLeft(table, callerId),
           table.get({ pk: 'ADMINS', sk: 'ROSTER' }).then(count)]);`,
     },
     {
