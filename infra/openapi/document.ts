@@ -17,7 +17,8 @@ and sinks) and their parameters.
 - HEAD is answered like GET, without a body.
 - A rejected request gets a problem (RFC 9457), whose \`message\` is a key that clients translate. Wait for the seconds in
   \`Retry-After\` after 429 and 503, and for longer and longer after a 429 without it. After 500, 502, 503 or 504, a change
-  may have been made: look before you repeat it.`;
+  may have been made: look before you repeat it.
+- The examples of changes do no harm: their ids, logins, addresses, passwords and keys are placeholders.`;
 
 const TAGS = [
   { name: 'Tokens', description: 'Logging in, and verifying tokens.' },

@@ -1,6 +1,23 @@
 import type { Route } from '../../routes.ts';
 
-/* Examples of requests and responses. A test sends the requests in this order to an instance without data. */
+/*
+ * Examples of requests and responses. People send them from the API reference, as administrators and with real data,
+ * so examples of changes name nothing that exists. A test replaces these placeholders and sends the requests in this
+ * order to an instance without data.
+ */
+
+/** Values that are valid, and that no entity or caller has. */
+export const PLACEHOLDERS = {
+  userId: 900_000_001,
+  integrationId: 900_000_002,
+  parameterId: 900_000_002_000_001,
+  login: 'no-such-user',
+  /** The service accepts no quoted address. */
+  ownEmail: '"your address"@example.com',
+  foreignEmail: 'nobody@example.com',
+  password: 'your current password',
+  key: 'the key in the mail',
+} as const;
 
 /** A request, with the values of its path parameters, and the body of its response. */
 export interface Example {
@@ -37,7 +54,12 @@ const INTEGRATION = {
   active: true,
 };
 const NEW_INTEGRATION = { id: 1, ...INTEGRATION, module: null };
-const PARAMETER = { integration: { id: 1 }, confName: 'port', confValue: '6514', confDescription: 'TCP' };
+const PARAMETER = {
+  integration: { id: PLACEHOLDERS.integrationId },
+  confName: 'port',
+  confValue: '6514',
+  confDescription: 'TCP',
+};
 const flagged = (changes: number) => ({ needsRestart: true, changes });
 const parameter = (confValue: string, module: object | null) => ({
   ...{ id: 1_000_001, integration: { id: 1, name: INTEGRATION.name, module } },
@@ -63,7 +85,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'GET /api/users/authorities': { response: ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'] },
   'GET /api/users/{login}': { path: { login: 'etienne' }, response: STORED },
   'PUT /api/users': {
-    body: { id: 3, ...ETIENNE, authorities: ['ROLE_USER', 'ROLE_ANALYST'] },
+    body: { id: PLACEHOLDERS.userId, ...ETIENNE, authorities: ['ROLE_USER', 'ROLE_ANALYST'] },
     response: { ...STORED, authorities: ['ROLE_USER', 'ROLE_ANALYST'] },
   },
 
@@ -72,7 +94,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'GET /api/utm-integrations/count': { query: 'integrationType.in=COLLECTOR,SCANNER', response: 1 },
   'GET /api/utm-integrations/{id}': { path: { id: 1 }, response: NEW_INTEGRATION },
   'PUT /api/utm-integrations': {
-    body: { id: 1, ...INTEGRATION, active: false },
+    body: { id: PLACEHOLDERS.integrationId, ...INTEGRATION, active: false },
     response: { ...NEW_INTEGRATION, active: false },
   },
 
@@ -81,25 +103,29 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'GET /api/utm-integration-confs/count': { response: 1 },
   'GET /api/utm-integration-confs/{id}': { path: { id: 1_000_001 }, response: parameter('6514', null) },
   'PUT /api/utm-integration-confs': {
-    body: { id: 1_000_001, ...PARAMETER, confValue: '6515' },
+    body: { id: PLACEHOLDERS.parameterId, ...PARAMETER, confValue: '6515' },
     response: parameter('6515', flagged(1)),
   },
   'POST /api/utm-integrations/{id}/module/restarted': {
-    path: { id: 1 },
+    path: { id: PLACEHOLDERS.integrationId },
     body: { changes: 1 },
     response: { ...NEW_INTEGRATION, active: false, module: { needsRestart: false, changes: 1 } },
   },
-  'DELETE /api/utm-integration-confs/{id}': { path: { id: 1_000_001 } },
-  'DELETE /api/utm-integrations/{id}': { path: { id: 1 } },
+  'DELETE /api/utm-integration-confs/{id}': { path: { id: PLACEHOLDERS.parameterId } },
+  'DELETE /api/utm-integrations/{id}': { path: { id: PLACEHOLDERS.integrationId } },
 
   'GET /api/account': { response: ADMIN },
   'POST /api/account': {
-    body: { firstName: 'Ada', lastName: 'Admin', email: 'ada@example.com', langKey: 'en' },
+    body: { firstName: 'Ada', lastName: 'Admin', email: PLACEHOLDERS.ownEmail, langKey: 'en' },
   },
-  'POST /api/account/change-password': { body: { currentPassword: 'admin', newPassword: 'correct horse battery' } },
-  'POST /api/account/reset-password/init': { body: { email: 'etienne@example.com' } },
-  'POST /api/account/reset-password/finish': { body: { key: 'kQ3x9cVd1mT7wq2H', newPassword: 'staple in the tin' } },
-  'DELETE /api/users/{login}': { path: { login: 'etienne' } },
+  'POST /api/account/change-password': {
+    body: { currentPassword: PLACEHOLDERS.password, newPassword: 'correct horse battery' },
+  },
+  'POST /api/account/reset-password/init': { body: { email: PLACEHOLDERS.foreignEmail } },
+  'POST /api/account/reset-password/finish': {
+    body: { key: PLACEHOLDERS.key, newPassword: 'staple in the tin' },
+  },
+  'DELETE /api/users/{login}': { path: { login: PLACEHOLDERS.login } },
   'GET /api/audits': {
     query: 'action.equals=user.updated',
     response: [

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { EXAMPLES, type Example } from '../../infra/openapi/examples.ts';
+import { EXAMPLES, type Example, PLACEHOLDERS } from '../../infra/openapi/examples.ts';
 import document from '../../openapi.json' with { type: 'json' };
 import { useGatehouse } from '../support/gatehouse.ts';
 import { methodAndPath } from '../support/method-and-path.ts';
 
-/* The examples of openapi.json are sent as they are; all other tests check every response against the document, too. */
+/* All other tests check every response against the document; these send its examples. */
 
 const gatehouse = await useGatehouse();
 
@@ -25,19 +25,34 @@ it('every example has the response that it shows', { timeout: 60_000 }, async ()
   }
 });
 
-async function send(token: string, route: string, { path = {}, query, body }: Example) {
-  const [method, pathname] = methodAndPath(route, path);
+async function send(token: string, route: string, { path, query, body }: Example) {
+  const [method, pathname] = methodAndPath(route, path && withRealValues(path));
   return gatehouse.call(method, query ? `${pathname}?${query}` : pathname, {
     token,
-    ...(body !== undefined && { body: await withMailedKey(body) }),
+    ...(body !== undefined && { body: withRealValues(await withMailedKey(body)) }),
   });
 }
 
 /** The body with a key that was mailed, because the key of an example cannot be valid. */
 async function withMailedKey(body: unknown): Promise<unknown> {
-  return (body as { key?: string }).key
+  return (body as { key?: string }).key === PLACEHOLDERS.key
     ? { ...(body as object), key: await gatehouse.keyMailedTo('etienne@example.com') }
     : body;
+}
+
+/** An example with the entities that earlier examples have created, and the caller's own password. */
+function withRealValues<T>(example: T): T {
+  const { userId, integrationId, parameterId, login, ownEmail, foreignEmail, password } = PLACEHOLDERS;
+  const realValues = new Map<unknown, () => unknown>([
+    [userId, () => 3],
+    [integrationId, () => 1],
+    [parameterId, () => 1_000_001],
+    [login, () => 'etienne'],
+    [ownEmail, () => 'ada@example.com'],
+    [foreignEmail, () => 'etienne@example.com'],
+    [password, () => 'admin'],
+  ]);
+  return JSON.parse(JSON.stringify(example), (_, value) => realValues.get(value)?.() ?? value);
 }
 
 /** A value without what differs from run to run. */
