@@ -88,6 +88,26 @@ describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
     await screenshot('changed');
   });
 
+  it('shows the filters of a list by one field after the other, at any width', async () => {
+    const block = operation('listIntegrations');
+    const parameters = block.locator('.parameters tr[data-param-name]');
+    await block.locator('.opblock-summary').click();
+    await block.getByRole('button', { name: 'shortName', exact: true }).waitFor();
+    const before = await parameters.count();
+    await page.setViewportSize({ width: 320, height: 700 });
+
+    await block.getByRole('button', { name: 'shortName', exact: true }).click();
+    await parameters.locator('input[placeholder="shortName.equals"]').fill('none');
+    await block.locator('button.execute').click();
+
+    expect(before).toBe(3);
+    expect(await parameters.count()).toBe(10);
+    await block.locator('.request-url', { hasText: 'shortName.equals=none' }).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+    await screenshot('narrow');
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
   it('shows the error of a rejected request', async () => {
     const [status, body] = await tryOut('createUser', { body: { login: 'x y', email: 'x@example.com' } });
 
