@@ -1,6 +1,7 @@
 import { VERIFIED_ATTRIBUTES } from '../lib/integrity/item-kinds.ts';
 import { verifyTable } from '../lib/integrity/verify-table.ts';
 import { adoptTable } from '../lib/restore/adopt-table.ts';
+import { counted } from '../lib/runtime/counted.ts';
 import { NotGatehouseTable } from '../lib/table/not-gatehouse-table.ts';
 import { openTable } from '../lib/table/table.ts';
 import { openTableScanner } from '../lib/table/table-scanner.ts';
@@ -49,14 +50,12 @@ export async function adoptAndVerify(
       {
         skippedIds,
         original: original && openTable(original.name, client),
-        onProgress: reportProgress('items read'),
+        onProgress: reportProgress('item'),
       },
     );
     for (const { kind, before, after } of sequences) print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
     print(`Tokens issued before ${notBefore.toISOString()} are rejected: all users must log in again`);
-    print(
-      `Deleted ${resetKeys} reset ${resetKeys === 1 ? 'key' : 'keys'}: users who still need one must request another`,
-    );
+    print(`Deleted ${counted(resetKeys, 'reset key')}: users who still need one must request another`);
     print(`Public signing keys deleted, of which the first login publishes the current ones: ${publicKeys}`);
     print(`Modules flagged to restart, because the restore may have undone their parameters: ${restarts}`);
     reportAccounts(original, comparison);
@@ -70,7 +69,7 @@ export async function adoptAndVerify(
     print(`Verifying ${tableName}`);
     const verification = await verifyTable(
       openTableScanner(VERIFIED_ATTRIBUTES, tableName, client),
-      reportProgress('items read'),
+      reportProgress('item'),
     );
     reportVerification(verification);
     if (verification.findings.length + verification.undecided.length === 0) return true;

@@ -33,6 +33,13 @@ export function explainError(error: unknown, tableName: string | undefined): str
   if (code === 'ECONNREFUSED' || code === 'ECONNRESET')
     return 'The table cannot be reached: the service may have been stopped.';
   if (code === 'ERR_INVALID_URL') return 'The endpoint_url of the AWS profile is not a URL.';
+  if (error instanceof SyntaxError) {
+    const { statusCode } = (error as { $response?: { statusCode?: number } }).$response ?? {};
+    return (
+      `The answer${statusCode ? ` with status ${statusCode}` : ''} is not JSON, so it is not from AWS: check ` +
+      'AWS_ENDPOINT_URL, the endpoint_url of the AWS profile, and any proxy.'
+    );
+  }
   if (name === 'TimeoutError') return 'AWS did not respond in time: run the command again.';
   // Errors thrown by this project are complete sentences; those of the SDK have their own names or codes.
   if (name === 'Error' && code === undefined) return message;

@@ -2,6 +2,7 @@ import { accessSync, constants, lstatSync } from 'node:fs';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { counted } from '../lib/runtime/counted.ts';
 import {
   fail,
   finish,
@@ -53,7 +54,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 const counts = await run().catch((error) => fail(explainError(error, values.table), NOT_COMPLETED));
-print(`${counts.user} users and ${counts.integration} integrations exported. The file contains secrets: protect it`);
+print(
+  `${counted(counts.user, 'user')} and ${counted(counts.integration, 'integration')} exported. ` +
+    'The file contains secrets: protect it',
+);
 await finish(EXPORTED);
 
 function requireNewFile(): void {
@@ -96,7 +100,7 @@ async function run() {
   }
 
   async function* lines() {
-    const onProgress = reportProgress('records');
+    const onProgress = reportProgress('record');
     for await (const record of exportRecords(table, valuesKey, kms)) {
       yield `${JSON.stringify(record)}\n`;
       counts[record.type]++;

@@ -74,7 +74,7 @@ async function run(): Promise<Tally> {
     again,
     onRejected,
     onSkipped: (line, outcome, entity) => print(`Line ${line}: ${outcome} since its import as ${entity}`),
-    onProgress: reportProgress('records'),
+    onProgress: reportProgress('record'),
   });
 }
 

@@ -38,7 +38,7 @@ async function run(): Promise<number> {
   const [first = '', ...others] = pepperKeys.map(idOfKey);
   const byKey = new Map([first, ...others].map((key) => [key, 0]));
   let [users, bcrypt] = [0, 0];
-  const onProgress = reportProgress('users');
+  const onProgress = reportProgress('user');
   for await (const { id, passwordHash } of usersOf(table)) {
     onProgress(++users);
     if (!passwordHash) continue;

@@ -1,4 +1,5 @@
 import type { Verification } from '../lib/integrity/verify-table.ts';
+import { counted } from '../lib/runtime/counted.ts';
 import { print } from './command-line.ts';
 
 /** Prints the findings of a verification, each with its remedy, and the number of items. */
@@ -10,7 +11,7 @@ export function reportVerification(verification: Verification): void {
   }
   for (const sentence of undecided) print(`Undecided: ${sentence}. Verify again at a quieter time.`);
   print(
-    `${items} items (users: ${users}, integrations: ${integrations}, parameters: ${parameters}): ` +
-      (findings.length === 1 ? '1 finding' : `${findings.length || 'no'} findings`),
+    `${counted(items, 'item')} (users: ${users}, integrations: ${integrations}, parameters: ${parameters}): ` +
+      (findings.length === 0 ? 'no findings' : counted(findings.length, 'finding')),
   );
 }

@@ -1,6 +1,6 @@
 import { isHttpUrl } from './http-url.ts';
 
-const URL_VARIABLES = ['AWS_ENDPOINT_URL_DYNAMODB', 'AWS_ENDPOINT_URL'];
+const URL_VARIABLES = ['_DYNAMODB', '_KMS', '_SESV2', ''].map((suffix) => `AWS_ENDPOINT_URL${suffix}`);
 
 /** Fails if it is unclear from the variables of the AWS SDK which account or which URL a command would use. */
 export function requireAwsEnvironment(): void {

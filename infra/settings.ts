@@ -56,10 +56,10 @@ const templates = v.pipe(
 
 /**
  * Lambda accepts 4,096 bytes for the environment of a function, and measures its JSON text. The other variables need up
- * to 580 in the function that sends mail, and to 1,240 in those of public endpoints.
+ * to 620 in the function that sends mail, and to 1,280 in those of public endpoints.
  */
-const MAX_MAIL_BYTES = 3500;
-const MAX_ORIGINS_BYTES = 2850;
+const MAX_MAIL_BYTES = 3450;
+const MAX_ORIGINS_BYTES = 2800;
 
 interface OriginSettings {
   readonly corsOrigins: readonly string[];
@@ -352,7 +352,7 @@ export const settings = v.pipe(
       v.check(
         // In the environment, the texts are JSON within JSON.
         (mail) => Buffer.byteLength(JSON.stringify(JSON.stringify(mail))) <= MAX_MAIL_BYTES,
-        'All texts and the other settings of mail together must not exceed 3,500 bytes as JSON in a string: they are part of the environment of a function',
+        'All texts and the other settings of mail together must not exceed 3,450 bytes as JSON in a string: they are part of the environment of a function',
       ),
       v.description('How mails are sent; [Mail](operating.md#mail) explains the conditions in AWS.'),
     ),
@@ -477,7 +477,7 @@ export const settings = v.pipe(
   v.forward(
     v.check(
       (settings) => originsBytes(settings) <= MAX_ORIGINS_BYTES,
-      'corsOrigins and edge.hostName together must not exceed 2,850 bytes: they are part of the environment of a function',
+      'corsOrigins and edge.hostName together must not exceed 2,800 bytes: they are part of the environment of a function',
     ),
     ['corsOrigins'],
   ),

@@ -13,6 +13,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { FilterCriteria, FilterRule, type Function as LambdaFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { Permissions } from '../../routes.ts';
+import { domainOf } from '../domain-of.ts';
 import type { Settings } from '../settings.ts';
 
 /** The DynamoDB action of each permission; IAM authorizes a transaction by the actions of its items. */
@@ -159,8 +160,16 @@ export class AdministrationTable extends Construct {
       new PolicyStatement({
         actions: ['kms:Decrypt'],
         resources: [this.key.keyArn],
-        conditions: { StringEquals: { 'kms:ViaService': `dynamodb.${Stack.of(this).region}.amazonaws.com` } },
+        conditions: { StringEquals: { 'kms:ViaService': namesOfDynamoDb(Stack.of(this).region) } },
       }),
     );
   }
+}
+
+/** How KMS names DynamoDB as a caller. AWS does not document which of the two domains other partitions use. */
+function namesOfDynamoDb(region: string): string | string[] {
+  const [name = '', ...others] = [...new Set(['amazonaws.com', domainOf(region)])].map(
+    (domain) => `dynamodb.${region}.${domain}`,
+  );
+  return others.length > 0 ? [name, ...others] : name;
 }

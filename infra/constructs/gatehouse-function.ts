@@ -5,6 +5,7 @@ import { Architecture, Code, type FunctionProps, Function as LambdaFunction, Run
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { bundleOf } from '../bundle.ts';
+import { domainOf } from '../domain-of.ts';
 import type { Settings } from '../settings.ts';
 import { metricsNamespace } from './metrics.ts';
 
@@ -36,9 +37,14 @@ export class GatehouseFunction extends LambdaFunction {
     });
     logGroup.grantWrite(role);
     nameByStatements(role.node.findChild('DefaultPolicy') as Policy);
+    const domain = domainOf(settings.region);
     super(scope, id, {
       ...props,
-      environment: { ...environment, METRICS_NAMESPACE: metricsNamespace(environmentName) },
+      environment: {
+        ...environment,
+        METRICS_NAMESPACE: metricsNamespace(environmentName),
+        ...(domain !== 'amazonaws.com' && { ENDPOINT_DOMAIN: domain }),
+      },
       role,
       logGroup,
       runtime: Runtime.NODEJS_24_X,

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, watchFile } from 'node:fs';
 import inspector from 'node:inspector';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
+import { counted } from '../../lib/runtime/counted.ts';
 import { fail, print, readArguments, rejectArguments } from '../command-line.ts';
 import { isHttpUrl } from '../http-url.ts';
 import { openPages } from './api-page/pages.ts';
@@ -100,7 +101,7 @@ function loadFaults(file: string, { functions }: Cloud): void {
       rules,
       functions.map(({ name }) => name),
     );
-    print(`Injecting faults from ${name}: ${rules.length} ${rules.length === 1 ? 'rule' : 'rules'}`);
+    print(`Injecting faults from ${name}: ${counted(rules.length, 'rule')}`);
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     if (isMissing) faults.inject([]);

@@ -1,5 +1,6 @@
 import { SESv2Client } from '@aws-sdk/client-sesv2';
 import aws4 from 'aws4';
+import { domainOf } from '../domain-of.ts';
 
 /** A request to an AWS API; a body is sent with POST. */
 interface AwsRequest {
@@ -22,12 +23,11 @@ export interface AwsReader {
 /** Reads in this region, at another endpoint if one is given. */
 export function awsReader(region: string, endpoint = process.env.AWS_ENDPOINT_URL): AwsReader {
   const ses = new SESv2Client({ region, ...(endpoint && { endpoint }) });
-  const suffix = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
   return {
     region,
     ses,
     async read({ service, path = '/', headers, body }) {
-      const url = new URL(path, endpoint || `https://${service}.${region}.${suffix}`);
+      const url = new URL(path, endpoint || `https://${service}.${region}.${domainOf(region)}`);
       const credentials = await ses.config.credentials();
       const method = body === undefined ? 'GET' : 'POST';
       const unsigned = {

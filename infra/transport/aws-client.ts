@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { RequestOptions } from 'node:http';
 import { type Request, RequestSigner } from 'aws4';
+import { endpointOf, type Service } from '../../lib/runtime/endpoint.ts';
 import { exchange, type HandlerOptions, type HttpResponse } from './http-exchange.ts';
 
 /** The part of an SDK client's configuration that the transport supports; the environment has the rest. */
@@ -55,9 +56,6 @@ export const commandFor = (operation: string) =>
 /** The second argument of an SDK client's `send`. */
 export type SendOptions = { readonly abortSignal?: AbortSignal };
 
-/** By the name in signatures: the first label of the host, and the suffix of the variable with another endpoint. */
-const SERVICES = { dynamodb: ['dynamodb', 'DYNAMODB'], kms: ['kms', 'KMS'], ses: ['email', 'SESV2'] } as const;
-
 /** By secret, date, region and service: one for each service and day. */
 const signingKeys = new Map<string, KeyObject>();
 
@@ -79,16 +77,19 @@ export class AwsClient {
   readonly #config: ClientConfig;
   readonly #firstWaitMs: number;
   readonly #target: Pick<Request, 'hostname' | 'method' | 'port' | 'protocol' | 'region' | 'service'>;
+  readonly #host: string;
+  readonly #basePath: string;
   #budget = RETRY_BUDGET;
 
-  constructor(service: keyof typeof SERVICES, config: ClientConfig = {}, firstWaitMs = 50) {
-    const [label, suffix] = SERVICES[service];
-    const { AWS_REGION: region = '', AWS_ENDPOINT_URL: common } = process.env;
-    const endpoint = process.env[`AWS_ENDPOINT_URL_${suffix}`] ?? common;
-    const { protocol, hostname, port } = new URL(endpoint ?? `https://${label}.${region}.amazonaws.com`);
+  constructor(service: Service, config: ClientConfig = {}, firstWaitMs = 50) {
+    const { protocol, hostname, host, port, pathname } = endpointOf(service);
     this.#config = config;
     this.#firstWaitMs = firstWaitMs;
-    this.#target = { protocol, hostname, port, region, service, method: 'POST' };
+    this.#host = host;
+    this.#basePath = pathname.replace(/\/$/, '');
+    const { AWS_REGION: region = '' } = process.env;
+    // A URL has the brackets of an IPv6 address, a connection has none.
+    this.#target = { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), port, region, service, method: 'POST' };
   }
 
   /** Posts JSON and returns the parsed body of a successful response. Fails with an error named as in the SDK. */
@@ -122,8 +123,9 @@ export class AwsClient {
   /** Signed again for each attempt, because a signature has a time. With the credentials in the environment. */
   #signed(path: string, headers: Record<string, string>, body: string) {
     const { _X_AMZN_TRACE_ID: trace } = process.env;
-    const traced = trace ? { ...headers, 'X-Amzn-Trace-Id': trace } : headers;
-    return new Signer({ ...this.#target, path, body, headers: traced }).sign() as RequestOptions;
+    const all = { ...headers, Host: this.#host, ...(trace && { 'X-Amzn-Trace-Id': trace }) };
+    const request = { ...this.#target, path: this.#basePath + path, body, headers: all };
+    return new Signer(request).sign() as RequestOptions;
   }
 }
 

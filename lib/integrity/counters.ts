@@ -1,5 +1,6 @@
 import type { Integration } from '../integrations/integration.ts';
 import { revisionIs } from '../integrations/integration-table.ts';
+import { counted } from '../runtime/counted.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
 import {
   entityKey,
@@ -173,10 +174,12 @@ function wrongCounters(integration: Integration, parameters: readonly Item[]): F
       kind: 'wrong-parameter-counters',
       keys: [key],
       message:
-        `Integration ${id} records ${parameterCount} parameters with ${parameterBytes} bytes, ${parametersEver} ever created, ` +
-        `but has ${count} with ${bytes} bytes and the highest number ${highest}.`,
+        `Integration ${id} records ${counted(parameterCount, 'parameter')} with ${counted(parameterBytes, 'byte')}, ` +
+        `${parametersEver} ever created, but has ${count} with ${counted(bytes, 'byte')} and the highest number ${highest}.`,
       remedy: {
-        description: `sets the counters of integration ${id} to ${count} parameters with ${bytes} bytes, ${ever} ever created`,
+        description:
+          `sets the counters of integration ${id} to ${counted(count, 'parameter')} with ${counted(bytes, 'byte')}, ` +
+          `${ever} ever created`,
         writes: [set(key, counters, revisionIs(integration))],
       },
     },

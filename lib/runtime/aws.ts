@@ -1,3 +1,5 @@
+import { endpointOf, type Service } from './endpoint.ts';
+
 // An import would make Node load its entire fetch implementation: a fifth of the start of a command.
 const [http, https] = [process.getBuiltinModule('node:http'), process.getBuiltinModule('node:https')];
 
@@ -25,16 +27,15 @@ export const clientSettings = {
 };
 
 /** Opens a connection before the first request of an AWS client, which then needs no handshakes. Errors are ignored. */
-export function openConnection(service: 'dynamodb' | 'email'): void {
-  const { AWS_ENDPOINT_URL: local, AWS_REGION: region } = process.env;
-  const isLocal = local?.startsWith('http:');
+export function openConnection(service: Service): void {
+  const url = endpointOf(service);
+  const isTls = url.protocol === 'https:';
   const options = {
     method: 'HEAD',
-    agent: isLocal ? agents.httpAgent : agents.httpsAgent,
+    agent: isTls ? agents.httpsAgent : agents.httpAgent,
     timeout: CONNECTION_TIMEOUT_MS,
   };
-  const url = local ?? `https://${service}.${region}.amazonaws.com`;
-  const request = (isLocal ? http : https).request(url, options, (response) => response.resume());
+  const request = (isTls ? https : http).request(url, options, (response) => response.resume());
   request
     .on('error', () => undefined)
     .on('timeout', () => request.destroy())

@@ -477,6 +477,20 @@ describe('a function', () => {
     expect(logicalId).toMatch(new RegExp(`^${row.handler.replaceAll('-', '')}[0-9A-F]{8}$`));
   });
 
+  it.each([
+    ['cn-north-1', 'amazonaws.com.cn'],
+    ['eusc-de-east-1', 'amazonaws.eu'],
+    ['us-iso-east-1', 'c2s.ic.gov'],
+  ])('in %s calls AWS below %s, and may decrypt the table under this name of DynamoDB', (region, domain) => {
+    const template = templateOf('dev', { region });
+    const functions = Object.values(template.findResources('AWS::Lambda::Function'));
+    const policies = JSON.stringify(template.findResources('AWS::IAM::Policy'));
+
+    for (const { Properties } of functions) expect(Properties.Environment.Variables.ENDPOINT_DOMAIN).toBe(domain);
+    expect(functions.length).toBeGreaterThan(20);
+    expect(policies).toContain(`["dynamodb.${region}.amazonaws.com","dynamodb.${region}.${domain}"]`);
+  });
+
   it('has its own bundle', () => {
     const code = Object.values(resourcesOf(prod, 'AWS::Lambda::Function')).map(
       ({ Properties }) => Properties.Code.S3Key,

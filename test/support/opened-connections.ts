@@ -9,8 +9,8 @@ export function useOpenedConnections(): string[] {
     opened.length = 0;
     vi.stubEnv('AWS_ENDPOINT_URL', undefined);
     vi.stubEnv('AWS_REGION', 'eu-south-2');
-    vi.spyOn(https, 'request').mockImplementation(((url: string) => {
-      opened.push(url);
+    vi.spyOn(https, 'request').mockImplementation(((url: URL) => {
+      opened.push(url.origin);
       return Object.assign(new EventEmitter(), { end: () => undefined, destroy: () => undefined });
     }) as never);
   });

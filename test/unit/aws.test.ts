@@ -212,20 +212,33 @@ describe('openConnection', () => {
     return { request, spy };
   }
 
-  it.each(['dynamodb', 'email'] as const)('connects to %s in the region of the function', (service) => {
+  it.each([
+    ['dynamodb', 'dynamodb'],
+    ['ses', 'email'],
+  ] as const)('connects to %s in the region of the function', (service, label) => {
     vi.stubEnv('AWS_ENDPOINT_URL', undefined);
     vi.stubEnv('AWS_REGION', 'eu-south-2');
     const { request, spy } = requestsOf(https);
 
     openConnection(service);
 
-    expect(spy.mock.calls.map(([url, options]) => [url, options])).toEqual([
+    expect(spy.mock.calls.map(([url, options]) => [String(url), options])).toEqual([
       [
-        `https://${service}.eu-south-2.amazonaws.com`,
+        `https://${label}.eu-south-2.amazonaws.com/`,
         { method: 'HEAD', agent: clientSettings.requestHandler.httpsAgent, timeout: 500 },
       ],
     ]);
     expect(request.end).toHaveBeenCalledOnce();
+  });
+
+  it('connects to the endpoint of the service, where it has one of its own', () => {
+    vi.stubEnv('AWS_ENDPOINT_URL', 'https://127.0.0.1:1');
+    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', 'http://127.0.0.1:2');
+    const { spy } = requestsOf(http);
+
+    openConnection('dynamodb');
+
+    expect(spy.mock.calls.map(([url]) => String(url))).toEqual(['http://127.0.0.1:2/']);
   });
 
   it('silently abandons a connection that times out or fails', () => {
@@ -237,7 +250,7 @@ describe('openConnection', () => {
     request.emit('timeout');
     request.emit('error', new Error('reset'));
 
-    expect(spy.mock.calls[0]?.[0]).toBe('https://127.0.0.1:1');
+    expect(String(spy.mock.calls[0]?.[0])).toBe('https://127.0.0.1:1/');
     expect(request.destroy).toHaveBeenCalledOnce();
   });
 
@@ -257,7 +270,7 @@ describe('openConnection', () => {
     vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${port}`);
     const { httpAgent } = clientSettings.requestHandler;
 
-    openConnection('email');
+    openConnection('ses');
     await vi.waitFor(() => expect(Object.keys(httpAgent.freeSockets).join()).toContain(`:${port}:`));
     const call = http.request({ port, host: '127.0.0.1', agent: httpAgent, method: 'POST' }).end();
     const [response] = await once(call, 'response');

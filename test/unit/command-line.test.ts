@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { reportProgress } from '../../infra/command-line.ts';
+import { counted } from '../../lib/runtime/counted.ts';
 import { useFrozenClock } from '../support/frozen-clock.ts';
 
 useFrozenClock(1_800_000_000_000);
 
 it('reports progress every 10,000 items and every two seconds', () => {
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  const onProgress = reportProgress('items read');
+  const onProgress = reportProgress('user');
 
   for (const [milliseconds, done] of [
     [0, 9999],
@@ -28,7 +29,11 @@ it('reports progress every 10,000 items and every two seconds', () => {
   const printed = write.mock.calls.map(([text]) => text);
   write.mockRestore();
 
-  expect(printed).toEqual([10_001, 20_000, 30_000, 30_002].map((done) => `${done} items read\n`));
+  expect(printed).toEqual([10_001, 20_000, 30_000, 30_002].map((done) => `${done} users\n`));
+});
+
+it('counts in the singular and in the plural', () => {
+  expect([0, 1, 2].map((count) => counted(count, 'user'))).toEqual(['0 users', '1 user', '2 users']);
 });
 
 it('names npm ci where no packages are installed', () => {

@@ -1,5 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { explainError } from '../../infra/explain-error.ts';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 
 describe('the explanation of an error', () => {
@@ -46,6 +51,23 @@ describe('the explanation of an error', () => {
     const error = Object.assign(new Error('getaddrinfo'), { code, hostname: 'aws.invalid' });
 
     expect(explainError(error, 'Gate')).toBe('The host aws.invalid is unknown: check AWS_REGION and the network.');
+  });
+
+  it('of an answer that is not JSON says where it may come from', async () => {
+    const server = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const client = new DynamoDBClient({ endpoint, region: 'eu-north-1', credentials: OPERATOR });
+
+    const error = await client.send(new ListTablesCommand({})).catch((thrown) => thrown);
+    client.destroy();
+
+    const remedy = 'check AWS_ENDPOINT_URL, the endpoint_url of the AWS profile, and any proxy.';
+    expect(explainError(error, 'Gate')).toBe(
+      `The answer with status 200 is not JSON, so it is not from AWS: ${remedy}`,
+    );
+    expect(explainError(new SyntaxError('<'), 'Gate')).toBe(`The answer is not JSON, so it is not from AWS: ${remedy}`);
   });
 
   it('says that the table did not respond', () => {

@@ -438,7 +438,7 @@ const CASES: [string, Damage[], object[]][] = [
   ...(
     [
       ['too many parameters', { parameterCount: 3 }, '3 parameters with 30 bytes, 9 ever created'],
-      ['too few parameters', { parameterCount: 1 }, '1 parameters with 30 bytes, 9 ever created'],
+      ['too few parameters', { parameterCount: 1 }, '1 parameter with 30 bytes, 9 ever created'],
       ['too few bytes', { parameterBytes: 29 }, '2 parameters with 29 bytes, 9 ever created'],
       ['too many bytes', { parameterBytes: 31 }, '2 parameters with 31 bytes, 9 ever created'],
       ['no bytes', { parameterBytes: undefined }, '2 parameters with 0 bytes, 9 ever created'],
@@ -446,7 +446,7 @@ const CASES: [string, Damage[], object[]][] = [
       [
         'more than the highest number ever',
         { parametersEver: 20, parameterCount: 1 },
-        '1 parameters with 30 bytes, 20 ever created',
+        '1 parameter with 30 bytes, 20 ever created',
         20,
       ],
     ] as const
@@ -582,7 +582,7 @@ it('a copy of a parameter under a key of another form is not counted', async () 
 
   expect(findings.map(({ message }) => message)).toEqual([
     'CONF / 0000000004000009-old is of a kind that this version does not know.',
-    'Integration 4 records 1 parameters with 30 bytes, 9 ever created, but has 2 with 30 bytes and the highest number 9.',
+    'Integration 4 records 1 parameter with 30 bytes, 9 ever created, but has 2 with 30 bytes and the highest number 9.',
     'TOTAL / CONF is 7, but the table holds 2.',
   ]);
 });
@@ -772,7 +772,7 @@ it('parameters are not read for an integration whose id is too large to have any
   const { findings } = await verifyTable(table);
 
   expect(findings.map(({ message }) => message)).toEqual([
-    'Integration 9007199255 records 1 parameters with 0 bytes, 0 ever created, but has 0 with 0 bytes and the highest number 0.',
+    'Integration 9007199255 records 1 parameter with 0 bytes, 0 ever created, but has 0 with 0 bytes and the highest number 0.',
   ]);
   expect(table.reads.filter((read) => 'pk' in read)).toEqual([]);
 });

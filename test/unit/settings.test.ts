@@ -405,7 +405,7 @@ describe('a setting', () => {
     [
       'mail.templates.en.reset.text',
       `{link}${'ü'.repeat(1800)}`,
-      'mail: All texts and the other settings of mail together must not exceed 3,500 bytes',
+      'mail: All texts and the other settings of mail together must not exceed 3,450 bytes',
     ],
     ['mail.templates.en.reset.text', `{link}${'\n'.repeat(1200)}`, 'mail: All texts'],
     ['mail.linkBase', `https://one.example/${'x'.repeat(3500)}`, 'mail: All texts'],

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { getEventListeners, once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as sdkDynamo from '@aws-sdk/client-dynamodb';
 import * as sdkKms from '@aws-sdk/client-kms';
@@ -661,8 +661,48 @@ describe('the transport', () => {
     expect(received).toHaveLength(6);
   });
 
-  it('uses the endpoint of the service in the region unless another one is configured', async () => {
+  // biome-ignore format: a table is read by its columns
+  it.each<[string, string, Record<string, string>, string]>([
+    ['a path', 'http://127.0.0.1', { AWS_ENDPOINT_URL: '/base' }, '/base'],
+    ['an IPv6 address', 'http://[::1]', { AWS_ENDPOINT_URL: '' }, ''],
+    ['a name', 'http://localhost', { AWS_ENDPOINT_URL: '' }, ''],
+    ['an empty variable of the service', 'http://127.0.0.1', { AWS_ENDPOINT_URL: '', AWS_ENDPOINT_URL_SESV2: '' }, ''],
+  ])('calls an endpoint with %s as the SDK does', async (_, origin, variables, base) => {
+    const { endpoint, received } = await serverWith({});
+    const port = endpoint.split(':').at(-1);
+    for (const [name, path] of Object.entries(variables))
+      vi.stubEnv(name, name === 'AWS_ENDPOINT_URL' ? `${origin}:${port}${path}` : path);
+    const hosts: string[] = [];
+    // The machine may have no IPv6.
+    const createConnection = ({ host, port }: { host: string; port: number }) => {
+      hosts.push(host);
+      return connect(port, '127.0.0.1');
+    };
+    const requestHandler = { httpAgent: Object.assign(new Agent(), { createConnection }) };
+    const config = { region: 'eu-north-1', credentials: CREDENTIALS, maxAttempts: 1, requestHandler };
+
+    for (const aws of [SDK, OWN]) {
+      await aws.DynamoDBDocumentClient.from(new aws.DynamoDBClient(config)).send(GET(aws));
+      await new aws.SESv2Client(config).send(new aws.SendEmailCommand({ Content: {} }));
+    }
+
+    const requests = received.map(({ url, headers }, index) => [url, headers.host, hosts[index]]);
+    expect(requests.slice(2)).toEqual(requests.slice(0, 2));
+    expect(received[3]?.url).toBe(`${base}/v2/email/outbound-emails`);
+    expect(requests[3]?.[1]).toBe(`${new URL(origin).host}:${port}`);
+  });
+
+  it.each([
+    ['no endpoint', {}],
+    ['another domain', { ENDPOINT_DOMAIN: 'amazonaws.com.cn' }],
+    ['an empty endpoint', { AWS_ENDPOINT_URL: '', AWS_ENDPOINT_URL_DYNAMODB: '' }],
+    [
+      'endpoints to ignore',
+      { AWS_ENDPOINT_URL: 'http://a', AWS_ENDPOINT_URL_KMS: 'http://a', AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' },
+    ],
+  ])('uses the endpoint of the service in the region when the environment has %s', async (_, variables) => {
     vi.stubEnv('AWS_ENDPOINT_URL', undefined);
+    for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
     const hosts: unknown[] = [];
     const createConnection = ({ host }: { host: string }) => {
       hosts.push(host);
@@ -678,7 +718,8 @@ describe('the transport', () => {
       await client.send(command).catch(() => undefined);
     }
 
-    expect(hosts).toEqual(['dynamodb', 'kms', 'email'].map((name) => `${name}.eu-north-1.amazonaws.com`));
+    const domain = process.env.ENDPOINT_DOMAIN ?? 'amazonaws.com';
+    expect(hosts).toEqual(['dynamodb', 'kms', 'email'].map((name) => `${name}.eu-north-1.${domain}`));
   });
 });
 
