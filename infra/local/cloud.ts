@@ -13,6 +13,7 @@ import { type Api, type Cors, startGateway } from './gateway/gateway.ts';
 import { type Authorization, openAuthorization, readPolicies } from './iam/authorization.ts';
 import { type FunctionConfig, type Functions, runFunctions } from './lambda/functions.ts';
 import { readableError } from './lambda/readable-error.ts';
+import type { RequestSummary } from './request-log.ts';
 import { requireMatchingKeys } from './require-matching-keys.ts';
 import { ACCOUNT, keyArn, type ReturnValues, readTemplate, resolve, type Template } from './stack/template.ts';
 import { startOver } from './state/database.ts';
@@ -29,6 +30,8 @@ export interface CloudOptions {
   readonly port: number;
   /** Receives each line that a function prints, and errors of the local cloud itself. */
   readonly onLine: (line: string) => void;
+  /** Receives each request that the HTTP API itself rejects, of which no function logs a line. */
+  readonly onRejection?: (rejection: RequestSummary) => void;
   /** Called when the engine exits unexpectedly. */
   readonly onEngineExit: (reason: string) => void;
   /** Runs around every call to AWS that is neither denied nor late. */
@@ -185,7 +188,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       },
       async (...invocation) => functions?.invoke(...invocation),
       (error) => onLine(readableError(error)),
-      { pages: options.pages, integrationTimeoutMs: options.timeoutMs },
+      { pages: options.pages, integrationTimeoutMs: options.timeoutMs, onRejection: options.onRejection },
     );
     stops.push(() => gateway.stop(GRACE_MS));
     apiUrl = gateway.url;

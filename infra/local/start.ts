@@ -17,6 +17,7 @@ import { createFirstAccounts } from './first-accounts.ts';
 import { howToTry } from './how-to-try.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { openAssembly, reloadOnChange } from './reload.ts';
+import { openRequestLog, requestLine } from './request-log.ts';
 import { openMemoryState, openState } from './state/state.ts';
 import { whereDataIs } from './where-data-is.ts';
 
@@ -113,6 +114,7 @@ function loadFaults(file: string, { functions }: Cloud): void {
   }
 }
 
+const logFile = state.database && join(state.database, '../functions.log');
 let mailboxUrl: string | undefined;
 print('Synthesizing the stack');
 starting = startCloud({
@@ -120,7 +122,8 @@ starting = startCloud({
   state,
   engineUrl: externalEngine(),
   port,
-  onLine: print,
+  onLine: openRequestLog(print, logFile),
+  onRejection: (rejection) => print(requestLine(rejection)),
   onError: (functionName, error) => print(`\n${functionName} failed: ${readableError(error)}\n`),
   mailLinkBase: (endpoint) => MAIL_LINK_BASE || setPasswordPage(endpoint),
   timeoutMs: inspectPort === undefined ? undefined : PAUSE_MAX_MS,
@@ -146,6 +149,7 @@ async function run(cloud: Cloud): Promise<void> {
   const { url, endpoint, region, tableName } = cloud;
   mailboxUrl = `${endpoint}/mailbox`;
   print(whereDataIs(state.folder, externalEngine()));
+  if (logFile) print(`The log of the functions is in ${relative('.', logFile)}`);
   print(`Mail that the service sends is shown at ${mailboxUrl}`);
   print(`Table ${tableName} in ${region}; set AWS_ENDPOINT_URL=${endpoint} to access it`);
   for (const line of [...aboutAccounts, ...howToTry(cloud)]) print(line);

@@ -66,6 +66,23 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(await logIn(url, 'user')).toBeTruthy();
   });
 
+  it('prints one line for each request, without its query, and logs those of functions to a file', async () => {
+    const from = service.lines.length;
+
+    await fetch(`${service.url}/api/health?key=secret`);
+    await fetch(`${service.url}/unknown?key=secret`);
+    await service.line('GET    /unknown');
+
+    const printed = service.lines.slice(from).map((line) => line.split(/ +/).slice(0, 3));
+    expect(printed).toEqual([
+      ['GET', '/api/health', '200'],
+      ['GET', '/unknown', '404'],
+    ]);
+    const log = readFileSync(join(folder, 'functions.log'), 'utf8').trim().split('\n');
+    expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ route: 'GET /api/health', _aws: expect.anything() });
+    expect(service.lines.join('\n') + log.join('\n')).not.toContain('secret');
+  });
+
   it('serves pages that link to the API reference and to the mailbox', async () => {
     const textOf = async (path: string) => (await fetch(new URL(path, service.url))).text();
     const home = await textOf('/');

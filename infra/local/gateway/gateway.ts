@@ -6,6 +6,7 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import type { Page, Pages } from '../api-page/pages.ts';
 import { foreignHost } from '../calls/loopback-host.ts';
 import { readBody } from '../calls/read-body.ts';
+import type { RequestSummary } from '../request-log.ts';
 import { ACCOUNT } from '../stack/template.ts';
 
 /** The HTTP API as the template describes it. */
@@ -58,6 +59,7 @@ const SMALL_BODY_BYTES = 1_000_000;
 interface GatewayOptions {
   readonly pages?: Pages | undefined;
   readonly integrationTimeoutMs?: number | undefined;
+  readonly onRejection?: ((rejection: RequestSummary) => void) | undefined;
 }
 
 /**
@@ -74,13 +76,17 @@ export async function startGateway(
   api: () => Api | Promise<Api>,
   invoke: Invoke,
   onError: (error: string) => void,
-  { pages, integrationTimeoutMs = INTEGRATION_TIMEOUT_MS }: GatewayOptions = {},
+  { pages, integrationTimeoutMs = INTEGRATION_TIMEOUT_MS, onRejection }: GatewayOptions = {},
 ) {
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { routes, cors } = await api();
     const requestId = randomUUID();
+    const startedAt = Date.now();
+    let match: Match | undefined;
     const corsHeaders = cors ? corsHeadersFor(cors, req) : {};
-    const respond = (status: keyof typeof MESSAGES, message: string = MESSAGES[status]) =>
+    const respond = (status: keyof typeof MESSAGES, message: string = MESSAGES[status]) => {
+      const route = match?.routeKey ?? `${req.method} ${(req.url ?? '/').split('?')[0]}`;
+      onRejection?.({ route, status, milliseconds: Date.now() - startedAt });
       send(
         req,
         res,
@@ -91,6 +97,7 @@ export async function startGateway(
         },
         { ...corsHeaders, 'apigw-requestid': requestId },
       );
+    };
 
     const rejection = foreignHost(req);
     if (rejection) return respond(403, rejection);
@@ -99,7 +106,6 @@ export async function startGateway(
     const head = req.rawHeaders.reduce((size, part) => size + part.length, (req.url ?? '').length);
     if (head > MAX_HEAD_BYTES) return respond(431);
     const [target = '/', ...query] = (req.url ?? '/').split('?');
-    let match: Match | undefined;
     let path: string;
     try {
       const [routePath = '/'] = decodeURIComponent(target).split('?');
