@@ -2,13 +2,30 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import type { Contract } from '../../lib/contract/contract.ts';
+import { type Contract, ROLES } from '../../lib/contract/contract.ts';
 import { type Route, routes } from '../../routes.ts';
+import { withGenerated } from '../support/generated-tables.ts';
 
 /* Compares docs/api.md with the contracts. */
 
 const document = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'utf8');
 const contractOf = (route: string) => routes.find((row) => row.route === route)?.contract as Contract;
+
+/** Which requests a caller may make: without a token, with a token of a user without a role, and with each role. */
+function rolesTable(): string {
+  const rows = routes.map(({ route, contract: { access } }) => {
+    const holders = typeof access === 'object' ? access.anyRole : ROLES;
+    const allowed = [access === 'public', typeof access === 'string', ...ROLES.map((role) => holders.includes(role))];
+    return `| \`${route}\` | ${allowed.map((isAllowed) => (isAllowed ? 'yes' : '')).join(' | ')} |`;
+  });
+  const roles = ROLES.map((role) => `\`${role}\``).join(' | ');
+  return [`| request | no token | no role | ${roles} |`, `|---|---|---|${'---|'.repeat(ROLES.length)}`, ...rows].join(
+    '\n',
+  );
+}
+
+it('the table of roles is current; -u updates it', () =>
+  expect(withGenerated(document, { roles: rolesTable() })).toMatchFileSnapshot('../../docs/api.md'));
 
 const examples = [...document.matchAll(/`(GET \S+)` returns:\n\n```json\n(.*?)```/gs)];
 
