@@ -50,7 +50,7 @@ export async function adoptAndVerify(
       {
         skippedIds,
         original: original && openTable(original.name, client),
-        onProgress: reportProgress('item'),
+        onProgress: reportProgress('item', ' read'),
       },
     );
     for (const { kind, before, after } of sequences) print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
@@ -69,7 +69,7 @@ export async function adoptAndVerify(
     print(`Verifying ${tableName}`);
     const verification = await verifyTable(
       openTableScanner(VERIFIED_ATTRIBUTES, tableName, client),
-      reportProgress('item'),
+      reportProgress('item', ' read'),
     );
     reportVerification(verification);
     if (verification.findings.length + verification.undecided.length === 0) return true;

@@ -84,12 +84,12 @@ const PROGRESS_ITEMS = 10_000;
 const PROGRESS_MS = 2000;
 
 /** Prints how many items are done so far, such as `20000 users`, every 10,000 items and every two seconds. */
-export function reportProgress(noun: string): (done: number) => void {
+export function reportProgress(noun: string, what = ''): (done: number) => void {
   let reported = 0;
   let reportedAt = Date.now();
   return (done) => {
     if (done - reported < PROGRESS_ITEMS && Date.now() - reportedAt < PROGRESS_MS) return;
-    printError(counted(done, noun));
+    printError(`${counted(done, noun)}${what}`);
     reported = done;
     reportedAt = Date.now();
   };

@@ -26,14 +26,14 @@ export async function verifyAndRepair(
   const scanner = openTableScanner(VERIFIED_ATTRIBUTES, tableName, client);
   try {
     print(`Verifying ${tableName}`);
-    let verification = await verifyTable(scanner, reportProgress('item'));
+    let verification = await verifyTable(scanner, reportProgress('item', ' read'));
     if (repair && verification.findings.some(({ remedy }) => 'writes' in remedy)) {
       reportVerification(verification);
       await repairTable(openTable(tableName, client), verification.findings, (description) =>
         print(`Repair: ${description}`),
       );
       print('Verifying the repaired table');
-      verification = await verifyTable(scanner, reportProgress('item'));
+      verification = await verifyTable(scanner, reportProgress('item', ' read'));
     }
     reportVerification(verification);
     const { findings, undecided } = verification;
