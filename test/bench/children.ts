@@ -5,7 +5,6 @@ import { text } from 'node:stream/consumers';
 import type { Replayed } from './replies.ts';
 
 const CHILD = join(import.meta.dirname, 'child.mjs');
-const CERTIFICATE = join(import.meta.dirname, 'loopback-certificate.pem');
 
 /** What a fresh process does: it imports a bundle, calls its handler with each event, and then repeats one event. */
 interface Job {
@@ -84,7 +83,7 @@ export const CHILD_TIMEOUT_MS = 60_000;
 /** Runs a job in a fresh process whose environment is that of the function only. Rejects if the process fails. */
 export async function runChild({ environment, ...job }: Job): Promise<Report> {
   const child = spawn(process.execPath, [CHILD], {
-    env: { ...environment, NODE_EXTRA_CA_CERTS: CERTIFICATE },
+    env: environment,
     // The functions log to standard output.
     stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
     timeout: CHILD_TIMEOUT_MS,

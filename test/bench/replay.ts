@@ -1,19 +1,24 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { openReplies, type Replayed } from './replies.ts';
 
 /*
- * A process that responds to AWS calls with recorded responses, over TLS as AWS does. Receives the recordings from its
- * parent and sends back its port. The access key of a caller, `R<recording>S<session>`, tells which recording it
+ * A process that responds to AWS calls with recorded responses, over TLS as AWS does. Receives the recordings, its key
+ * and its certificate from its parent, and sends back its port. The access key of a caller, `R<recording>S<session>`, tells which recording it
  * replays; each session starts at the first call.
  */
 
 process.once('disconnect', () => process.exit());
-const recordings = new Promise<readonly Replayed[]>((resolve) => process.once('message', resolve));
+/** What the parent sends. */
+export interface Setup {
+  readonly recordings: readonly Replayed[];
+  /** PEM. */
+  readonly key: string;
+  readonly cert: string;
+}
+const setup = new Promise<Setup>((resolve) => process.once('message', (message) => resolve(message as Setup)));
 const sessions = new Map<string, ReturnType<typeof openReplies>>();
 
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -24,7 +29,7 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
   // A function opens its connections with HEAD before its first call.
   if (request.method === 'HEAD') return void send(200, '');
   const [, session = '', recording] = /Credential=(R(\d+)S\d+)\//.exec(request.headers.authorization ?? '') ?? [];
-  const replyTo = sessions.get(session) ?? openReplies((await recordings)[Number(recording)] as Replayed);
+  const replyTo = sessions.get(session) ?? openReplies((await setup).recordings[Number(recording)] as Replayed);
   sessions.set(session, replyTo);
   const operation = String(request.headers['x-amz-target'] ?? '.SendEmail').split('.')[1] as string;
   const reply = replyTo(operation, await text(request));
@@ -33,13 +38,9 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
     send(400, JSON.stringify({ __type: 'UnknownOperationException', message: `No call of ${operation} was recorded` }));
 }
 
-const pem = (name: string) => readFileSync(join(import.meta.dirname, `loopback-${name}.pem`));
-const server = createServer(
-  { cert: pem('certificate'), key: pem('key'), keepAliveTimeout: 60_000 },
-  (request, response) => {
-    respond(request, response).catch((error) => response.writeHead(500).end(String(error)));
-  },
-).listen(0, '127.0.0.1');
+const { key, cert } = await setup;
+const server = createServer({ cert, key, keepAliveTimeout: 60_000 }, (request, response) => {
+  respond(request, response).catch((error) => response.writeHead(500).end(String(error)));
+}).listen(0, '127.0.0.1');
 await once(server, 'listening');
-await recordings;
 process.send?.((server.address() as { port: number }).port);
