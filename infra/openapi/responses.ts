@@ -153,7 +153,12 @@ function headersOf(names: readonly string[]): Record<string, JsonSchema> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function rejection(status: string, codes: readonly FailureCode[], entityName: EntityName, path: string): Response {
+function rejection(
+  status: string,
+  codes: readonly FailureCode[],
+  entityName: EntityName | undefined,
+  path: string,
+): Response {
   const problems = codes.map((code) => {
     const requestId = code === 'unexpected' ? REQUEST_ID : undefined;
     const { headers, body } = problem(exampleOf(code), entityName, path, requestId);

@@ -38,7 +38,8 @@ export interface Contract {
   /** One line for the API document, without a full stop. */
   readonly summary: string;
   readonly access: Access;
-  readonly entityName: EntityName;
+  /** Absent for an endpoint that is not about a resource, such as the health of the service. */
+  readonly entityName?: EntityName;
   readonly path?: Schema;
   readonly query?: Schema;
   readonly body?: Schema;

@@ -48,7 +48,7 @@ interface Details {
   readonly retryAfter?: number;
 }
 
-/** Thrown by the rule that rejects a request; turned into a response only by `endpoint`. */
+/** Thrown by the rule that rejects a request; turned into a response only by the Lambda handler (lib/http/lambda-handler.ts). */
 export class Failure extends Error {
   readonly code: FailureCode;
   readonly fieldErrors: readonly FieldError[] | undefined;

@@ -201,7 +201,12 @@ const OBJECT_NAME: Record<EntityName, string> = {
 };
 
 /** The response to a failed request (RFC 9457). The details withheld here are in the log, under the request id. */
-export function problem(failure: Failure, entityName: EntityName, path: string, requestId?: string): Response {
+export function problem(
+  failure: Failure,
+  entityName: EntityName | undefined,
+  path: string,
+  requestId?: string,
+): Response {
   const { status, message, title, detail, type = 'problem-with-message', headers }: Problem = PROBLEMS[failure.code];
   const isAlert = status === 400 && failure.fieldErrors === undefined;
   return {
@@ -210,7 +215,7 @@ export function problem(failure: Failure, entityName: EntityName, path: string, 
       'Content-Type': 'application/problem+json; charset=utf-8',
       ...headers,
       ...(failure.retryAfter !== undefined && { 'Retry-After': String(failure.retryAfter) }),
-      ...(isAlert && { 'X-gatehouseApp-error': message, 'X-gatehouseApp-params': entityName }),
+      ...(isAlert && { 'X-gatehouseApp-error': message, ...(entityName && { 'X-gatehouseApp-params': entityName }) }),
     },
     body: JSON.stringify({
       type: `https://www.jhipster.tech/problem/${type}`,
@@ -222,7 +227,10 @@ export function problem(failure: Failure, entityName: EntityName, path: string, 
       ...(requestId && { requestId }),
       ...((status === 400 || status === 404) && { params: entityName }),
       ...(failure.fieldErrors && {
-        fieldErrors: failure.fieldErrors.map((error) => ({ objectName: OBJECT_NAME[entityName], ...error })),
+        fieldErrors: failure.fieldErrors.map((error) => ({
+          objectName: entityName ? OBJECT_NAME[entityName] : 'request',
+          ...error,
+        })),
       }),
     }),
   };

@@ -4,7 +4,7 @@ import type { ListQuery, QueryParameter } from '../contract/list-query.ts';
 import type { Page } from '../table/list.ts';
 import type { Version } from '../table/version.ts';
 
-/** A handler's response. `endpoint` adds the headers that all responses share. */
+/** A handler's response. lambda-handler.ts adds the headers that all responses share. */
 export interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;

@@ -8,7 +8,6 @@ import type { Table } from '../table/table.ts';
 export const GetHealth = {
   summary: 'Check whether the service works',
   access: 'public',
-  entityName: 'userManagement',
   response: v.strictObject({ status: v.literal('UP') }),
 } satisfies Contract;
 

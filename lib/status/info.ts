@@ -5,7 +5,6 @@ import type { Contract } from '../contract/contract.ts';
 export const GetInfo = {
   summary: 'Get the profile that JHipster clients request',
   access: 'public',
-  entityName: 'userManagement',
   response: v.strictObject({ activeProfiles: v.array(v.string()) }),
 } satisfies Contract;
 

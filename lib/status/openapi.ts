@@ -5,7 +5,6 @@ import type { Contract } from '../contract/contract.ts';
 export const GetOpenApi = {
   summary: 'Get this document',
   access: 'public',
-  entityName: 'userManagement',
   headers: ['Cache-Control'],
   response: v.looseObject({ openapi: v.string() }),
 } satisfies Contract;

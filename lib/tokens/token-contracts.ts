@@ -5,7 +5,6 @@ import type { Contract } from '../contract/contract.ts';
 export const PublishKeys = {
   summary: 'Get the public keys that verify tokens',
   access: 'public',
-  entityName: 'userManagement',
   headers: ['Cache-Control'],
   response: v.strictObject({
     keys: v.array(

@@ -10,12 +10,14 @@ const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' };
 const INTEGRATORS: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
 const LONG: FailureCode[] = ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'];
 
-const USERS: [string, Access, FailureCode[]][] = [
-  ['POST /api/authenticate', 'public', ['bad-credentials', 'too-many-attempts']],
+const STATUS: [string, Access, FailureCode[]][] = [
   ['GET /.well-known/jwks.json', 'public', []],
   ['GET /api/health', 'public', []],
   ['GET /management/info', 'public', []],
   ['GET /api/openapi.json', 'public', []],
+];
+const USERS: [string, Access, FailureCode[]][] = [
+  ['POST /api/authenticate', 'public', ['bad-credentials', 'too-many-attempts']],
   ['GET /api/account', 'authenticated', []],
   ['POST /api/account', 'authenticated', ['email-taken']],
   ['POST /api/account/change-password', 'authenticated', ['wrong-password', 'too-many-attempts']],
@@ -65,6 +67,7 @@ const PARAMETERS: [string, Access, FailureCode[]][] = [
   ['DELETE /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found', 'version-changed', 'read-budget-spent']],
 ];
 const ROWS = [
+  ...STATUS.map(([route, ...rest]) => [route, undefined, ...rest] as const),
   ...USERS.map(([route, ...rest]) => [route, 'userManagement', ...rest] as const),
   ...INTEGRATIONS.map(([route, ...rest]) => [route, 'utmIntegration', ...rest] as const),
   ...PARAMETERS.map(([route, ...rest]) => [route, 'utmIntegrationConf', ...rest] as const),
