@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { type Contract, ROLES } from '../../lib/contract/contract.ts';
+import type { ListRules } from '../../lib/contract/list-query.ts';
 import { type Route, routes } from '../../routes.ts';
 import { withGenerated } from '../support/generated-tables.ts';
 
@@ -24,8 +25,20 @@ function rolesTable(): string {
   );
 }
 
-it('the table of roles is current; -u updates it', () =>
-  expect(withGenerated(document, { roles: rolesTable() })).toMatchFileSnapshot('../../docs/api.md'));
+/** The fields by which each list filters and sorts. */
+function filtersTable(): string {
+  const rows = routes.flatMap(({ route, contract: { query } }) => {
+    if (!query || route.endsWith('/count')) return [];
+    const { fields } = v.getMetadata(query).list as ListRules;
+    return [`| \`${route}\` | ${Object.keys(fields).join(', ')} |`];
+  });
+  return ['| list | fields to filter and sort by |', '|---|---|', ...rows].join('\n');
+}
+
+it('the tables of roles and filters are current; -u updates them', () =>
+  expect(withGenerated(document, { roles: rolesTable(), filters: filtersTable() })).toMatchFileSnapshot(
+    '../../docs/api.md',
+  ));
 
 const examples = [...document.matchAll(/`(GET \S+)` returns:\n\n```json\n(.*?)```/gs)];
 
