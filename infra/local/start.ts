@@ -14,10 +14,10 @@ import { openFaults } from './aws/faults.ts';
 import { setPasswordPage } from './aws/mailbox-pages.ts';
 import { type Cloud, startCloud } from './cloud.ts';
 import { createFirstAccounts } from './first-accounts.ts';
+import { openRequestLog, requestLine } from './gateway/request-log.ts';
 import { howToTry } from './how-to-try.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { openAssembly, reloadOnChange } from './reload.ts';
-import { openRequestLog, requestLine } from './request-log.ts';
 import { openMemoryState, openState } from './state/state.ts';
 import { whereDataIs } from './where-data-is.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { openRequestLog } from '../../infra/local/request-log.ts';
+import { openRequestLog } from '../../infra/local/gateway/request-log.ts';
 
 /** Passes lines of a function to a log, and returns what is printed. The file must contain these lines. */
 async function printedFor(lines: readonly string[], inFile: readonly string[]): Promise<string[]> {

@@ -6,8 +6,8 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import type { Page, Pages } from '../api-page/pages.ts';
 import { foreignHost } from '../calls/loopback-host.ts';
 import { readBody } from '../calls/read-body.ts';
-import type { RequestSummary } from '../request-log.ts';
 import { ACCOUNT } from '../stack/template.ts';
+import type { RequestSummary } from './request-log.ts';
 
 /** The HTTP API as the template describes it. */
 export interface Api {
