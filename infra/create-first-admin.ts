@@ -13,8 +13,8 @@ interface Clients {
   readonly kms: KMSClient;
 }
 
-/** The name of the table, and the account. */
-interface Person {
+/** The account to create, and the table to create it in. */
+interface Request {
   readonly table: string;
   readonly login: string;
   readonly email: string;
@@ -29,7 +29,7 @@ export const unknownOutcome = (reason: string, password: string): string =>
 /** Creates the first administrator and prints the password, or why there is none. Returns whether it was created. */
 export async function createFirstAdmin(
   { dynamodb, kms }: Clients,
-  { table, login, email, password }: Person,
+  { table, login, email, password }: Request,
 ): Promise<boolean> {
   try {
     const pepperKeys = await pepperKeysOf(dynamodb, table);

@@ -1,12 +1,12 @@
-import { exitOnSignal, fail, finish, readArguments } from './command-line.ts';
+import { exitOnSignal, fail, finish, readArguments, WRONG_ARGUMENTS } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 
 /* `npm run verify`: checks the rules that span several items; --repair corrects items that follow from other items. */
 
-// Exit statuses; wrong arguments end with NOT_VERIFIED, too.
+// Exit statuses.
 const INTACT = 0;
 const FINDINGS = 1;
-const NOT_VERIFIED = 2;
+const NOT_VERIFIED = WRONG_ARGUMENTS;
 
 const HELP = `Verifies that a table is intact, and prints each finding with its remedy. The service may keep running.
 
