@@ -56,5 +56,5 @@ it('the examples of all operations leave existing data, accounts and passwords u
   for (const [index, entities] of before.entries()) expect(after[index].slice(0, entities.length)).toEqual(entities);
   expect(await gatehouse.logIn('admin')).toBeTruthy();
   expect(await gatehouse.logIn('user')).toBeTruthy();
-  expect(gatehouse.mailsTo('etienne@example.com')).toEqual([]);
+  expect(await gatehouse.mailsTo('etienne@example.com')).toEqual([]);
 });

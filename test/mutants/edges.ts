@@ -269,7 +269,6 @@ export const edges: readonly Mutant[] = [
     ['failure.retryAfter !== undefined && {', 'failure.retryAfter && {'],
     ['...(requestId && { requestId }),', ''],
     ['...(detail && { detail }),', ''],
-    ["'X-gatehouseApp-error': message, 'X-gatehouseApp-params': entityName", "'X-gatehouseApp-error': message"],
     ['      ...headers,\n', ''],
   ]),
   ...plant('lib/http/request.ts', 'test/api/problems.test.ts', [[', ...limitsOf(issue)', '']]),

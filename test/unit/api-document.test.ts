@@ -29,10 +29,11 @@ function rolesTable(): string {
 function filtersTable(): string {
   const rows = routes.flatMap(({ route, contract: { query } }) => {
     if (!query || route.endsWith('/count')) return [];
-    const { fields } = v.getMetadata(query).list as ListRules;
-    return [`| \`${route}\` | ${Object.keys(fields).join(', ')} |`];
+    const { fields, sortable } = v.getMetadata(query).list as ListRules;
+    const filtersOnly = Object.keys(fields).filter((field) => !sortable.includes(field));
+    return [`| \`${route}\` | ${sortable.join(', ')} | ${filtersOnly.join(', ')} |`];
   });
-  return ['| list | fields to filter and sort by |', '|---|---|', ...rows].join('\n');
+  return ['| list | fields to filter and sort by | fields to filter by only |', '|---|---|---|', ...rows].join('\n');
 }
 
 it('the tables of roles and filters are current; -u updates them', () =>
