@@ -10,7 +10,10 @@ export function asciiDomain(domain: string): string | undefined {
 
 /** Whether mail to both addresses reaches the same mailbox: they differ in letter case or the form of the domain only. */
 export const isSameRecipient = (one: string, other: string): boolean =>
-  recipientOf(one).toLowerCase() === recipientOf(other).toLowerCase();
+  asciiLowerCase(recipientOf(one)) === asciiLowerCase(recipientOf(other));
+
+/** In ASCII only: `toLowerCase` makes the Kelvin sign a `k`, and an address with it is another, unreachable mailbox. */
+const asciiLowerCase = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /**
  * The address to give to SES, which supports no SMTPUTF8: the domain must be in Punycode. Mail to a local part beyond
