@@ -20,8 +20,9 @@ type AuditQuery = ListQuery<string>;
 /**
  * Reads a page of the audit trail, newest entries first unless sorted otherwise. `total` is undefined, because counting
  * would read the whole trail. A page after a cursor costs only that page. The first page and a page after a cursor are
- * incomplete if filters select too few of 10,000 entries; their cursor continues after these. Any other page fails with
- * audit-list-too-long then. Also fails with forbidden, read-budget-spent and unavailable.
+ * incomplete if filters select too few of 10,000 entries, or when the read budget is spent; their cursor continues after
+ * the entries that were read. Any other page fails with audit-list-too-long after 10,000, and its reads beyond the budget
+ * become a debt. Also fails with forbidden, read-budget-spent and unavailable.
  */
 export async function readAudits(table: Table, caller: ChargedCaller, query: AuditQuery): Promise<Page<ListedEntry>> {
   const now = Date.now();
@@ -52,23 +53,33 @@ async function pageOf(
   // Beside the entries of the page: one that tells whether more follow, and the one of the cursor.
   const extra = after === undefined ? 1 : 2;
   const limit = filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + extra);
-  const entriesOfPage = () => found.slice(start, end).map(({ entry }) => entry);
-  const queries = chargedQueries(table, budget, limit);
-  for await (const item of entriesInOrder(queries, query, retention)) {
-    if (read === MAX_LIST_ITEMS) {
-      if (start > 0 && found.length < end) throw new Failure('audit-list-too-long');
-      return { total: undefined, entities: entriesOfPage(), more: true, cursor: cursorAfter(position) };
-    }
+  const canBeIncomplete = start === 0;
+  const queries = chargedQueries(table, budget, { limit, isComplete: !canBeIncomplete });
+  const entries = entriesInOrder(queries, query, retention);
+  let isIncomplete = false;
+  while (found.length <= end) {
+    const next = await entries.next().catch((error) => {
+      // What was read is paid for: without it, a caller who repeats the request would read the same again and again.
+      if (read === 0 || !canBeIncomplete || error.code !== 'read-budget-spent') throw error;
+    });
+    if (next?.done) break;
+    isIncomplete = !next || read === MAX_LIST_ITEMS;
+    if (!next || isIncomplete) break;
     read++;
-    position = item.sk;
-    const entry = entryOf(item);
+    position = next.value.sk;
+    const entry = entryOf(next.value);
     const isKept = entry.expires === undefined || entry.expires * 1000 > retention.now;
     if (isKept && isSelected(entry)) found.push({ entry, position });
-    if (found.length > end) break;
   }
-  const more = found.length > end;
-  const last = more ? found[end - 1] : undefined;
-  return { total: undefined, entities: entriesOfPage(), more, cursor: last && cursorAfter(last.position) };
+  if (isIncomplete && !canBeIncomplete && found.length < end) throw new Failure('audit-list-too-long');
+  const more = isIncomplete || found.length > end;
+  const last = isIncomplete ? position : found[end - 1]?.position;
+  return {
+    total: undefined,
+    entities: found.slice(start, end).map(({ entry }) => entry),
+    more,
+    cursor: more && last ? cursorAfter(last) : undefined,
+  };
 }
 
 /** Queries a range of a partition for up to `limit` entries. */
@@ -79,17 +90,24 @@ interface ChunkReader {
 
 /**
  * Charges each query in advance as if it returned `limit` entries, and what it costs beyond them afterwards. What it
- * does not use pays for the next ones.
+ * does not use pays for the next ones. If a page must be complete, only its first queries are charged in advance, so
+ * that it cannot fail halfway.
  */
-function chargedQueries(table: Table, budget: ReadBudget, limit: number): ChunkReader {
+function chargedQueries(
+  table: Table,
+  budget: ReadBudget,
+  { limit, isComplete }: { limit: number; isComplete: boolean },
+): ChunkReader {
   let used = 0;
   let paid = 0;
   return {
     limit,
     async query(pk, range) {
-      const due = used + limit * UNITS_PER_ENTRY - paid;
-      const charged = await budget.spend(due);
-      paid += charged;
+      if (!isComplete || used === 0) {
+        // Not `paid += await …`, which would lose what a parallel query pays meanwhile.
+        const charged = await budget.spend(used + limit * UNITS_PER_ENTRY - paid);
+        paid += charged;
+      }
       const items = await table.query(pk, { ...range, limit }, (units) => {
         used += units;
       });

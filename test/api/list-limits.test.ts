@@ -1,4 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { commit } from '../../lib/table/change.ts';
+import { readBudgetKey } from '../../lib/table/keys.ts';
+import { put } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 
 /*
@@ -12,7 +15,11 @@ type Requests = Record<string, { Keys?: Attributes[] }>;
 const gatehouse = await useGatehouse({
   async intercept({ operation, input, functionName }, forward) {
     const pk = (input.ExpressionAttributeValues as Attributes | undefined)?.[':pk']?.S ?? '';
-    if (pk.startsWith('AUDIT#')) return { status: 200, body: { Items: entries(pk, Number(input.Limit ?? 10_001)) } };
+    if (pk.startsWith('AUDIT#')) {
+      const count = Number(input.Limit ?? 10_001);
+      const ConsumedCapacity = { CapacityUnits: count * unitsPerEntry };
+      return { status: 200, body: { Items: entries(pk, count), ConsumedCapacity } };
+    }
     const response = await forward();
     const body = response.body as Record<string, unknown>;
     if (!functionName?.startsWith('GET')) return response;
@@ -32,6 +39,7 @@ const gatehouse = await useGatehouse({
 let total = 50_000;
 let reader = 0;
 let entry = 0;
+let unitsPerEntry = 0;
 /** A partition of the audit trail that has as many entries as a query asks for. */
 function entries(pk: string, count: number) {
   const texts = {
@@ -104,6 +112,27 @@ it.each(['page=499', 'actor.equals=nobody'])(
 
     expect([status, body.length]).toEqual([200, query === 'page=499' ? 20 : 0]);
     expect(headers.link).toMatch(/&cursor=\w+>; rel="next"/);
+  },
+);
+
+it.each([
+  ['actor.equals=nobody', 200],
+  ['page=1&actor.equals=nobody', 400],
+])(
+  'a page of the audit trail that has been begun does not fail because it spends the budget: %s',
+  async (query, expected) => {
+    // The two parallel reads that come first spend the budget.
+    const spent = { passwordChanges: 0, paidBackAt: Date.now() + 3700, expires: Math.ceil(Date.now() / 1000) + 72 };
+    await commit(gatehouse.table, [put(readBudgetKey(1), spent)]);
+    unitsPerEntry = 0.11;
+
+    const { status, body, headers } = await gatehouse.call('GET', `/api/audits?${query}`, { token });
+    unitsPerEntry = 0;
+    await commit(gatehouse.table, [{ act: 'Delete', key: readBudgetKey(1) }]);
+
+    expect(status).toBe(expected);
+    if (expected === 200) expect([body, headers.link]).toEqual([[], expect.stringMatching(/&cursor=\w+>; rel="next"/)]);
+    else expect(body.detail).toContain(TIME);
   },
 );
 

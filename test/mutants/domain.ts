@@ -138,7 +138,7 @@ export const domain: readonly Mutant[] = [
     ['entry.expires * 1000 > retention.now', 'entry.expires * 1000 >= retention.now'],
     ['entry.expires === undefined || entry', 'entry.expires !== undefined && entry'],
     ['if (isKept && ', 'if ('],
-    ['if (found.length > end) break;', ''],
+    ['while (found.length <= end)', 'for (;;)'],
     ['sort[0]?.descending ?? true', 'sort[0]?.descending ?? false'],
     ['one.value.sk > other.value.sk === backwards', 'one.value.sk > other.value.sk'],
     ['one.value.sk > other.value.sk === backwards', 'one.value.sk < other.value.sk === backwards'],
@@ -159,7 +159,7 @@ export const domain: readonly Mutant[] = [
     ['getUTCMonth() + 1)', 'getUTCMonth() + 2)'],
     ['${from.slice(0, 7)}-01', '${from.slice(0, 4)}-01'],
     ['readBudget(table, caller)', 'readBudget(table, { ...caller, requireAuthorized: async () => undefined })'],
-    ['if (found.length > end) break;', 'if (found.length >= end) break;'],
+    ['while (found.length <= end)', 'while (found.length < end)'],
   ]),
   ...plant('lib/authorization/authorize.ts', 'test/unit/authorize.test.ts', [
     ['!user || user.accountStamp !== caller.accountStamp)\n    return', '!user)\n    return'],
