@@ -10,7 +10,7 @@ import { type Condition, check, type Write, withCondition } from '../table/write
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import { findUser } from '../users/user-table.ts';
-import { AFTER_STALE_VERSION_MS, endPrecedence, precedenceLeft, takePrecedence } from './precedence.ts';
+import { AFTER_STALE_VERSION_MS, endPrecedence, findPrecedence, takePrecedence } from './precedence.ts';
 
 /** The failure for a caller that is not authorized by its stored user; undefined if it is. */
 function denialReason(user: User | undefined, caller: Caller, access: Access): FailureCode | undefined {
@@ -106,18 +106,33 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
       /** The other user whose account this change is about, and the one over whose changes it has precedence. */
       let targetId: number | undefined;
       let precededId: number | undefined;
+      /**
+       * Loads the caller's user and what the rule needs. Fails with unavailable while another change has precedence over
+       * changes by the caller. A change of the account that has taken it is exempt: of two administrators who change
+       * each other, neither is rejected, and none can keep another one from deactivating it.
+       */
+      const loadUnlessPreceded = async () => {
+        const callerUser = loadUser();
+        const [user, loaded, { leftMs, takenBy }] = await settleAll([
+          callerUser,
+          load(callerUser),
+          findPrecedence(table, caller.id),
+        ]);
+        const target = targetUserOf(loaded)?.id;
+        if (leftMs > 0 && takenBy !== target)
+          throw new Failure('unavailable', { retryAfter: Math.ceil(leftMs / 1000) });
+        targetId = target === caller.id ? undefined : target;
+        return [user, loaded] as const;
+      };
       const onContention = async () => {
         precededId = targetId;
-        if (targetId !== undefined) await takePrecedence(table, targetId);
+        if (targetId !== undefined) await takePrecedence(table, targetId, caller.id);
       };
       try {
         return await change(
           table,
-          // Of two administrators who change each other, neither is rejected.
-          () => loadUnlessPreceded(table, caller.id, loadUser, load, precededId !== undefined),
+          loadUnlessPreceded,
           ([callerUser, loaded], now) => {
-            const target = targetUserOf(loaded)?.id;
-            targetId = target === caller.id ? undefined : target;
             const { writes, result, event } = decide(loaded, callerUser, now);
             // A change without writes has no audit entry.
             if (writes.length === 0) return { writes, result };
@@ -132,7 +147,7 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
         const isStale = error instanceof Failure && error.code === 'version-changed';
         if (isStale && targetId !== undefined) {
           precededId = undefined;
-          await takePrecedence(table, targetId, AFTER_STALE_VERSION_MS);
+          await takePrecedence(table, targetId, caller.id, AFTER_STALE_VERSION_MS);
         }
         throw error;
       } finally {
@@ -140,23 +155,6 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
       }
     },
   };
-}
-
-/**
- * Loads the caller's user and what the rule needs. Fails with unavailable while another change has precedence over
- * changes by the caller, unless this one has taken precedence itself.
- */
-async function loadUnlessPreceded<L>(
-  table: Table,
-  callerId: number,
-  loadUser: () => Promise<User>,
-  load: (callerUser: Promise<User>) => Promise<L>,
-  hasPrecedence: boolean,
-): Promise<readonly [User, L]> {
-  const callerUser = loadUser();
-  const [user, loaded, leftMs] = await settleAll([callerUser, load(callerUser), precedenceLeft(table, callerId)]);
-  if (leftMs > 0 && !hasPrecedence) throw new Failure('unavailable', { retryAfter: Math.ceil(leftMs / 1000) });
-  return [user, loaded];
 }
 
 /** Adds the condition on the caller's item: as the first action, or to the write of that item if there is one. */

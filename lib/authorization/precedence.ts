@@ -1,6 +1,6 @@
 import { commit } from '../table/change.ts';
 import { precedenceKey } from '../table/keys.ts';
-import type { Table } from '../table/table.ts';
+import type { Item, Table } from '../table/table.ts';
 import { put } from '../table/write.ts';
 
 /*
@@ -14,14 +14,24 @@ import { put } from '../table/write.ts';
 const AFTER_CONFLICT_MS = 1000;
 /** After a stale If-Match, for the time that a person needs to read the account again and repeat the change. */
 export const AFTER_STALE_VERSION_MS = 10_000;
+/** Takes precedence for a reset by mail. No account has this id. */
+const NOBODY = 0;
 /** How long the item is kept beyond that, to tolerate clock skew. */
 const TTL_MARGIN_SECONDS = 60;
 
-/** Rejects changes by this user for a while. Never fails: without precedence the other change is only slower. */
-export async function takePrecedence(table: Table, userId: number, durationMs = AFTER_CONFLICT_MS): Promise<void> {
+/**
+ * Rejects changes by this user for a while, except changes of the account `takenBy`. Never fails: without precedence the
+ * other change is only slower.
+ */
+export async function takePrecedence(
+  table: Table,
+  userId: number,
+  takenBy = NOBODY,
+  durationMs = AFTER_CONFLICT_MS,
+): Promise<void> {
   const until = Date.now() + durationMs;
   const expires = Math.ceil(until / 1000) + TTL_MARGIN_SECONDS;
-  await commit(table, [put(precedenceKey(userId), { until, expires })]).catch(() => undefined);
+  await commit(table, [put(precedenceKey(userId), { until, expires, takenBy })]).catch(() => undefined);
 }
 
 /** Permits changes by this user again, once the change that took precedence has ended. Never fails. */
@@ -29,8 +39,8 @@ export async function endPrecedence(table: Table, userId: number): Promise<void>
   await commit(table, [{ act: 'Delete', key: precedenceKey(userId) }]).catch(() => undefined);
 }
 
-/** For how long changes by this user are rejected; milliseconds, 0 if they are not. */
-export async function precedenceLeft(table: Table, userId: number): Promise<number> {
-  const until = ((await table.get(precedenceKey(userId)))?.until as number | undefined) ?? 0;
-  return Math.min(AFTER_STALE_VERSION_MS, Math.max(0, until - Date.now()));
+/** For how long changes by this user are rejected, in milliseconds, if it is positive; and who has taken precedence. */
+export async function findPrecedence(table: Table, userId: number): Promise<{ leftMs: number; takenBy: unknown }> {
+  const { until = 0, takenBy = NOBODY }: Partial<Item> = (await table.get(precedenceKey(userId))) ?? {};
+  return { leftMs: Math.min(AFTER_STALE_VERSION_MS, (until as number) - Date.now()), takenBy };
 }

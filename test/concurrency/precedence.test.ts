@@ -131,6 +131,22 @@ describe('an account that changes itself between every read of its ETag and the 
     ]);
   });
 
+  it('can deactivate an administrator whose stale If-Match has taken precedence, and change nothing else', async () => {
+    const [attacker, defender] = [
+      await gatehouse.makeCaller('attacker', { authorities: ['ROLE_ADMIN'] }),
+      await gatehouse.makeCaller('defender', { authorities: ['ROLE_ADMIN'] }),
+    ];
+    const put = (token: string, body: object, headers = {}) =>
+      gatehouse.call('PUT', '/api/users', { token, body, headers });
+    const attack = await put(attacker.token, defender.user, { 'If-Match': '"x"' });
+
+    const own = await rename(defender.token, 1);
+    const other = await put(defender.token, (await gatehouse.makeCaller('bystander')).user);
+    const defence = await put(defender.token, { ...attacker.user, activated: false });
+
+    expect([attack.status, own.status, other.status, defence.status]).toEqual([412, 503, 503, 200]);
+  });
+
   it('cannot reject the changes of others with a stale If-Match of its own', async () => {
     const [{ token }, { user, token: victim }] = [
       await gatehouse.makeCaller('integrator', { authorities: ['ROLE_USER'] }),

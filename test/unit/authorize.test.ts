@@ -296,11 +296,11 @@ describe('precedence', () => {
     await changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER);
 
     expect(written(table)).toEqual([precedenceKey(8).pk, 'USER', precedenceKey(8).pk]);
+    const own = { until: 1_000_000_001_500, takenBy: 7 };
     expect(table.transactions[2]).toEqual([{ act: 'Delete', key: precedenceKey(8) }]);
     expect(table.transactions[0]).toEqual([
       {
-        ...{ act: 'Put', key: precedenceKey(8) },
-        attributes: { until: 1_000_000_001_500, expires: 1_000_000_062 },
+        ...{ act: 'Put', key: precedenceKey(8), attributes: { ...own, expires: 1_000_000_062 } },
       },
     ]);
   });
@@ -347,22 +347,32 @@ describe('precedence', () => {
       await expect(change).rejects.toMatchObject({ code });
       expect(table.transactions.map(([write]) => write?.key)).toEqual(claims);
       for (const [write] of table.transactions) {
-        expect(write?.attributes).toEqual({ until: 1_000_000_010_500, expires: 1_000_000_071 });
+        expect(write?.attributes).toEqual({ until: 1_000_000_010_500, expires: 1_000_000_071, takenBy: 7 });
       }
     }
   });
 
-  it('does not reject a change that has claimed it too', async () => {
-    const table = contended();
-    const { transact } = table;
-    // The other administrator claims it on the caller after this change has read whether one has.
-    table.transact = async (writes, token) => {
-      if (writes[0]?.act === 'Put') await transact([put(precedenceKey(7), { until: Date.now() + 1000 })], token);
-      return transact(writes, token);
-    };
+  it.each([
+    [8, 'ada 7'],
+    [9, undefined],
+  ])(
+    'claimed by user %i does not reject a change of the account of user 8, but others: %s',
+    async (takenBy, result) => {
+      const table = contended();
+      const { transact } = table;
+      // The other administrator claims it on the caller after this change has read whether one has.
+      table.transact = async (writes, token) => {
+        if (writes[0]?.act === 'Put')
+          await transact([put(precedenceKey(7), { until: Date.now() + 1000, takenBy })], token);
+        return transact(writes, token);
+      };
 
-    await expect(changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER)).resolves.toBe('ada 7');
-  });
+      const change = changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER);
+
+      if (result) await expect(change).resolves.toBe(result);
+      else await expect(change).rejects.toMatchObject({ code: 'unavailable' });
+    },
+  );
 
   it('cannot be claimed by an unauthorized caller', async () => {
     const table = tableWith({});
