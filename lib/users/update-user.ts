@@ -36,8 +36,8 @@ export async function updateUser(
 
 /**
  * Decides a change of a user's visible fields. `now` is in milliseconds since 1970. The keys mailed to the user stay
- * valid when users change their own address ('account.updated'), and become void when an administrator changes it or
- * deactivates the account.
+ * valid when users change their own address, by whichever request, and become void when another administrator changes it
+ * or deactivates the account.
  */
 export function modify(
   action: 'user.updated' | 'account.updated',
@@ -59,7 +59,7 @@ export function modify(
   const isReadmitted = after.activated && !user.activated;
   const isInvited =
     action === 'user.updated' && !user.passwordHash && after.activated && (hasNewAddress || isReadmitted);
-  const voidsResetKeys = isDeactivated || (hasNewAddress && action === 'user.updated');
+  const voidsResetKeys = isDeactivated || (hasNewAddress && modifiedBy !== user.login);
   return {
     writes: [
       ...modification(user, after, { voidsResetKeys }),
