@@ -14,10 +14,10 @@ table no longer holds, as after a restore. The service may keep running.
 
 --table NAME  lists those of a deployed table, with the AWS credentials and the region of the environment;
               without it, of the local table in STATE_DIR (default .local)
---send        hands them to the function that sends mail again, except those that have expired
+--send        hands them to the function that sends mail again, and deletes those that have expired
 
 Exit status
-  ${NONE_LEFT}  no mail is left, or all were handed over
+  ${NONE_LEFT}  no mail is left, or --send has handed over or deleted all
   ${LEFT}  mails are left, or the table could not be read
   ${WRONG_ARGUMENTS}  wrong arguments
 
@@ -34,4 +34,4 @@ const { listMails } = await import('./list-mails.ts');
 const connection = await openCommandTable(name).catch((error) => fail(explainError(error, name), LEFT));
 const left = await listMails(connection, { send }).catch((error) => fail(explainError(error, name), LEFT));
 await connection.close();
-await finish(left > 0 && !send ? LEFT : NONE_LEFT);
+await finish(left > 0 ? LEFT : NONE_LEFT);

@@ -36,8 +36,8 @@ interface Loaded {
 
 /**
  * Sends the mail of an outbox item, then deletes the item: a mail that is handed over again has been sent. An item is
- * deleted without a mail when it has expired, when the limit of mails is reached, and when there is nobody to send it
- * to. Throws errors of the SDK, also unavailable, after which the item remains.
+ * deleted without a mail when it has expired, when the limit of mails to its account is reached, and when there is
+ * nobody to send it to. It stays when the limit of resets to all accounts is reached, for an operator to send. Throws errors of the SDK, also unavailable, after which the item remains.
  */
 export async function deliverMail({ table, mailer, resetsPerHour }: Services, itemKey: Key): Promise<void> {
   const load = () => loadMail(table, itemKey);
@@ -46,8 +46,8 @@ export async function deliverMail({ table, mailer, resetsPerHour }: Services, it
       ? decideMail(itemKey, loaded, resetsPerHour, now)
       : { writes: [], result: undefined };
   const outgoing = await change(table, load, decide);
-  if (outgoing === 'resets-used-up') logMailNotSent(new Failure('too-many-attempts'));
-  else if (outgoing) {
+  if (outgoing === 'resets-used-up') return logMailNotSent(new Failure('too-many-attempts'));
+  if (outgoing) {
     await mailer.send(outgoing.occasion, outgoing.recipient, outgoing.key);
     log({ mailSent: outgoing.occasion });
   }

@@ -4,6 +4,7 @@ import { ALL_USERS, countMail, MAILS_PER_WINDOW } from '../../lib/mail/mail-limi
 import { mailCountKey } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
+import { itemsOf } from '../support/items.ts';
 
 /*
  * Notices of changed e-mail addresses and passwords, and the limit on mail per account.
@@ -102,6 +103,8 @@ describe('mail to one account', () => {
 
     expect(await subjectsTo('crowd@example.com')).toEqual(['Your password was changed']);
     expect(gatehouse.lines.filter((line) => line.includes('"mailsNotSent":1'))).toHaveLength(1);
+    const kept = [...(await itemsOf(gatehouse.cloud)).values()].filter(({ email }) => email === 'crowd@example.com');
+    expect(kept.filter(({ pk }) => pk.startsWith('MAIL#')).map(({ occasion }) => occasion)).toEqual(['reset']);
     await gatehouse.table.transact([put(mailCountKey(ALL_USERS, 'reset'), { ...full, n: 0 })], randomUUID());
   });
 
