@@ -508,7 +508,7 @@ export const settings = v.pipe(
         table === undefined
           ? tableStream === undefined
           : tableStream?.includes(`:dynamodb:${region}:`) === true && tableStream.includes(`:table/${table}/stream/`),
-      'must be the ARN of the stream of `existing.table`, in the region of the environment: `npm run adopt` prints it',
+      'must be the ARN of the stream of `existing.table`, in the region of the environment. Find it with aws dynamodb describe-table --table-name NAME --query Table.LatestStreamArn. If there is none, enable it with aws dynamodb update-table --table-name NAME --stream-specification StreamEnabled=true,StreamViewType=KEYS_ONLY',
     ),
     ['existing', 'tableStream'],
   ),

@@ -19,7 +19,7 @@ interface Missing {
 
 /** The checks of an environment. */
 export function checksOf(environment: string, settings: Settings, readerOf: (region: string) => AwsReader): Check[] {
-  const { mail, loginConcurrency, domain, alarms, edge, existing: { table } = {} } = settings;
+  const { mail, loginConcurrency, domain, alarms, edge, existing: { table, tableStream } = {} } = settings;
   const aws = readerOf(settings.region);
   // The stack itself creates the topic of an e-mail address.
   const topic = alarms?.startsWith('arn:') ? alarms : undefined;
@@ -41,7 +41,7 @@ export function checksOf(environment: string, settings: Settings, readerOf: (reg
           },
         ]
       : []),
-    ...(table ? [{ name: `stream of ${table}`, missing: () => stream(table, aws) }] : []),
+    ...(table ? [{ name: `stream of ${table}`, missing: () => stream(table, tableStream, aws) }] : []),
     ...(topic ? [{ name: `alarm topic ${topic}`, missing: () => alarmTopic(topic, aws) }] : []),
     ...(edge ? checksOfEdge(environment, edge, readerOf(EDGE_REGION)) : []),
   ];
@@ -184,7 +184,7 @@ async function certificate(name: string, arn: string, aws: AwsReader, requested 
 }
 
 /** The stream of a table that the stack adopts; the stack enables that of its own table. */
-async function stream(table: string, aws: AwsReader): Promise<Missing | undefined> {
+async function stream(table: string, configured: string | undefined, aws: AwsReader): Promise<Missing | undefined> {
   const text = await ifFound('ResourceNotFoundException', () =>
     aws.read({
       service: 'dynamodb',
@@ -193,8 +193,13 @@ async function stream(table: string, aws: AwsReader): Promise<Missing | undefine
     }),
   );
   if (text === undefined) return { problem: 'the table does not exist', remedy: 'correct existing.table' };
-  const { StreamEnabled, StreamViewType } = JSON.parse(text).Table.StreamSpecification ?? {};
-  if (StreamEnabled && StreamViewType === 'KEYS_ONLY') return undefined;
+  const { StreamSpecification, LatestStreamArn } = JSON.parse(text).Table;
+  const { StreamEnabled, StreamViewType } = StreamSpecification ?? {};
+  if (StreamEnabled && StreamViewType === 'KEYS_ONLY') {
+    if (LatestStreamArn === configured) return undefined;
+    // A stream that is enabled again has another ARN; the former one receives nothing.
+    return { problem: `is ${LatestStreamArn}`, remedy: 'set existing.tableStream to this ARN' };
+  }
   // Not `npm run adopt`, which would end the sessions of a table in service.
   const updateTo = (specification: string) =>
     `aws dynamodb update-table --table-name ${table} --region ${aws.region} --stream-specification ${specification}`;

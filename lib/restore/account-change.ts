@@ -23,7 +23,7 @@ export interface AccountChange {
   readonly original: User | undefined;
   /** The access fields that differ; none if the account has been deleted. */
   readonly fields: readonly AccessField[];
-  /** Whether the restored password has been replaced since. */
+  /** Whether the restored password has been replaced or removed since. */
   readonly isPasswordReplaced: boolean;
 }
 
@@ -34,7 +34,9 @@ export function changeSince(restored: User, original: User | undefined): Account
   const isNewer = restored.lastModifiedBy !== OPERATOR.login && restored.lastModifiedDate > original.lastModifiedDate;
   const fields = isNewer ? [] : (changedFields(restored, original, ACCESS_FIELDS) as AccessField[]);
   // A login can replace the hash without a change of the password.
-  const isPasswordReplaced = restored.passwordHash !== undefined && restored.passwordChanges < original.passwordChanges;
+  const isPasswordReplaced =
+    restored.passwordHash !== undefined &&
+    (original.passwordHash === undefined || restored.passwordChanges < original.passwordChanges);
   return fields.length > 0 || isPasswordReplaced ? { restored, original, fields, isPasswordReplaced } : undefined;
 }
 

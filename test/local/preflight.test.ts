@@ -22,7 +22,14 @@ const TOPIC = 'arn:aws:sns:eu-north-1:123456789012:operators';
 const SECRET = '5f'.repeat(32);
 const SECRET_HASH = createHash('sha256').update(SECRET).digest('hex');
 const EDGE = { ...OTHER_SETTINGS.edge, secretHashes: ['a0'.repeat(32), SECRET_HASH] };
-const SETTINGS: Settings = { ...OTHER_SETTINGS, loginConcurrency: 100, edge: EDGE, existing: { table: 'Gate' } };
+const STREAM = 'arn:aws:dynamodb:eu-north-1:123456789012:table/Gate/stream/2030-01-01T00:00:00.000';
+const KEYS_ONLY = { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' };
+const SETTINGS: Settings = {
+  ...OTHER_SETTINGS,
+  loginConcurrency: 100,
+  edge: EDGE,
+  existing: { table: 'Gate', tableStream: STREAM },
+};
 
 const attributes = (confirmed: number) => ({
   xml: `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes>
@@ -49,7 +56,7 @@ const READY: Script = {
   'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 400 } },
   DescribeCertificate: certificate('ISSUED', 'one.example', '*.one.example'),
   GetTopicAttributes: attributes(1),
-  DescribeTable: { Table: { StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' } } },
+  DescribeTable: { Table: { StreamSpecification: KEYS_ONLY, LatestStreamArn: STREAM } },
   // Of the edge, in another region.
   'us-east-1 GetParameter': { Parameter: { Value: '21' } },
   'us-east-1 DescribeCertificate': certificate('ISSUED', 'api.one.example'),
@@ -195,6 +202,13 @@ describe('an account', () => {
       { DescribeTable: { Table: { StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' } } } },
       'has NEW_IMAGE instead of KEYS_ONLY',
       'aws dynamodb update-table --table-name Gate --region eu-north-1 --stream-specification StreamEnabled=false',
+    ],
+    [
+      'names a former stream of the table',
+      'stream of Gate',
+      { DescribeTable: { Table: { StreamSpecification: KEYS_ONLY, LatestStreamArn: `${STREAM}2` } } },
+      `is ${STREAM}2`,
+      'set existing.tableStream to this ARN',
     ],
     [
       'has no topic',

@@ -3,7 +3,7 @@ import { type Comparison, compareAccounts } from '../../lib/restore/account-chan
 import { repeatChanges } from '../../lib/restore/repeat-changes.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey, loginGuardKey, notBeforeKey, sequenceKey } from '../../lib/table/keys.ts';
-import { put, set } from '../../lib/table/write.ts';
+import { EXISTS, put, set } from '../../lib/table/write.ts';
 import { type Gatehouse, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
 import { expectIntact } from '../support/intact.ts';
 import { type Items, itemsOf, restoreItems } from '../support/items.ts';
@@ -123,6 +123,18 @@ describe('repeating what has happened to accounts since the backup', () => {
     return { compare, repeat };
   }
   beforeEach(restore);
+
+  it('voids a password that the operator has removed', async () => {
+    const { id } = await gatehouse.makeUser('weak');
+    const key = entityKey('USER', id);
+    const { compare, repeat } = await restoreBefore(async () => {
+      await commit(gatehouse.table, [set(key, { passwordHash: undefined }, EXISTS)]);
+    });
+
+    expect((await compare()).changes.map(({ isPasswordReplaced }) => isPasswordReplaced)).toEqual([true]);
+    await repeat();
+    expect((await gatehouse.table.get(key))?.passwordHash).toBeUndefined();
+  });
 
   it('passes logins, addresses and roles on in whatever order they become free', async () => {
     const [first, second, third] = [
