@@ -150,9 +150,9 @@ function failuresBefore({ now, arrivedAt, fingerprint }: TimedAttempt, { network
 }
 
 /**
- * Counts a login attempt or a reset against its source, and the failure of an attempt in advance. A separate update rather than
- * part of a transaction: transactions on one item conflict, and would make the users behind a shared address wait for
- * each other. Fails with too-many-attempts when the source has reached a limit of its window.
+ * Counts a login attempt or a reset against its source, and the failure of an attempt in advance. A separate update
+ * rather than part of a transaction: transactions on one item conflict, and would make the users behind a shared address
+ * wait for each other. Fails with too-many-attempts when the source has reached a limit of its window.
  */
 export function recordRequest(
   key: Key,

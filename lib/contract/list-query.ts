@@ -12,7 +12,7 @@ export type FieldKind =
   | 'date'
   | { readonly oneOf: readonly string[]; readonly asSet?: true };
 
-/** A field to sort by, and its direction. Only texts can ignore case. */
+/** A field to sort by, and its direction. Case means nothing to values that are not texts. */
 export interface Order {
   readonly field: string;
   readonly descending: boolean;
@@ -63,7 +63,8 @@ type Values = Record<string, string[]>;
  * where invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc,ignorecase`,
  * `field.operator=value`, and `field=value`, which means `equals`. Fields that cannot be sorted by, unknown fields and
  * operators, unreadable operands and invalid cursors are rejected, with what would have been accepted. Any other
- * unknown parameter is ignored, unless its name contains a dot: a misspelt filter must not select everything.
+ * unknown parameter is ignored, unless its name contains a dot, is a field in another case, or is one of `others`,
+ * which entities have but lists cannot filter by: such a parameter must not select everything.
  *
  * Cursors encode ids, and exist without filters in the order of ids. A list with `positionOf` defines what its cursors
  * encode, and has them with all filters and orders.
@@ -72,10 +73,17 @@ export function listQuery<P = number>(
   fields: Readonly<Record<string, FieldKind>>,
   {
     pageSizeMax = PAGE_SIZE_MAX,
-    sortable = Object.keys(fields).filter((field) => !isSet(fields[field])),
+    sortable = Object.keys(fields).filter((field) => !Object(fields[field]).asSet),
+    others = [],
     positionOf,
-  }: { pageSizeMax?: number; sortable?: readonly string[]; positionOf?: (text: string) => P | undefined } = {},
+  }: {
+    pageSizeMax?: number;
+    sortable?: readonly string[];
+    others?: readonly string[];
+    positionOf?: (text: string) => P | undefined;
+  } = {},
 ) {
+  const fieldNames = new Set([...Object.keys(fields), ...others].map((name) => name.toLowerCase()));
   const decode = (positionOf ?? idOf) as (text: string) => P | undefined;
   return v.pipe(
     v.custom<Values>(() => true),
@@ -83,17 +91,16 @@ export function listQuery<P = number>(
     v.rawTransform(({ dataset: { value: values }, addIssue, NEVER }): ListQuery<P> => {
       const wrong = new Map<string, Limits>();
       const filters: Filter[] = [];
-      const filterNames = Object.keys(values).filter((name) => name.includes('.') || Object.hasOwn(fields, name));
+      const filterNames = Object.keys(values).filter(
+        (name) => name.includes('.') || fieldNames.has(name.toLowerCase()),
+      );
       for (const name of filterNames) {
         const filter = filterOf(fields, name, values[name] ?? []);
         if ('operands' in filter) filters.push(filter);
         else wrong.set(name, filter);
       }
       const sortTexts = (values.sort ?? []).filter((text) => orders(text).length > 0);
-      const sort = sortTexts
-        .flatMap(orders)
-        .map((order) => ({ ...order, ignoreCase: order.ignoreCase && fields[order.field] === 'text' }))
-        .filter(isDecisive);
+      const sort = sortTexts.flatMap(orders).filter(isDecisive);
       if (sort.some(({ field }) => !sortable.includes(field))) wrong.set('sort', { allowed: sortable });
       const after = values.cursor && decode(decodedCursor(values.cursor[0]));
       const byId = sortable.includes('id') && filters.length === 0 && (sort[0]?.field ?? 'id') === 'id';
@@ -165,8 +172,6 @@ function filterOf(
   return { field, operator, operands } as Filter;
 }
 
-const isSet = (kind: FieldKind | undefined): boolean => typeof kind === 'object' && kind.asSet === true;
-
 /** The operators of a kind of field. */
 export function operatorsOf(kind: FieldKind): Operator[] {
   if (kind === 'text') return [...ANY, ...TEXTUAL];
@@ -178,9 +183,7 @@ function operandOf(kind: FieldKind, text: string): string | number | boolean | u
   if (kind === 'number')
     return /^-?\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
   if (kind === 'boolean') return text === 'true' || (text === 'false' ? false : undefined);
-  if (kind === 'date') {
-    return instantOf(text);
-  }
+  if (kind === 'date') return instantOf(text);
   return text;
 }
 

@@ -32,18 +32,18 @@ export function respondConditionally(
 
 /** If-Match compares strongly, and a header that is not a list of tags accepts no version. */
 const isAcceptedByIfMatch = (ifMatch: string | undefined, version: string): boolean =>
-  ifMatch === undefined || isAny(ifMatch) || tagsIn(ifMatch).some((tag) => !tag.isWeak && tag.version === version);
+  ifMatch === undefined || isAny(ifMatch) || tagsIn(ifMatch).includes(`"${version}"`);
 
 /** If-None-Match compares weakly, and a header that is not a list of tags names no version. */
 const isKnown = (ifNoneMatch: string | undefined, version: string): boolean =>
-  ifNoneMatch !== undefined && (isAny(ifNoneMatch) || tagsIn(ifNoneMatch).some((tag) => tag.version === version));
+  ifNoneMatch !== undefined && (isAny(ifNoneMatch) || tagsIn(ifNoneMatch).some((tag) => tag.endsWith(`"${version}"`)));
 
 const isAny = (header: string): boolean => header.trim() === '*';
 
-const ENTITY_TAG = /(W\/)?"([\x21\x23-\x7e\x80-\uffff]*)"/g;
+const ENTITY_TAG = /(W\/)?"[\x21\x23-\x7e\x80-\uffff]*"/g;
 
-/** The entity tags of a list; none if it contains anything else. */
-function tagsIn(list: string): { isWeak: boolean; version: string }[] {
-  if (!/^[\s,]*$/.test(list.replaceAll(ENTITY_TAG, ''))) return [];
-  return [...list.matchAll(ENTITY_TAG)].map(([, weak, version = '']) => ({ isWeak: weak !== undefined, version }));
+/** The entity tags of a list; none if it contains anything else, or tags without a comma between them. */
+function tagsIn(list: string): readonly string[] {
+  const isList = /^[\s,]*(\0\s*(,[\s,]*|$))*$/.test(list.replaceAll(ENTITY_TAG, '\0'));
+  return (isList && list.match(ENTITY_TAG)) || [];
 }

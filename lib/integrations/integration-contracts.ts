@@ -109,7 +109,7 @@ export const GetIntegration = {
   failures: ['not-found', 'version-changed'],
 } satisfies Contract;
 
-const query = listQuery(filterableFields(INTEGRATION_FIELDS));
+const query = listQuery(filterableFields(INTEGRATION_FIELDS), { others: Object.keys(INTEGRATION_FIELDS) });
 
 /** GET /api/utm-integrations/count */
 export const CountIntegrations = {

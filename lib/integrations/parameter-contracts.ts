@@ -105,7 +105,7 @@ export const GetParameter = {
 /** Leaves out confValue: values are secrets, and filtering or sorting by them would leak them. */
 const query = listQuery(
   { id: 'number', confName: 'text', confDescription: 'text', integrationId: 'number' },
-  { pageSizeMax: PAGE_SIZE_MAX },
+  { pageSizeMax: PAGE_SIZE_MAX, others: ['confValue', 'integration'] },
 );
 
 /** GET /api/utm-integration-confs/count */

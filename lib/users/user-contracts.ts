@@ -9,7 +9,7 @@ const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
 const administrators = { anyRole: ADMIN, rolesFrom: 'table' } as const satisfies Access;
 const entityName = 'userManagement';
 
-const query = listQuery(filterableFields(USER_FIELDS));
+const query = listQuery(filterableFields(USER_FIELDS), { others: Object.keys(USER_FIELDS) });
 
 /** POST /api/users */
 export const CreateUser = {

@@ -94,6 +94,7 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
     ['"1"', 412],
     ['""', 412],
     ['nonsense', 412],
+    ['"7"ETAG', 412],
   ])('responds to If-Match: %s with %i', async (ifMatch, status) => {
     const { body, headers } = await make();
 
@@ -109,6 +110,7 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
     ['*', 304],
     ['"1"', 200],
     ['ETAG x', 200],
+    ['"7"ETAG', 200],
     ['nonsense', 200],
   ])('responds to GET and HEAD with If-None-Match: %s with %i', async (value, status) => {
     const { body, headers: created } = await make();
