@@ -30,9 +30,11 @@ export function toJsonSchema(
 }
 
 function keywordsOf({ min, max, unit, allowed, pattern }: Limits, type: unknown): JsonSchema {
-  const [minimum, maximum] = type === 'string' ? ['minLength', 'maxLength'] : ['minimum', 'maximum'];
+  // A text that may be null has both types.
+  const isText = [type].flat().includes('string');
+  const [minimum, maximum] = isText ? ['minLength', 'maxLength'] : ['minimum', 'maximum'];
   return {
-    ...(min !== undefined && !(min === 0 && type === 'string') && { [minimum]: min }),
+    ...(min !== undefined && !(min === 0 && isText) && { [minimum]: min }),
     // A text has at most as many code points as bytes.
     ...(max !== undefined && { [maximum]: max }),
     ...(unit && { description: `At most ${max?.toLocaleString('en')} ${unit} of UTF-8.` }),

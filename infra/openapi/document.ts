@@ -10,8 +10,9 @@ const DESCRIPTION = `The administration service of a security-monitoring platfor
 and sinks) and their parameters.
 
 - A body is one JSON object of at most 64 KiB. Unknown fields are ignored. Lengths are in code points.
-- A list is an array, with the headers \`X-Total-Count\` and \`Link\`. Follow \`next\` as it is: it carries a cursor. All filters
-  must hold; a parameter with a dot must be a filter of the list, and any other unknown parameter is ignored.
+- A list is an array with the header \`Link\`, and except for the audit trail \`X-Total-Count\`. Follow \`next\` as it is, even
+  after a page that is not full. All filters must hold; the name of a field alone means \`equals\`. A parameter with a dot
+  must be a filter of the list, and other unknown parameters are ignored.
 - Responses with one entity carry an \`ETag\`. With \`If-Match\`, a change fails with 412 if the entity has changed since; with
   \`If-None-Match\`, a read returns 304 if it has not.
 - HEAD is answered like GET, without a body.

@@ -82,7 +82,8 @@ const SHARED_FROM_API_GATEWAY = { 400: 'BadRequest', 429: 'TooManyRequests', 431
 export function sharedResponses(): Record<string, Response> {
   const failures = Object.entries(SHARED).map(([code, name]) => {
     const { status } = problem(new Failure(code as FailureCode), 'userManagement', '/');
-    return [name, rejection(String(status), [code as FailureCode], 'userManagement', '/api/users')] as const;
+    const path = code === 'cross-site' ? '/api/authenticate' : '/api/users';
+    return [name, rejection(String(status), [code as FailureCode], 'userManagement', path)] as const;
   });
   const gateway = Object.entries(SHARED_FROM_API_GATEWAY).map(
     ([status, name]) => [name, rejection(status, [], 'userManagement', '')] as const,

@@ -20,7 +20,7 @@ export const ListAudits = {
       integrationId: 'number',
       integrationName: 'text',
     },
-    { sortable: ['time'], positionOf },
+    { sortable: ['time'], others: ['id', 'fields'], positionOf },
   ),
   headers: ['Link'],
   response: v.array(

@@ -70,7 +70,7 @@ verifies the signature of a token once in each instance, and the floor with ever
 Some rows say little about libraries:
 
 - Rows that verify or set a password compute argon2 hashes, which are slow on purpose.
-- \`POST /api/account/reset-password/init\` always responds after two seconds, so that its duration does not reveal which
+- \`POST /api/account/reset-password/init\` is one write for every address, so that its duration does not reveal which
   addresses are known.
 - \`GET /management/info\`, \`GET /api/openapi.json\` and \`GET /api/users/authorities\` make no calls once they are warm.
   The floor of the first two does nothing; that of the third verifies the token.

@@ -98,8 +98,6 @@ async function stored({ call }: Gatehouse, sent: { token: string; headers?: Reco
   return [...logins, ...(integrations?.body.map(({ name }: { name: string }) => name) ?? [])];
 }
 
-/* A full run waits two seconds for a password reset, so independent tests run at the same time. */
-
 describe.concurrent('npm run smoke', () => {
   // Runs on one instance disturb each other.
   describe('on an instance', { concurrent: false }, () => {
