@@ -103,9 +103,10 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
       if (typeof access === 'object' && access.rolesFrom === 'table') await confirm();
     },
     async change(load, decide, targetUserOf = () => undefined) {
-      /** The other user whose account this change is about, and the one over whose changes it has precedence. */
+      /** The other user whose account this change is about. */
       let targetId: number | undefined;
-      let precededId: number | undefined;
+      /** Ends the precedence over changes by that user. */
+      let end = async (): Promise<void> => undefined;
       /**
        * Loads the caller's user and what the rule needs. Fails with unavailable while another change has precedence over
        * changes by the caller. A change of the account that has taken it is exempt: of two administrators who change
@@ -125,8 +126,9 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
         return [user, loaded] as const;
       };
       const onContention = async () => {
-        precededId = targetId;
-        if (targetId !== undefined) await takePrecedence(table, targetId, caller.id);
+        if (targetId === undefined) return;
+        const [id, until] = [targetId, await takePrecedence(table, targetId, caller.id)];
+        if (until !== undefined) end = () => endPrecedence(table, id, until);
       };
       try {
         return await change(
@@ -145,13 +147,11 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
         );
       } catch (error) {
         const isStale = error instanceof Failure && error.code === 'version-changed';
-        if (isStale && targetId !== undefined) {
-          precededId = undefined;
+        if (isStale && targetId !== undefined)
           await takePrecedence(table, targetId, caller.id, AFTER_STALE_VERSION_MS);
-        }
         throw error;
       } finally {
-        if (precededId !== undefined) await endPrecedence(table, precededId);
+        await end();
       }
     },
   };

@@ -1,7 +1,7 @@
 import { commit } from '../table/change.ts';
 import { precedenceKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { put } from '../table/write.ts';
+import { attributesAre, type Condition, put, remove, type Write, withCondition } from '../table/write.ts';
 
 /*
  * Every change checks the item of its caller, so a stream of changes by one user keeps that item busy and gives it new
@@ -20,24 +20,41 @@ const NOBODY = 0;
 const TTL_MARGIN_SECONDS = 60;
 
 /**
- * Rejects changes by this user for a while, except changes of the account `takenBy`. Never fails: without precedence the
- * other change is only slower.
+ * Rejects changes by this user for a while, except changes of the account `takenBy`. Returns until when, by which
+ * `endPrecedence` ends it; undefined if another change already has precedence for longer. Never fails: without
+ * precedence the other change is only slower.
  */
 export async function takePrecedence(
   table: Table,
   userId: number,
   takenBy = NOBODY,
   durationMs = AFTER_CONFLICT_MS,
-): Promise<void> {
+): Promise<number | undefined> {
   const until = Date.now() + durationMs;
   const expires = Math.ceil(until / 1000) + TTL_MARGIN_SECONDS;
-  await commit(table, [put(precedenceKey(userId), { until, expires, takenBy })]).catch(() => undefined);
+  const isLatest: Condition = {
+    condition: 'attribute_not_exists(#until) OR #until < :until',
+    names: { '#until': 'until' },
+    values: { ':until': until },
+    onConditionFailed: 'retry',
+  };
+  const write = withCondition(put(precedenceKey(userId), { until, expires, takenBy }), isLatest);
+  return (await commitOrNot(table, write)) ? until : undefined;
 }
 
-/** Permits changes by this user again, once the change that took precedence has ended. Never fails. */
-export async function endPrecedence(table: Table, userId: number): Promise<void> {
-  await commit(table, [{ act: 'Delete', key: precedenceKey(userId) }]).catch(() => undefined);
+/**
+ * Permits changes by this user again, once the change that took precedence has ended, unless another one has taken it
+ * since. Never fails.
+ */
+export async function endPrecedence(table: Table, userId: number, until: number): Promise<void> {
+  await commitOrNot(table, remove(precedenceKey(userId), attributesAre({ until })));
 }
+
+const commitOrNot = (table: Table, write: Write): Promise<boolean> =>
+  commit(table, [write]).then(
+    (outcome) => outcome === 'committed',
+    () => false,
+  );
 
 /** For how long changes by this user are rejected, in milliseconds, if it is positive; and who has taken precedence. */
 export async function findPrecedence(table: Table, userId: number): Promise<{ leftMs: number; takenBy: unknown }> {

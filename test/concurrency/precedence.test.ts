@@ -131,6 +131,22 @@ describe('an account that changes itself between every read of its ETag and the 
     ]);
   });
 
+  it('is rejected for ten seconds even if another change conflicts and ends meanwhile', async () => {
+    const { user, token } = await gatehouse.makeCaller('patient-twice');
+    const stale = await update({ ...user, lastName: 'Seen' }, '"0-stale"');
+    attempts = 0;
+    adversary = async () => {
+      adversary = undefined;
+      await update({ ...user, firstName: 'Other' });
+    };
+    const other = await update({ ...user, lastName: 'Seen' });
+
+    const own = await rename(token, 1);
+
+    expect([stale.status, attempts, other.status, own.status]).toEqual([412, 1, 200, 503]);
+    expect(Number(own.headers['retry-after'])).toBeGreaterThan(5);
+  });
+
   it('can deactivate an administrator whose stale If-Match has taken precedence, and change nothing else', async () => {
     const [attacker, defender] = [
       await gatehouse.makeCaller('attacker', { authorities: ['ROLE_ADMIN'] }),
