@@ -13,7 +13,7 @@ import * as Users from './lib/users/user-contracts.ts';
 
 // Partition keys, as documented in lib/table/keys.ts.
 const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
-const [SEQUENCE, TOTAL, JWKS, RESET] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*'];
+const [SEQUENCE, TOTAL, JWKS, RESET, RESET_MAIL] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*', 'RESET-MAIL#*'];
 const [AUDIT, ATTEMPTS, MAIL, PRECEDENCE, READS] = ['AUDIT#*', 'ATTEMPTS#*', 'MAIL#*', 'PRECEDENCE#*', 'READS#*'];
 
 const strictThrottle = true;
@@ -38,7 +38,7 @@ export const routes: readonly Route[] = [
   { route: 'POST /api/account/change-password',       handler: 'change-password',     contract: Accounts.ChangePassword,
     permissions: { get: [USER], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAIL, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'] } },
   { route: 'POST /api/account/reset-password/init',   handler: 'request-reset',       contract: Accounts.RequestReset,
-    permissions: { batchGet: [ATTEMPTS], put: [MAIL], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'] }, strictThrottle },
+    permissions: { batchGet: [ATTEMPTS], put: [RESET_MAIL], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'] }, strictThrottle },
   { route: 'POST /api/account/reset-password/finish', handler: 'finish-reset',        contract: Accounts.FinishReset,
     permissions: { batchGet: [ATTEMPTS, RESET, USER], put: [ATTEMPTS, MAIL, AUDIT, PRECEDENCE], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'] }, strictThrottle },
 

@@ -1,6 +1,6 @@
 import type { OutboxMail } from '../lib/mail/outbox.ts';
 import { commit } from '../lib/table/change.ts';
-import { mailKey } from '../lib/table/keys.ts';
+import { MAIL_PREFIXES } from '../lib/table/keys.ts';
 import { type Item, openTable, type Table } from '../lib/table/table.ts';
 import { openTableScanner } from '../lib/table/table-scanner.ts';
 import { claim, EXISTS, remove } from '../lib/table/write.ts';
@@ -41,7 +41,7 @@ export async function listMails(
 
 const timeOf = ({ sk }: Item): string => sk.slice(0, sk.indexOf('#'));
 const isWaiting = (item: Item): boolean =>
-  item.pk.startsWith('MAIL#') && Date.parse(timeOf(item)) < Date.now() - WAITED_MS;
+  MAIL_PREFIXES.some((prefix) => item.pk.startsWith(prefix)) && Date.parse(timeOf(item)) < Date.now() - WAITED_MS;
 
 /** Replaces the item by a new one, which the stream hands over. Undefined if another change prevents that. */
 async function handOver(table: Table, { pk, sk }: Item): Promise<string | undefined> {
@@ -49,7 +49,7 @@ async function handOver(table: Table, { pk, sk }: Item): Promise<string | undefi
   if (!item) return 'sent meanwhile';
   const { pk: _pk, sk: _sk, ...mail } = item;
   const id = sk.slice(sk.indexOf('#') + 1);
-  const key = mailKey(pk.slice('MAIL#'.length), new Date().toISOString(), id);
+  const key = { pk, sk: `${new Date().toISOString()}#${id}` };
   const outcome = await commit(table, [remove({ pk, sk }, EXISTS), claim(key, mail, 'retry')]);
   return outcome === 'committed' ? 'handed over' : undefined;
 }

@@ -120,8 +120,11 @@ export class AdministrationTable extends Construct {
     this.grantKeyTo(verification);
   }
 
-  /** Hands the keys of items that are created under this prefix to a function, in the order of each partition key. */
-  handOver(prefix: string, fn: LambdaFunction): void {
+  /**
+   * Hands the keys of items that are created under these prefixes to a function, in the order of each partition key. A
+   * shard of the stream serves two readers: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
+   */
+  handOver(prefixes: readonly [string, string], fn: LambdaFunction): void {
     fn.addToRolePolicy(
       new PolicyStatement({
         actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
@@ -130,22 +133,24 @@ export class AdministrationTable extends Construct {
     );
     // IAM supports no narrower resource for this action.
     fn.addToRolePolicy(new PolicyStatement({ actions: ['dynamodb:ListStreams'], resources: ['*'] }));
-    fn.addEventSourceMapping('Stream', {
-      eventSourceArn: this.streamArn,
-      // Also what was created before the mapping existed.
-      startingPosition: StartingPosition.TRIM_HORIZON,
-      batchSize: 10,
-      parallelizationFactor: 10,
-      reportBatchItemFailures: true,
-      bisectBatchOnError: true,
-      maxRecordAge: Duration.hours(6),
-      filters: [
-        FilterCriteria.filter({
-          eventName: FilterRule.isEqual('INSERT'),
-          dynamodb: { Keys: { pk: { S: FilterRule.beginsWith(prefix) } } },
-        }),
-      ],
-    });
+    for (const prefix of prefixes) {
+      fn.addEventSourceMapping(prefix, {
+        eventSourceArn: this.streamArn,
+        // Also what was created before the mapping existed.
+        startingPosition: StartingPosition.TRIM_HORIZON,
+        batchSize: 10,
+        parallelizationFactor: 10,
+        reportBatchItemFailures: true,
+        bisectBatchOnError: true,
+        maxRecordAge: Duration.hours(6),
+        filters: [
+          FilterCriteria.filter({
+            eventName: FilterRule.isEqual('INSERT'),
+            dynamodb: { Keys: { pk: { S: FilterRule.beginsWith(prefix) } } },
+          }),
+        ],
+      });
+    }
   }
 
   private get streamArn(): string {

@@ -1,6 +1,7 @@
 import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import { MAIL_PREFIXES } from '../../lib/table/keys.ts';
 import type { Permissions } from '../../routes.ts';
 import type { Settings } from '../settings.ts';
 import type { AdministrationTable } from './administration-table.ts';
@@ -14,13 +15,14 @@ interface Props {
   readonly settings: Settings;
 }
 
+const MAILS = MAIL_PREFIXES.map((prefix) => `${prefix}*`);
 /** What the function does with items of the table, as documented in lib/table/keys.ts. */
 const PERMISSIONS: Permissions = {
-  get: ['MAIL#*', 'MAILS#*', 'EMAIL#*', 'USER'],
+  get: [...MAILS, 'MAILS#*', 'EMAIL#*', 'USER'],
   batchGet: ['MAILS#*'],
   put: ['MAILS#*', 'RESET#*'],
-  update: ['MAIL#*'],
-  delete: ['MAIL#*'],
+  update: MAILS,
+  delete: MAILS,
 };
 
 /** The only function that sends mail. The stream of the table hands it each mail that a transaction has created. */
@@ -48,7 +50,7 @@ export class Mail extends Construct {
       },
     });
     table.grantTo(fn, PERMISSIONS);
-    table.handOver('MAIL#', fn);
+    table.handOver(MAIL_PREFIXES, fn);
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'ses', resource, resourceName });
     fn.addToRolePolicy(

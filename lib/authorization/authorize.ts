@@ -147,8 +147,7 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
         );
       } catch (error) {
         const isStale = error instanceof Failure && error.code === 'version-changed';
-        if (isStale && targetId !== undefined)
-          await takePrecedence(table, targetId, caller.id, AFTER_STALE_VERSION_MS);
+        if (isStale && targetId !== undefined) await takePrecedence(table, targetId, caller.id, AFTER_STALE_VERSION_MS);
         throw error;
       } finally {
         await end();

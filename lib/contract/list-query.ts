@@ -63,8 +63,9 @@ type Values = Record<string, string[]>;
  * where invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc,ignorecase`,
  * `field.operator=value`, and `field=value`, which means `equals`. Fields that cannot be sorted by, unknown fields and
  * operators, unreadable operands and invalid cursors are rejected, with what would have been accepted. Any other
- * unknown parameter is ignored, unless its name contains a dot, is a field in another case, or is one of `others`,
- * which entities have but lists cannot filter by: such a parameter must not select everything.
+ * unknown parameter is ignored, unless its name contains a dot or begins with a field in any case, as in
+ * `login[equals]`, or with one of `others`, which entities have but lists cannot filter by: such a parameter must not
+ * select everything.
  *
  * Cursors encode ids, and exist without filters in the order of ids. A list with `positionOf` defines what its cursors
  * encode, and has them with all filters and orders.
@@ -92,7 +93,7 @@ export function listQuery<P = number>(
       const wrong = new Map<string, Limits>();
       const filters: Filter[] = [];
       const filterNames = Object.keys(values).filter(
-        (name) => name.includes('.') || fieldNames.has(name.toLowerCase()),
+        (name) => name.includes('.') || fieldNames.has(name.toLowerCase().replace(/\W.*$/s, '')),
       );
       for (const name of filterNames) {
         const filter = filterOf(fields, name, values[name] ?? []);

@@ -74,7 +74,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
   { owns: prefixed('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: whole, since: count, expires: count }) },
   { owns: prefixed('ATTEMPTS#', 'RESETS'), attributes: v.object({ requests: count, since: count, expires: count }) },
   {
-    owns: ({ pk, sk }) => /^MAIL#[\w-]+$/.test(pk) && /^\d{4}-\d{2}-\d{2}T.+#./.test(sk),
+    owns: ({ pk, sk }) => /^(RESET-)?MAIL#[\w-]+$/.test(pk) && /^\d{4}-\d{2}-\d{2}T.+#./.test(sk),
     attributes: v.object({ occasion: v.picklist(OCCASIONS), expires: count, counted: v.optional(v.literal(true)) }),
   },
   {

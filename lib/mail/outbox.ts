@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { idText, mailKey } from '../table/keys.ts';
+import { type Key, mailKey, resetMailKey } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
 import type { NoticeOccasion } from './occasion.ts';
 
@@ -54,22 +54,20 @@ interface Account {
 
 /** The write that requests a reset mail. It is the same for every address. `now` is in milliseconds since 1970. */
 export const resetRequested = (email: string, now: number): Write =>
-  toBeSent(randomUUID(), { occasion: 'reset', email }, now, RESET_SECONDS);
+  toBeSent(resetMailKey(timeOf(now), randomUUID()), { occasion: 'reset', email }, now, RESET_SECONDS);
 
 /** The write that invites the user of an account without a password. */
 export const invited = ({ id, accountStamp }: Account, now: number): Write =>
-  toBeSent(idText(id), { occasion: 'invitation', userId: id, accountStamp }, now, KEPT_SECONDS);
+  toBeSent(keyFor(id, now), { occasion: 'invitation', userId: id, accountStamp }, now, KEPT_SECONDS);
 
 /** The write that notifies the present address of an account of a change. */
 export const notified = (occasion: NoticeOccasion, { id, login, email, langKey }: Account, now: number): Write =>
-  toBeSent(idText(id), { occasion, userId: id, login, email, langKey }, now, KEPT_SECONDS);
+  toBeSent(keyFor(id, now), { occasion, userId: id, login, email, langKey }, now, KEPT_SECONDS);
 
-function toBeSent(
-  recipient: string,
-  mail: ResetRequest | Invitation | Notice,
-  now: number,
-  lifetimeSeconds: number,
-): Write {
+const timeOf = (now: number): string => new Date(now).toISOString();
+const keyFor = (userId: number, now: number): Key => mailKey(userId, timeOf(now), randomUUID());
+
+function toBeSent(key: Key, mail: ResetRequest | Invitation | Notice, now: number, lifetimeSeconds: number): Write {
   const expires = Math.floor(now / 1000) + lifetimeSeconds;
-  return claim(mailKey(recipient, new Date(now).toISOString(), randomUUID()), { ...mail, expires }, 'retry');
+  return claim(key, { ...mail, expires }, 'retry');
 }

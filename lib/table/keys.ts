@@ -22,7 +22,8 @@
  *   precedence over changes  PRECEDENCE#<user id,          PRECEDENCE: the user's own changes are rejected
  *     by a user (TTL)          16 digits>
  *   mail to be sent (TTL)    MAIL#<user id, 16 digits>     time (ISO 8601, UTC), #, random id
- *                            MAIL#<random id>              the same, for a reset requested by address
+ *   mail to be sent for a    RESET-MAIL#<random id>        the same; apart, so that the stream hands over other
+ *     reset request (TTL)                                  mails while many resets wait
  *   mails sent to a user     MAILS#<user id, 16 digits>    <occasion>; user 0 counts the resets of all users
  *     (TTL)
  *   attempts by login or by  ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: a known network;
@@ -58,11 +59,14 @@ export const mailCountKey = (userId: number, occasion: string): Key => ({
   pk: `MAILS#${idText(userId)}`,
   sk: occasion,
 });
-/** Mails of one recipient share a partition key, because the stream of the table keeps the order within a key. */
-export const mailKey = (recipient: string, time: string, id: string): Key => ({
-  pk: `MAIL#${recipient}`,
+/** Mails of one user share a partition key, because the stream of the table keeps the order within a key. */
+export const mailKey = (userId: number, time: string, id: string): Key => ({
+  pk: `MAIL#${idText(userId)}`,
   sk: `${time}#${id}`,
 });
+export const resetMailKey = (time: string, id: string): Key => ({ pk: `RESET-MAIL#${id}`, sk: `${time}#${id}` });
+/** The prefixes of mails to be sent. The stream hands over the mails of each prefix independently of the others. */
+export const MAIL_PREFIXES = ['MAIL#', 'RESET-MAIL#'] as const;
 export const importMarkerKey = (kind: 'USER' | 'INTEGRATION', hash: string): Key => ({
   pk: `IMPORTED#${hash}`,
   sk: kind,

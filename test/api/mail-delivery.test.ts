@@ -7,7 +7,15 @@ import { MAIL_TRIALS, outcomeOf } from '../support/mail-trials.ts';
 /* The delivery of mail: duplicates, delays, faults and secrets. */
 
 const faults = openFaults();
-const gatehouse = await startGatehouse({ intercept: faults.intercept });
+/** Mails to these addresses are held until the promise resolves. */
+let held: { readonly prefix: string; readonly until: Promise<unknown> } | undefined;
+const gatehouse = await startGatehouse({
+  maxInstancesPerFunction: 12,
+  async intercept(call, forward) {
+    if (held && call.service === 'SES' && JSON.stringify(call.input).includes(held.prefix)) await held.until;
+    return faults.intercept(call, forward);
+  },
+});
 afterAll(() => gatehouse.stop());
 const stage = { gatehouse, faults };
 const leftIn = async (name: string) =>
@@ -39,13 +47,34 @@ describe('a mail', { timeout: 30_000 }, () => {
     expect(to()).toEqual(['mover@example.com', 'mover-1@example.com', 'mover-2@example.com']);
   });
 
+  it('is not delayed by many resets that SES takes long to accept', async () => {
+    const owner = await gatehouse.makeUser('notified');
+    const logins = Array.from({ length: 40 }, (_, n) => `flood-${n}`);
+    await Promise.all(logins.map((login) => gatehouse.makeUser(login)));
+    const token = await gatehouse.logIn(owner.login);
+    const { promise: until, resolve: release } = Promise.withResolvers<void>();
+    held = { prefix: 'flood-', until };
+    for (const login of logins) {
+      await gatehouse.call('POST', '/api/account/reset-password/init', {
+        body: { email: `${login}@example.com` },
+        headers: { 'X-Forwarded-For': '203.0.113.9' },
+      });
+    }
+
+    await gatehouse.call('POST', '/api/account', { token, body: { email: 'taken-over@example.com' } });
+    const toOwner = () => gatehouse.cloud.mails.filter(({ to }) => to.includes('notified@example.com'));
+    await expect.poll(toOwner, { timeout: 5000 }).toHaveLength(1).finally(release);
+
+    await expect.poll(() => gatehouse.cloud.mails.filter(({ to }) => `${to}`.startsWith('flood-')).length).toBe(40);
+  });
+
   it('has no key in the table, in the stream or in the log while it waits', async () => {
     faults.inject([{ service: 'SES', fault: 'throttle' }]);
     await gatehouse.makeUser('waiting', { password: undefined });
     await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'waiting@example.com' } });
     await gatehouse.cloud.mailsHandedOver();
 
-    const waiting = [...(await itemsOf(gatehouse.cloud)).values()].filter(({ pk }) => pk.startsWith('MAIL#'));
+    const waiting = [...(await itemsOf(gatehouse.cloud)).values()].filter(({ pk }) => /^(RESET-)?MAIL#/.test(pk));
     faults.inject([]);
     const sent = () => gatehouse.cloud.mails.filter(({ to }) => to.includes('waiting@example.com'));
     await expect.poll(sent, { timeout: 10_000 }).toHaveLength(2);

@@ -432,7 +432,6 @@ export const operations: readonly Mutant[] = [
     ['randomBytes(15)', 'randomBytes(6)'],
     ["exitOnSignal(NOT_CREATED, unknownOutcome('The command was interrupted', password));", ''],
     ['if (!v.is(login, person.login))', 'if (false)'],
-    ['if (!v.is(email, person.email))', 'if (false)'],
   ]),
   ...plant('infra/create-first-admin.ts', 'test/local/commands.test.ts', [
     ['if (!(error instanceof Failure)) return explainError(error, table);', ''],

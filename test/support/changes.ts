@@ -233,7 +233,7 @@ const ROWS: readonly Row[] = [
       const { user, item: read } = await setup.account();
       const { email } = user;
       // Each mail is an item of its own.
-      const item = 'MAIL#*';
+      const item = 'RESET-MAIL#*';
       return { item, read, body: { email }, countChanges: async () => (await setup.gatehouse.mailsTo(email)).length };
     },
   },

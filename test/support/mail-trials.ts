@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { openFaults } from '../../infra/local/aws/faults.ts';
-import { mailKey } from '../../lib/table/keys.ts';
 import type { Gatehouse } from './gatehouse.ts';
 
 /* What becomes of a mail when its delivery goes wrong. docs/faults.md shows these rows; test/api tries each. */
@@ -27,7 +26,10 @@ const addressOf = (login: string): string => `${login}@example.com`;
 async function causeMails({ gatehouse }: Stage, login: string, count: number, fields: object = {}) {
   const records = [];
   for (let n = 0; n < count; n++) {
-    const { pk, sk } = mailKey(`trial-${login.replace('ä', 'x')}`, new Date(Date.now() + n).toISOString(), `${n}`);
+    const { pk, sk } = {
+      pk: `MAIL#trial-${login.replace('ä', 'x')}`,
+      sk: `${new Date(Date.now() + n).toISOString()}#${n}`,
+    };
     const notice = { occasion: 'passwordChanged', userId: 1, login: `${login}-${n}`, email: addressOf(login) };
     const item = { ...notice, langKey: 'en', expires: Math.ceil(Date.now() / 1000) + 60, ...fields };
     // An update, which the stream does not hand over.

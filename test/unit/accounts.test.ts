@@ -396,7 +396,10 @@ describe('requestReset', () => {
         [
           {
             act: 'Put',
-            key: { pk: expect.stringMatching(/^MAIL#[0-9a-f-]{36}$/), sk: expect.stringMatching(/^2030-01-01T.*#./) },
+            key: {
+              pk: expect.stringMatching(/^RESET-MAIL#[0-9a-f-]{36}$/),
+              sk: expect.stringMatching(/^2030-01-01T.*#./),
+            },
             attributes: { occasion: 'reset', email: address, expires: SECONDS + 3600 },
             condition: 'attribute_not_exists(pk)',
             onConditionFailed: 'retry',

@@ -231,7 +231,7 @@ const KINDS: Record<string, ItemKind> = {
   'mail to be sent': {
     keys: [
       ['MAIL#0000000000000007', '2030-01-01T00:00:00.000Z#1'],
-      ['MAIL#4bd3ff3f-0a47-4cd1-9d4b-5a9aee4ab5ac', '2030-01-01T00:00:00.000Z#1'],
+      ['RESET-MAIL#4bd3ff3f-0a47-4cd1-9d4b-5a9aee4ab5ac', '2030-01-01T00:00:00.000Z#1'],
     ],
     lookalikes: [
       ['MAIL#', '2030-01-01T00:00:00.000Z#1'],

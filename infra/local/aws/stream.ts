@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { actionsOf } from '../calls/actions.ts';
 import type { AwsCall } from '../calls/aws-call.ts';
@@ -15,6 +15,8 @@ export interface Mapping {
   /** The name of the table whose stream it reads. */
   readonly table: string | undefined;
   readonly batchSize: number;
+  /** How many batches of different partition keys are in work at once. */
+  readonly lanes: number;
   readonly recordAgeMaxMs: number;
   /** The parsed patterns of its filters, of which a record must match one. */
   readonly patterns: readonly unknown[];
@@ -28,11 +30,13 @@ export function mappingsOf(
 ): Mapping[] {
   return template.ofType('AWS::Lambda::EventSourceMapping').map(([, properties]) => {
     const { FunctionName, EventSourceArn, BatchSize, MaximumRecordAgeInSeconds, FilterCriteria } = properties;
+    const { ParallelizationFactor = 1 } = properties;
     const { Filters } = FilterCriteria as { Filters: { Pattern: string }[] };
     return {
       functionName: functionOf(evaluate(FunctionName)) ?? '',
       table: /:table\/([^/]+)\/stream\//.exec(evaluate(EventSourceArn))?.[1],
       batchSize: Number(BatchSize),
+      lanes: Number(ParallelizationFactor),
       recordAgeMaxMs: Number(MaximumRecordAgeInSeconds) * 1000,
       patterns: Filters.map(({ Pattern }) => JSON.parse(Pattern)),
     };
@@ -48,7 +52,7 @@ interface StreamRecord {
   };
 }
 
-/** The records of one partition key that wait for a function; AWS keeps their order too. */
+/** The records that wait for a function in their order. Those of one partition key are in one lane, as on AWS. */
 interface Lane {
   readonly mapping: Mapping;
   readonly records: { readonly record: StreamRecord; readonly at: number; isTried: boolean }[];
@@ -140,9 +144,9 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
         sequenceNumber++;
         const Keys = { pk: { S: pk }, sk: { S: sk } };
         const record = { eventName, dynamodb: { SequenceNumber: String(sequenceNumber), Keys } };
-        for (const mapping of mappings()) {
+        for (const [index, mapping] of mappings().entries()) {
           if (mapping.table !== table || !mapping.patterns.some((each) => matches(each, record))) continue;
-          const name = `${mapping.functionName} ${pk}`;
+          const name = `${index} ${hashOf(pk) % mapping.lanes}`;
           const lane = lanes.get(name) ?? { mapping, records: [] };
           lane.records.push({ record, at: Date.now(), isTried: false });
           if (lanes.has(name)) continue;
@@ -158,6 +162,8 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
     },
   };
 }
+
+const hashOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE();
 
 /** Whether a value matches an event pattern: an object of patterns, or a list of texts and prefixes. */
 function matches(pattern: unknown, value: unknown): boolean {
