@@ -297,11 +297,11 @@ describe('precedence', () => {
 
     expect(written(table)).toEqual([precedenceKey(8).pk, 'USER', precedenceKey(8).pk]);
     const own = { until: 1_000_000_001_500, takenBy: 7 };
-    expect(table.transactions[2]).toEqual([{ act: 'Delete', key: precedenceKey(8) }]);
-    expect(table.transactions[0]).toEqual([
-      {
-        ...{ act: 'Put', key: precedenceKey(8), attributes: { ...own, expires: 1_000_000_062 } },
-      },
+    expect(table.transactions[2]).toMatchObject([
+      { act: 'Delete', key: precedenceKey(8), values: { ':until': own.until } },
+    ]);
+    expect(table.transactions[0]).toMatchObject([
+      { act: 'Put', key: precedenceKey(8), attributes: { ...own, expires: 1_000_000_062 } },
     ]);
   });
 

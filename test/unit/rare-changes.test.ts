@@ -28,7 +28,7 @@ describe('precedence', () => {
 
     await takePrecedence(table, 7);
 
-    expect(table.transactions).toEqual([
+    expect(table.transactions).toMatchObject([
       [{ act: 'Put', key: precedenceKey(7), attributes: { until: NOW + 1000, expires: SECOND + 2 + 60, takenBy: 0 } }],
     ]);
   });
