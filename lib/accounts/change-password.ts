@@ -43,5 +43,6 @@ export async function changePassword(
       };
     },
   );
-  await settleAll([changed, decided()]);
+  // In this order: a wrong password is not revealed unless it has been counted.
+  await settleAll([decided(), changed]);
 }

@@ -22,8 +22,10 @@ const FAILURE_MEMORY_SECONDS = 24 * 60 * 60;
 const KNOWN_NETWORK_SECONDS = 30 * 24 * 60 * 60;
 /** The length of a source's counting window. */
 const WINDOW_SECONDS = 15 * 60;
-/** How long a source's count outlives its window: longer than any request, which may still take back its failure. */
+/** How long a source's count outlives its window, to tolerate clock skew. */
 const MARGIN_SECONDS = 60;
+/** A number of requests that no source reaches. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
 /** The stored failure count of a login. */
 interface LoginFailures {
@@ -149,42 +151,48 @@ function failuresBefore({ now, arrivedAt, fingerprint }: TimedAttempt, { network
   return undecided?.fingerprint === fingerprint && arrivedAt > last ? undecided : applicable;
 }
 
+/** What is added to the counts of a source: an attempt or a reset, or the failure of an attempt that was counted. */
+export type SourceEvent = 'request' | 'failure';
+
 /**
- * Counts a login attempt or a reset against its source, and the failure of an attempt in advance. A separate update
- * rather than part of a transaction: transactions on one item conflict, and would make the users behind a shared address
- * wait for each other. Fails with too-many-attempts when the source has reached a limit of its window.
+ * Counts a login attempt or a reset against its source before any work is done for it, or a failure before it is
+ * revealed. A separate update rather than part of a transaction: transactions on one item conflict, and would make the
+ * users behind a shared address wait for each other. Fails with too-many-attempts when the source has reached a limit of
+ * its window; for a failure, that of failures.
  */
-export function recordRequest(
+export function countAgainstSource(
   key: Key,
+  event: SourceEvent,
   source: SourceFailures | undefined,
-  failures: 0 | 1,
   { now, arrivedAt }: Times,
-  limits: SourceLimits,
+  { failuresPerSource, requestsPerSource }: SourceLimits,
 ): Write {
+  const [requests, failures] = event === 'request' ? [1, 0] : [0, 1];
+  const limits = { failuresPerSource, requestsPerSource: event === 'request' ? requestsPerSource : UNLIMITED };
   const retryAt = blockedUntil(source, limits);
   if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
   // Negated deliberately: a count without `since` compares as NaN, and must also begin a new window.
   if (!source || !(now < source.since + WINDOW_SECONDS * 1000)) {
     const { since, expires } = newWindow(now);
-    const values = { ':failures': failures, ':one': 1, ':since': since, ':expires': expires };
+    const values = { ':failures': failures, ':requests': requests, ':since': since, ':expires': expires };
     const names = { '#n': 'n', '#requests': 'requests', '#since': 'since', '#expires': 'expires' };
     const precondition =
       source?.since === undefined
         ? { condition: 'attribute_not_exists(#since)', values }
         : { condition: '#since = :before', values: { ...values, ':before': source.since } };
-    const update = 'SET #n = :failures, #requests = :one, #since = :since, #expires = :expires';
+    const update = 'SET #n = :failures, #requests = :requests, #since = :since, #expires = :expires';
     return { act: 'Update', key, update, names, ...precondition };
   }
   return {
     act: 'Update',
     key,
-    update: 'ADD #n :failures, #requests :one',
+    update: 'ADD #n :failures, #requests :requests',
     condition:
       '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR #requests < :requestLimit)',
     names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
     values: {
       ':failures': failures,
-      ':one': 1,
+      ':requests': requests,
       ':since': source.since,
       ':failureLimit': limits.failuresPerSource,
       ':requestLimit': limits.requestsPerSource,
@@ -222,23 +230,6 @@ export function clearFailures(keys: FailureKeys, isKnown: boolean, now: number):
  * mailbox. An attacker elsewhere therefore cannot lock out the owner of the mailbox.
  */
 export const mailboxProven = (keys: FailureKeys, now: number): Write[] => clearFailures(keys, false, now);
-
-/**
- * Takes back the failure of a source that was counted in advance. If the item has been removed meanwhile, the update
- * recreates it with an expiry.
- */
-export function takeBackSourceFailure(key: Key, now: number): Write {
-  const { since, expires } = newWindow(now);
-  return {
-    act: 'Update',
-    key,
-    update:
-      'SET #n = if_not_exists(#n, :one) - :one, #since = if_not_exists(#since, :since), ' +
-      '#expires = if_not_exists(#expires, :expires)',
-    names: { '#n': 'n', '#since': 'since', '#expires': 'expires' },
-    values: { ':one': 1, ':since': since, ':expires': expires },
-  };
-}
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 const newWindow = (now: number) => ({ since: now, expires: seconds(now) + WINDOW_SECONDS + MARGIN_SECONDS });

@@ -17,20 +17,19 @@ import {
   sourceResetsKey,
 } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import type { Write } from '../table/write.ts';
 import {
   clearFailures,
   confirmFailure,
+  countAgainstSource,
   type FailureKeys,
   type Failures,
   type RecordedAttempt,
   recordAttempt,
-  recordRequest,
   requireNoWait,
+  type SourceEvent,
   type SourceFailures,
   type SourceLimits,
   takeBackAttempt,
-  takeBackSourceFailure,
 } from './login-throttle-rules.ts';
 
 /** Must differ in length from an argon2 hash: the same KMS key computes MACs of those hashes. */
@@ -86,12 +85,16 @@ interface Attempt {
    */
   record(): Promise<void>;
   /**
-   * Clears the failures of the login and takes back that of the source, after a correct password. Start it at once,
-   * whatever else the request has to do: nothing that fails later makes the password wrong. During an outage, the
-   * failure stays counted until the password is given again.
+   * Clears the failures of the login, after a correct password. Start it at once, whatever else the request has to do:
+   * nothing that fails later makes the password wrong. During an outage, the failure stays counted until the password
+   * is given again.
    */
   clearFailures(): Promise<void>;
-  /** Stores that the password was wrong, or its account deactivated. */
+  /**
+   * Stores that the password was wrong, or its account deactivated, and counts it against the source. Await it before
+   * the failure is revealed. Fails with too-many-attempts when concurrent failures have reached the limit of the source,
+   * and with unavailable when the failure could not be counted.
+   */
   confirmFailure(): Promise<void>;
   /**
    * Takes back whatever has been counted of an attempt that failed before its password was verified, and fails with the
@@ -160,13 +163,20 @@ export function openLoginThrottle(
     return [{ network, elsewhere, source } as Failures, rest as (Item | undefined)[]];
   }
 
-  /** Counts a request against its source, rereading the count after each concurrent change. */
-  async function count(write: (known: SourceFailures | undefined, now: number) => Write, source?: SourceFailures) {
+  /** Counts an event against its source, rereading the counts after each concurrent change. Returns the new counts. */
+  async function count(
+    key: Key,
+    event: SourceEvent,
+    source: SourceFailures | undefined,
+    arrivedAt: number,
+    sourceLimits: SourceLimits,
+  ): Promise<SourceFailures> {
     let known = source;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const counting = write(known, Date.now());
-      if (await table.update(counting)) return;
-      [known] = (await table.getAll([counting.key])) as unknown as [SourceFailures | undefined];
+      const now = Date.now();
+      const counted = await table.update(countAgainstSource(key, event, known, { now, arrivedAt }, sourceLimits));
+      if (counted) return counted as unknown as SourceFailures;
+      [known] = (await table.getAll([key])) as unknown as [SourceFailures | undefined];
     }
     throw new Failure('unavailable');
   }
@@ -187,8 +197,10 @@ export function openLoginThrottle(
         return current;
       };
       let recorded: RecordedAttempt | undefined;
-      let isSourceCounted = false;
-      const takeBackSource = () => ignoreUnavailable(table.update(takeBackSourceFailure(keys.source, Date.now())));
+      let ofSource = counts.source;
+      const countSource = async (event: SourceEvent) => {
+        ofSource = await count(keys.source, event, ofSource, arrivedAt, limits);
+      };
       const attempt: Attempt = {
         async record() {
           const counted = change(table, load, (current, now) => {
@@ -200,28 +212,23 @@ export function openLoginThrottle(
             recorded = decision.result;
             return decision;
           });
-          const writeOf = (known: SourceFailures | undefined, now: number) =>
-            recordRequest(keys.source, known, 1, { now, arrivedAt }, limits);
-          const sourceCounted = count(writeOf, counts.source).then(() => {
-            isSourceCounted = true;
-          });
-          await settleAll([counted, sourceCounted]);
+          await settleAll([counted, countSource('request')]);
         },
         async clearFailures() {
           const isKnown = recorded?.isKnown ?? false;
           const cleared = changeWithoutLoad(table, (now) => clearFailures(keys, isKnown, now));
-          await settleAll([ignoreUnavailable(cleared), takeBackSource()]);
+          await ignoreUnavailable(cleared);
         },
         async confirmFailure() {
-          if (recorded) await ignoreUnavailable(table.update(confirmFailure(recorded)));
+          const confirm = async () => {
+            if (recorded) await ignoreUnavailable(table.update(confirmFailure(recorded)));
+          };
+          await settleAll([countSource('failure'), confirm()]);
         },
         async takeBack(error) {
           // A slow call may have used up the time of the request.
           allowTimeToUndo();
-          await settleAll([
-            recorded ? ignoreUnavailable(commit(table, [takeBackAttempt(recorded)])) : Promise.resolve(),
-            isSourceCounted ? takeBackSource() : Promise.resolve(),
-          ]);
+          if (recorded) await ignoreUnavailable(commit(table, [takeBackAttempt(recorded)]));
           throw error;
         },
       };
@@ -233,9 +240,8 @@ export function openLoginThrottle(
       const key = sourceResetsKey(hash(machineOf(address)));
       const [counted, ...items] = await table.getAll([key, ...keys]);
       const resetLimits = { failuresPerSource: 1, requestsPerSource: limits.resetsPerSource };
-      const writeOf = (known: SourceFailures | undefined, now: number) =>
-        recordRequest(key, known, 0, { now, arrivedAt }, resetLimits);
-      return { items, count: () => count(writeOf, counted as SourceFailures | undefined) };
+      const countReset = () => count(key, 'request', counted as SourceFailures | undefined, arrivedAt, resetLimits);
+      return { items, count: async () => void (await countReset()) };
     },
 
     keysOf,

@@ -70,8 +70,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
     owns: (key) => prefixed('ATTEMPTS#', 'ELSEWHERE')(key) || /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),
     attributes: v.object({ n: count, last: count, expires: count }),
   },
-  // `n` can be negative: a failure that is taken back after its window has ended is subtracted from the next window.
-  { owns: prefixed('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: whole, since: count, expires: count }) },
+  { owns: prefixed('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: count, since: count, expires: count }) },
   { owns: prefixed('ATTEMPTS#', 'RESETS'), attributes: v.object({ requests: count, since: count, expires: count }) },
   {
     owns: ({ pk, sk }) => /^(RESET-)?MAIL#[\w-]+$/.test(pk) && /^\d{4}-\d{2}-\d{2}T.+#./.test(sk),

@@ -83,7 +83,6 @@ export const domain: readonly Mutant[] = [
     ["  openConnection('dynamodb');\n", ''],
     ['const MAX_TRIES = 5;', 'const MAX_TRIES = 1;'],
     ['await ignoreUnavailable(table', 'void ignoreUnavailable(table'],
-    ['            isSourceCounted = true;\n', ''],
     [
       'requireNoWait(counts, { now: Date.now(), arrivedAt,',
       'requireNoWait(counts, { now: Date.now(), arrivedAt: Date.now(),',

@@ -222,7 +222,7 @@ const KINDS: Record<string, ItemKind> = {
   },
   'failures of a source': {
     ...beside('ATTEMPTS#', 'SOURCE'),
-    attributes: { n: 'whole', since: 'count', ...expiring },
+    attributes: { n: 'count', since: 'count', ...expiring },
   },
   'resets of a source': {
     ...beside('ATTEMPTS#', 'RESETS'),

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import {
   clearFailures,
   confirmFailure,
+  countAgainstSource,
   type Failures,
   mailboxProven,
   recordAttempt,
-  recordRequest,
   requireNoWait,
+  type SourceEvent,
   type SourceFailures,
   takeBackAttempt,
-  takeBackSourceFailure,
   waitAfter,
 } from '../../lib/accounts/login-throttle-rules.ts';
 
@@ -30,8 +30,11 @@ const attempt = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW, finger
   requireNoWait(failures, { now, arrivedAt, fingerprint }, LIMITS);
   return recordAttempt(keys, failures, { now, arrivedAt, fingerprint });
 };
-const count = (source: SourceFailures | undefined, failures: 0 | 1 = 1, { arrivedAt = NOW, now = NOW } = {}) =>
-  recordRequest(keys.source, source, failures, { now, arrivedAt }, LIMITS);
+const count = (
+  source: SourceFailures | undefined,
+  event: SourceEvent = 'request',
+  { arrivedAt = NOW, now = NOW } = {},
+) => countAgainstSource(keys.source, event, source, { now, arrivedAt }, LIMITS);
 const tooManyAttempts = (retryAfter: number) => expect.objectContaining({ code: 'too-many-attempts', retryAfter });
 /** A failure at NOW, of an attempt after these. */
 const counted = (n: number, expires: number, last = 0) => ({
@@ -217,17 +220,6 @@ describe('a successful login', () => {
     expect(clearFailures(keys, true, NOW)).toEqual([networkKnown]);
     expect(clearFailures(keys, false, NOW)).toEqual([networkKnown, elsewhereCleared]);
   });
-
-  it('takes back its failure, even when the counter has been deleted', () => {
-    expect(takeBackSourceFailure(keys.source, NOW)).toEqual({
-      act: 'Update',
-      key: keys.source,
-      update:
-        'SET #n = if_not_exists(#n, :one) - :one, #since = if_not_exists(#since, :since), #expires = if_not_exists(#expires, :expires)',
-      names: { '#n': 'n', '#since': 'since', '#expires': 'expires' },
-      values: { ':one': 1, ':since': NOW, ':expires': SECOND + 960 },
-    });
-  });
 });
 
 it('a password reset with a mailed key clears the failures of the login and makes the network known', () => {
@@ -238,25 +230,25 @@ describe('a source', () => {
   const begun = {
     act: 'Update',
     key: keys.source,
-    update: 'SET #n = :failures, #requests = :one, #since = :since, #expires = :expires',
+    update: 'SET #n = :failures, #requests = :requests, #since = :since, #expires = :expires',
     names: { '#n': 'n', '#requests': 'requests', '#since': 'since', '#expires': 'expires' },
   };
 
   it('starts a window with its first request', () => {
-    expect(count(undefined, 0)).toEqual({
+    expect(count(undefined)).toEqual({
       ...begun,
       condition: 'attribute_not_exists(#since)',
-      values: { ':failures': 0, ':one': 1, ':since': NOW, ':expires': SECOND + 960 },
+      values: { ':failures': 0, ':requests': 1, ':since': NOW, ':expires': SECOND + 960 },
     });
   });
 
   it('starts another window after 15 minutes, unless a concurrent request already has', () => {
     const since = NOW - 900_000;
 
-    expect(count({ n: 70, requests: 700, since })).toEqual({
+    expect(count({ n: 70, requests: 700, since }, 'failure')).toEqual({
       ...begun,
       condition: '#since = :before',
-      values: { ':failures': 1, ':one': 1, ':since': NOW, ':expires': SECOND + 960, ':before': since },
+      values: { ':failures': 1, ':requests': 0, ':since': NOW, ':expires': SECOND + 960, ':before': since },
     });
   });
 
@@ -272,12 +264,19 @@ describe('a source', () => {
     expect(count({ n: 2, since, ...(requests && { requests }) })).toEqual({
       act: 'Update',
       key: keys.source,
-      update: 'ADD #n :failures, #requests :one',
+      update: 'ADD #n :failures, #requests :requests',
       condition:
         '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR #requests < :requestLimit)',
       names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
-      values: { ':failures': 1, ':one': 1, ':since': since, ':failureLimit': 70, ':requestLimit': 700 },
+      values: { ':failures': 0, ':requests': 1, ':since': since, ':failureLimit': 70, ':requestLimit': 700 },
     });
+  });
+
+  it('counts a failure in its window whatever the number of requests, and not beyond the limit of failures', () => {
+    const since = NOW - 1000;
+
+    expect(count({ n: 69, requests: 700, since }, 'failure').values).toMatchObject({ ':failures': 1, ':requests': 0 });
+    expect(() => count({ n: 70, requests: 70, since }, 'failure')).toThrow(tooManyAttempts(899));
   });
 
   it.each([
@@ -287,7 +286,7 @@ describe('a source', () => {
     const since = NOW - 1000;
     const end = since + 900_000;
     const operations = [
-      (source: SourceFailures, times?: object) => count(source, 0, times),
+      (source: SourceFailures, times?: object) => count(source, 'request', times),
       (source: SourceFailures, times?: object) => attempt({ source }, times).writes[0],
     ];
 
