@@ -4,6 +4,7 @@ import { Failure } from '../lib/contract/failure.ts';
 import { openHasher } from '../lib/passwords/hasher.ts';
 import { openTable } from '../lib/table/table.ts';
 import { createFirstAdministrator } from '../lib/users/first-administrator.ts';
+import { isReservedLogin } from '../lib/users/user-table.ts';
 import { print, printError } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { tagsOf } from './table-tags.ts';
@@ -32,6 +33,8 @@ export async function createFirstAdmin(
   { table, login, email, password }: Request,
 ): Promise<boolean> {
   try {
+    if (isReservedLogin(login))
+      throw new Error(`The login ${login} is reserved: it names the operator in the audit trail. Nothing was changed.`);
     const pepperKeys = await pepperKeysOf(dynamodb, table);
     const user = await createFirstAdministrator(openTable(table, dynamodb), openHasher(pepperKeys, kms), {
       login,

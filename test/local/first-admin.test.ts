@@ -53,6 +53,22 @@ describe('the first administrator of a table', () => {
     expect(entries.filter((entry) => entry.target === target).map((entry) => 'expires' in entry)).toEqual([false]);
   });
 
+  it('is not created with the login of the operator, and consumes no id', async () => {
+    await emptyRoster();
+    const before = await gatehouse.table.get(sequenceKey('USER'));
+
+    const { code, stdout, stderr } = await runFirstAdmin(
+      ...['--table', gatehouse.cloud.tableName, '--login', 'System', '--email', 'root@example.com'],
+    );
+
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'The login System is reserved: it names the operator in the audit trail. Nothing was changed.\n',
+    });
+    expect(await gatehouse.table.get(sequenceKey('USER'))).toEqual(before);
+  });
+
   it('is created with the command that a start prints when the login or the address of admin is taken', async () => {
     const state = openMemoryState();
     await emptyRoster();
