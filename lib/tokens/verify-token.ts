@@ -3,6 +3,7 @@ import { JwtVerifier } from 'aws-jwt-verify/jwt-verifier';
 import type { Caller } from '../contract/caller.ts';
 import { ROLES, type Role } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
+import { CLOCK_SKEW_SECONDS } from '../runtime/clock-skew.ts';
 import { awaitInColdStart } from '../runtime/cold-start.ts';
 import type { Table } from '../table/table.ts';
 import { readKeySet } from './signing-keys.ts';
@@ -20,8 +21,6 @@ export interface Verifier {
  */
 const BEARER = /^Bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86})$/i;
 const MAX_HEADER_LENGTH = 2048;
-/** The tolerated difference between the clocks of two machines. */
-const CLOCK_SKEW_SECONDS = 60;
 /** The maximum age of the key set, and the minimum interval between reads for unknown key ids. */
 const KEY_SET_MAX_AGE_MS = 5 * 60_000;
 const UNKNOWN_KEY_INTERVAL_MS = 30_000;

@@ -7,6 +7,7 @@ import { CreateIntegration } from '../integrations/integration-contracts.ts';
 import { CreateParameter } from '../integrations/parameter-contracts.ts';
 import { bytesOf } from '../integrations/parameter-table.ts';
 import { isReadable } from '../passwords/passwords.ts';
+import { CLOCK_SKEW_SECONDS } from '../runtime/clock-skew.ts';
 import { newUser } from '../users/user-schema.ts';
 
 /*
@@ -23,12 +24,13 @@ export interface RecordError {
 const exactly = <E extends v.ObjectEntries>(entries: E) =>
   v.strictObject(entries, ({ expected }) => (expected === 'never' ? 'UnknownField' : 'TypeMismatch'));
 
-/** ISO 8601 with a time zone; stored in UTC. */
+/** ISO 8601 with a time zone, not in the future; stored in UTC. */
 const date = v.nullish(
   v.pipe(
     v.string('TypeMismatch'),
     v.isoTimestamp('Pattern'),
     v.check(isStorable, 'Pattern'),
+    v.check(isPast, 'Pattern'),
     v.transform((value) => new Date(value).toISOString()),
   ),
 );
@@ -39,6 +41,11 @@ function isStorable(timestamp: string): boolean {
   // V8 does not read a zone without minutes after a T.
   if (Number.isNaN(instant.getTime())) return false;
   return new Date(day).toISOString().startsWith(day) && /^\d{4}-/.test(instant.toISOString());
+}
+
+/** Whether the time has come, by a clock that may be slow. */
+function isPast(timestamp: string): boolean {
+  return Date.parse(timestamp) <= Date.now() + CLOCK_SKEW_SECONDS * 1000;
 }
 
 const login = v.pipe(line(50), v.minLength(1, 'NotBlank'));

@@ -529,8 +529,8 @@ export const domain: readonly Mutant[] = [
     ["crv: 'P-256', kty: 'EC', x, y", "kty: 'EC', crv: 'P-256', x, y"],
   ]),
   ...plant('lib/tokens/verify-token.ts', 'test/api/wire.test.ts', [['{86})$/i', '{86})$/']]),
+  ...plant('lib/runtime/clock-skew.ts', 'test/unit/token-claims.test.ts', [['= 60;', '= 61;']]),
   ...plant('lib/tokens/verify-token.ts', 'test/unit/token-claims.test.ts', [
-    ['const CLOCK_SKEW_SECONDS = 60;', 'const CLOCK_SKEW_SECONDS = 61;'],
     ['<= maxLifetime', '< maxLifetime'],
     ['    header.typ === TOKEN_TYPE &&\n', ''],
     ['    aud === AUDIENCE &&\n', ''],

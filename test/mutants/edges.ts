@@ -540,7 +540,6 @@ export const edges: readonly Mutant[] = [
   ]),
   ...plant('lib/table/version.ts', 'test/unit/version.test.ts', [
     ['nextVersion(0)', 'nextVersion(1)'],
-    ['Number.parseInt(String(version), 10) + 1', 'Number.parseInt(String(version), 10)'],
     ['-${randomUUID()}', '-${randomUUID().slice(0, 8)}'],
     [
       'precondition && !precondition.includes(String(version))',
