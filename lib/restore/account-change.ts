@@ -1,6 +1,7 @@
 import { changedFields, OPERATOR } from '../audit/audit-entry.ts';
 import { findDefect } from '../integrity/item-kinds.ts';
 import type { Table } from '../table/table.ts';
+import { isFirstVersion } from '../table/version.ts';
 import { itemsOf } from '../transfer/entities.ts';
 import type { User } from '../users/user.ts';
 import { userOf } from '../users/user-table.ts';
@@ -30,14 +31,23 @@ export interface AccountChange {
 /** What has happened to an account since the backup; undefined if access is the same. */
 export function changeSince(restored: User, original: User | undefined): AccountChange | undefined {
   if (!original) return { restored, original, fields: [], isPasswordReplaced: false };
-  // The operator's own changes are repetitions, of which another one may be left.
-  const isNewer = restored.lastModifiedBy !== OPERATOR.login && restored.lastModifiedDate > original.lastModifiedDate;
-  const fields = isNewer ? [] : (changedFields(restored, original, ACCESS_FIELDS) as AccessField[]);
+  const fields = isChangedLater(restored, original)
+    ? []
+    : (changedFields(restored, original, ACCESS_FIELDS) as AccessField[]);
   // A login can replace the hash without a change of the password.
   const isPasswordReplaced =
     restored.passwordHash !== undefined &&
     (original.passwordHash === undefined || restored.passwordChanges < original.passwordChanges);
   return fields.length > 0 || isPasswordReplaced ? { restored, original, fields, isPasswordReplaced } : undefined;
+}
+
+/** Whether the restored account was changed later than the original. */
+function isChangedLater(restored: User, original: User): boolean {
+  // The operator's own changes are repetitions, of which another one may be left.
+  if (restored.lastModifiedBy === OPERATOR.login) return false;
+  // Until its first change, an account can have the date of an import, which can even be in the future.
+  if (isFirstVersion(restored.version)) return false;
+  return isFirstVersion(original.version) || restored.lastModifiedDate > original.lastModifiedDate;
 }
 
 /** Whether two items describe one account. Accounts that predate stamps differ in the time of their creation. */

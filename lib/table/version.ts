@@ -11,9 +11,14 @@ export type Version = string | number;
 /** The version of a newly created entity. */
 export const firstVersion = (): Version => nextVersion(0);
 
+/** Whether an entity has never been visibly changed since its creation. */
+export const isFirstVersion = (version: Version): boolean => countOf(version) <= 1;
+
+const countOf = (version: Version): number => Number.parseInt(String(version), 10);
+
 /** The version after a visible change. */
 export function nextVersion(version: Version): Version {
-  return `${Number.parseInt(String(version), 10) + 1}-${randomUUID()}`;
+  return `${countOf(version) + 1}-${randomUUID()}`;
 }
 
 /** The versions that the client accepts of the entity that it changes; undefined accepts any version. */

@@ -136,6 +136,31 @@ describe('repeating what has happened to accounts since the backup', () => {
     expect((await gatehouse.table.get(key))?.passwordHash).toBeUndefined();
   });
 
+  describe('of an account whose import has set a date in the future', () => {
+    const future = { lastModifiedBy: 'founder', lastModifiedDate: '2999-01-01T00:00:00.000Z' };
+    const importUser = async (login: string) => {
+      const user = await gatehouse.makeUser(login);
+      await commit(gatehouse.table, [set(entityKey('USER', user.id), future, EXISTS)]);
+      return user;
+    };
+
+    it('repeats a change that was made in the original', async () => {
+      const user = await importUser('dismissed');
+      const { repeat } = await restoreBefore(() => update(user, { activated: false }));
+
+      expect(await repeat()).toEqual([]);
+      expect((await userNow('dismissed')).activated).toBe(false);
+    });
+
+    it('leaves a change that was made only in the restored table', async () => {
+      const user = await importUser('promoted');
+      const { compare } = await restoreBefore(async () => undefined);
+      await update(user, { authorities: ['ROLE_ANALYST'] });
+
+      expect((await compare()).changes).toEqual([]);
+    });
+  });
+
   it('passes logins, addresses and roles on in whatever order they become free', async () => {
     const [first, second, third] = [
       await gatehouse.makeUser('first', administrator),

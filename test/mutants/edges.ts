@@ -540,6 +540,8 @@ export const edges: readonly Mutant[] = [
   ]),
   ...plant('lib/table/version.ts', 'test/unit/version.test.ts', [
     ['nextVersion(0)', 'nextVersion(1)'],
+    ['countOf(version) + 1', 'countOf(version)'],
+    ['countOf(version) <= 1', 'countOf(version) < 1'],
     ['-${randomUUID()}', '-${randomUUID().slice(0, 8)}'],
     [
       'precondition && !precondition.includes(String(version))',

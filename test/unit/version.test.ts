@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { firstVersion, nextVersion, requireVersion } from '../../lib/table/version.ts';
+import { firstVersion, isFirstVersion, nextVersion, requireVersion } from '../../lib/table/version.ts';
 
 describe('a version', () => {
   it('starts with 1, followed by a random UUID', () => {
@@ -20,6 +20,16 @@ describe('a version', () => {
 
     expect(one).toMatch(new RegExp(`^${count}-[\\da-f-]{36}$`));
     expect(one).not.toBe(other);
+  });
+
+  it.each([
+    ['1-a', true],
+    [1, true],
+    ['2-a', false],
+    ['10-a', false],
+    [2, false],
+  ])('%j is a first one: %j', (version, isFirst) => {
+    expect(isFirstVersion(version)).toBe(isFirst);
   });
 
   it.each([
