@@ -14,11 +14,14 @@ export interface OriginalWishes {
   readonly kept: readonly number[];
 }
 
-/** Compares the accounts of a restored table with those of the original. Throws a sentence if they cannot be compared. */
+/**
+ * Compares the accounts of a restored table with those of the original. Throws a sentence if they cannot be compared, or
+ * if an account to be kept has not changed: the operator may have mistyped its id.
+ */
 export async function compareWithOriginal(
   client: DynamoDBClient,
   tableName: string,
-  { name }: OriginalWishes,
+  { name, kept }: OriginalWishes,
 ): Promise<Comparison> {
   const comparison = await compareAccounts(openTable(tableName, client), openTable(name, client)).catch((error) => {
     // The restored table exists: its settings have been read.
@@ -26,6 +29,11 @@ export async function compareWithOriginal(
     throw new Error(`There is no table ${name} in this account and region.`);
   });
   if (!comparison) throw new Error(`${name} is not the original of ${tableName}: they have no account in common.`);
+  const unchanged = kept.filter((id) => !comparison.changes.some(({ restored }) => restored.id === id));
+  if (unchanged.length > 0)
+    throw new Error(
+      `--keep names accounts that have not changed in ${name} since the backup: ${unchanged.join(', ')}.`,
+    );
   return comparison;
 }
 

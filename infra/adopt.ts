@@ -28,7 +28,7 @@ function issues are rejected for up to a minute afterwards.
 --apply             repeats it: deletions, deactivations, roles, addresses and logins; a password that was replaced
                     becomes void, and its user requests a reset. Without it, deleted and deactivated accounts and former
                     passwords are as in the backup
---keep IDS          the accounts, by ids separated by commas, that stay as in the backup
+--keep IDS          the changed accounts, by ids separated by commas, that stay as in the backup
 --skip IDS          how many ids of users and of integrations are skipped (default ${SKIPPED_IDS});
                     of the ids of parameters, ${SKIPPED_PARAMETER_IDS} are skipped in each integration
 

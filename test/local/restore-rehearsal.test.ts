@@ -163,7 +163,8 @@ describe('a restore', { timeout: 60_000 }, () => {
     const compare = (...options: string[]) => adopt('--table', RESTORED, '--original', ORIGINAL, ...options);
 
     const compared = await compare();
-    const kept = await compare('--apply', '--keep', `${leaked.id},999`);
+    const unknown = await compare('--apply', '--keep', `${leaked.id},${keeper.id},999`);
+    const kept = await compare('--apply', '--keep', String(leaked.id));
     const repeated = await compare('--apply');
     const again = await compare('--apply');
 
@@ -191,6 +192,10 @@ describe('a restore', { timeout: 60_000 }, () => {
     expect(gatehouse.cloud.tableName).toBe(RESTORED);
     admin = await gatehouse.logIn('admin');
     expect((await call('GET', '/api/users/keeper', admin)).body.id).toBe(keeper.id);
+    expect([unknown.code, unknown.stderr]).toEqual([
+      1,
+      `--keep names accounts that have not changed in ${ORIGINAL} since the backup: ${keeper.id}, 999. Nothing was changed.\n`,
+    ]);
     expect((await call('GET', '/api/users/lost', admin)).status).toBe(404);
     const path = `/api/utm-integration-confs/${parameter.id}`;
     expect((await call('GET', path, admin)).body.confValue).toBe('a value under ValuesKey');
