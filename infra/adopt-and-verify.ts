@@ -6,6 +6,7 @@ import { NotGatehouseTable } from '../lib/table/not-gatehouse-table.ts';
 import { openTable } from '../lib/table/table.ts';
 import { openTableScanner } from '../lib/table/table-scanner.ts';
 import { compareWithOriginal, type OriginalWishes, repeatAccountChanges, reportAccounts } from './adopt-accounts.ts';
+import { carryMarkersOver, missingMarkers } from './adopt-markers.ts';
 import { print, printError, reportProgress } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import type { TableConnection } from './local/aws/local-table.ts';
@@ -43,6 +44,7 @@ export async function adoptAndVerify(
     print(`Adopting ${tableName}`);
     const plan = name === undefined ? undefined : await planSettings(client, name, wishes);
     const comparison = original && (await compareWithOriginal(client, tableName, original));
+    const markers = original && (await missingMarkers(client, tableName, original));
     isChanged = true;
     const { sequences, resetKeys, publicKeys, restarts, notBefore } = await adoptTable(
       table,
@@ -60,6 +62,7 @@ export async function adoptAndVerify(
     print(`Modules flagged to restart, because the restore may have undone their parameters: ${restarts}`);
     reportAccounts(original, comparison);
     const isRepeated = !original?.apply || !comparison || (await repeatAccountChanges(table, original, comparison));
+    if (original && markers) await carryMarkersOver(table, original, markers);
     if (plan) for (const sentence of await applySettings(client, plan)) print(sentence);
     return isRepeated;
   }

@@ -24,10 +24,12 @@ function issues are rejected for up to a minute afterwards.
 --pepper-key ARN    the ARN of PepperKey; several ARNs, separated by spaces, while it is being replaced
 --values-key ARN    the ARN of ValuesKey
 --unprotected       omits deletion protection and point-in-time recovery
---original TABLE    prints what has happened to accounts in the original table since the backup
+--original TABLE    prints what has happened to accounts in the original table since the backup, and how many import
+                    markers --apply would copy
 --apply             repeats it: deletions, deactivations, roles, addresses and logins; a password that was replaced
                     becomes void, and its user requests a reset. Without it, deleted and deactivated accounts and former
-                    passwords are as in the backup
+                    passwords are as in the backup. Also copies the import markers, so that a repeated import does not
+                    bring back what was deleted
 --keep IDS          the changed accounts, by ids separated by commas, that stay as in the backup
 --skip IDS          how many ids of users and of integrations are skipped (default ${SKIPPED_IDS});
                     of the ids of parameters, ${SKIPPED_PARAMETER_IDS} are skipped in each integration

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import {
   DeleteTableCommand,
   DescribeContinuousBackupsCommand,
@@ -9,13 +12,14 @@ import {
   UpdateTableCommand,
 } from '@aws-sdk/client-dynamodb';
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import type { Settings } from '../../infra/settings.ts';
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
 import { createTable, type Items, itemsOf } from '../support/items.ts';
 import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
+import { importHere, integrationRecord, jsonLines, runTransfer, userRecord } from '../support/transfer.ts';
 
 /*
  * Rehearses the restore of docs/operating.md: a backup, more changes, the loss of the table, a restore under another
@@ -95,6 +99,11 @@ describe('a restore', { timeout: 60_000 }, () => {
   let lostToken: string;
   let keeperToken: string;
   let parameter: { id: number };
+  /** Imported between the backup and the loss of the table. The first of each kind is then deleted. */
+  const imported = [
+    ...['import-deleted', 'import-kept'].map((login) => userRecord(login)),
+    ...['Import deleted', 'Import kept'].map((name) => integrationRecord(name)),
+  ];
 
   it('begins with a backup, more changes, and the loss of the table', async () => {
     admin = await gatehouse.logIn('admin');
@@ -119,6 +128,10 @@ describe('a restore', { timeout: 60_000 }, () => {
     lost = await gatehouse.makeUser('lost');
     lostToken = await gatehouse.logIn('lost');
     await call('POST', '/api/utm-integrations', admin, integration);
+    await importHere(gatehouse, imported);
+    await call('DELETE', '/api/users/import-deleted', admin);
+    const { body: deleted } = await call('GET', '/api/utm-integrations?name.equals=Import deleted', admin);
+    await call('DELETE', `/api/utm-integrations/${deleted[0].id}`, admin);
     await restoreAs(ORIGINAL, await itemsOf(gatehouse.cloud));
     await client.send(new DeleteTableCommand({ TableName: gatehouse.cloud.tableName }));
     expect((await call('GET', '/api/health', '')).status).toBe(503);
@@ -173,15 +186,22 @@ describe('a restore', { timeout: 60_000 }, () => {
       /^ {2}user \d+ demoted: login demoted → renamed; roles ROLE_ADMIN, ROLE_USER → ROLE_USER \(by admin, .*Z\)$/m,
       /^ {2}user \d+ deleted: deleted$/m,
       /^ {2}user \d+ leaked: password replaced(?: \(kept\))?$/m,
-      /^Accounts created in Original-\w+ since the backup, and not restored: 1\n {2}user \d+ lost$/m,
+      /^Accounts created in Original-\w+ since the backup, and not restored: 2\n {2}user \d+ lost\n {2}user \d+ import-kept$/m,
     ];
     for (const { code, stdout } of [compared, kept]) {
       expect(code).toBe(0);
       for (const change of changes) expect(stdout).toMatch(change);
     }
+    expect([unknown.code, unknown.stderr]).toEqual([
+      1,
+      `--keep names accounts that have not changed in ${ORIGINAL} since the backup: ${keeper.id}, 999. Nothing was changed.\n`,
+    ]);
     expect(compared.stdout).toContain('None of these changes is repeated');
-    expect(kept.stdout).toMatch(/^Accounts whose changes are repeated: 3\nTags/m);
-    expect(repeated.stdout).toMatch(/^Accounts whose changes are repeated: 1\nVoid passwords, .*: 1$/m);
+    expect(compared.stdout).toMatch(/^Import markers that --apply would copy from \S+: 2$/m);
+    expect(kept.stdout).toMatch(/^Accounts whose changes are repeated: 3\nImport markers copied from \S+: 2\nTags/m);
+    expect(repeated.stdout).toMatch(
+      /^Accounts whose changes are repeated: 1\nVoid passwords, .*: 1\nImport markers copied from \S+: 0$/m,
+    );
     expect(repeated.stdout).toMatch(/no findings\n$/);
     expect(again.stdout).toMatch(/^Accounts changed in \S+ since the backup: 0$/m);
   });
@@ -192,13 +212,24 @@ describe('a restore', { timeout: 60_000 }, () => {
     expect(gatehouse.cloud.tableName).toBe(RESTORED);
     admin = await gatehouse.logIn('admin');
     expect((await call('GET', '/api/users/keeper', admin)).body.id).toBe(keeper.id);
-    expect([unknown.code, unknown.stderr]).toEqual([
-      1,
-      `--keep names accounts that have not changed in ${ORIGINAL} since the backup: ${keeper.id}, 999. Nothing was changed.\n`,
-    ]);
     expect((await call('GET', '/api/users/lost', admin)).status).toBe(404);
     const path = `/api/utm-integration-confs/${parameter.id}`;
     expect((await call('GET', path, admin)).body.confValue).toBe('a value under ValuesKey');
+  });
+
+  it('imports again what only the original has, and nothing that was deleted there', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'gatehouse-restore-')), 'import.jsonl');
+    onTestFinished(() => rmSync(dirname(file), { recursive: true }));
+    writeFileSync(file, jsonLines(imported));
+
+    const options = ['--table', RESTORED, '--apply', file];
+    const { result } = await runTransfer('import', options, operatorsEnvironment(gatehouse.cloud));
+
+    expect(result.stdout.slice(1)).toEqual([
+      expect.stringMatching(/^Line 1: removed since its import as user \d+$/),
+      expect.stringMatching(/^Line 3: removed since its import as integration \d+$/),
+      '2 imported, 0 already there, 0 changed since, 2 removed since, 0 rejected',
+    ]);
   });
 
   it('lets nobody in whom the original had excluded, and neither the leaked nor the replaced password', async () => {

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { copyMarkers, findMissingMarkers } from '../../lib/restore/import-markers.ts';
+import { entityKey, importMarkerKey } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
+import { inMemoryScanner } from '../support/in-memory-scanner.ts';
+import { memoryTable } from '../support/memory-table.ts';
+
+const entity = (kind: 'USER' | 'INTEGRATION', id: number): Item => ({ ...entityKey(kind, id), id });
+const marker = (kind: 'USER' | 'INTEGRATION', hash: string, id: unknown): Item => ({
+  ...importMarkerKey(kind, hash),
+  id,
+});
+const keyOf = ({ pk, sk }: Item) => ({ pk, sk });
+
+const deletedUser = marker('USER', 'deleted', 8);
+const deletedIntegration = marker('INTEGRATION', 'deleted', 8);
+const noted = marker('USER', 'noted', 1);
+const restoredItems = [entity('USER', 1), entity('USER', 2), marker('USER', 'before', 2)];
+const originalItems = [
+  ...[entity('USER', 1), entity('USER', 9), entity('INTEGRATION', 9)],
+  ...[deletedUser, deletedIntegration, noted],
+  // Imported with --again, and deleted once more.
+  marker('USER', 'before', 10),
+  marker('USER', 'created', 9),
+  marker('INTEGRATION', 'created', 9),
+  marker('USER', 'damaged', 'nine'),
+];
+
+it('findMissingMarkers leaves out those of accounts and integrations that only the original has', async () => {
+  const [table, original] = [memoryTable(restoredItems), memoryTable(originalItems)];
+
+  const missing = await findMissingMarkers(table, original, inMemoryScanner(originalItems));
+
+  expect(missing).toEqual([deletedUser, deletedIntegration, noted]);
+});
+
+it('copyMarkers replaces no marker', async () => {
+  const table = memoryTable([marker('USER', 'noted', 7)]);
+
+  await copyMarkers(table, [deletedUser, noted]);
+
+  expect(table.find(keyOf(deletedUser))).toEqual(deletedUser);
+  expect(table.find(keyOf(noted))?.id).toBe(7);
+});
