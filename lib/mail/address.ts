@@ -15,9 +15,6 @@ export const isSameRecipient = (one: string, other: string): boolean =>
 /** In ASCII only: `toLowerCase` makes the Kelvin sign a `k`, and an address with it is another, unreachable mailbox. */
 const asciiLowerCase = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
-/** Whether SES can send to this address. */
-export const isDeliverable = (address: string): boolean => /^\p{ASCII}+$/u.test(recipientOf(address));
-
 /**
  * The address to give to SES, which supports no SMTPUTF8: the domain must be in Punycode. Mail to a local part beyond
  * ASCII is rejected.

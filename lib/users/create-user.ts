@@ -7,11 +7,11 @@ import { firstVersion } from '../table/version.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
 import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 import type { NewUser } from './user-schema.ts';
-import { auditEventFor, creation, requireDeliverable } from './user-table.ts';
+import { auditEventFor, creation } from './user-table.ts';
 
 /**
  * Creates an account. The user of an activated account without a password is invited by mail to set one. Fails with
- * login-taken, email-taken, invalid for an address that mail cannot reach, forbidden.
+ * login-taken, email-taken, forbidden.
  */
 export async function createUser(
   table: Table,
@@ -23,7 +23,6 @@ export async function createUser(
   let reserved: Promise<readonly [number, string | undefined]> | undefined;
   const load = async (callerUser: Promise<User>) => {
     await callerUser;
-    requireDeliverable(newUser.email);
     // Reserve the id and compute the hash only for authorized callers, and only once across retries.
     reserved ??= settleAll([
       table.nextId('USER'),

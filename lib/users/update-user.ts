@@ -9,13 +9,12 @@ import { nextVersion, type Precondition, requireVersion } from '../table/version
 import type { AuthorizedCaller } from './authorized-caller.ts';
 import { EDITABLE_USER_FIELDS, type EditableUserField, type User } from './user.ts';
 import type { UserChange } from './user-schema.ts';
-import { auditEventFor, findUser, modification, requireDeliverable, requireUnreservedLogin } from './user-table.ts';
+import { auditEventFor, findUser, modification, requireUnreservedLogin } from './user-table.ts';
 
 /**
  * Updates an account; omitted fields stay unchanged. A change of address is notified to the former address, and a user
  * who has no password yet is invited again at a new address and after an activation.
- * Fails with unknown-id, version-changed, login-taken, email-taken, invalid for an address that mail cannot reach,
- * last-administrator, forbidden.
+ * Fails with unknown-id, version-changed, login-taken, email-taken, last-administrator, forbidden.
  */
 export async function updateUser(
   table: Table,
@@ -54,7 +53,6 @@ export function modify(
     lastModifiedDate: new Date(now).toISOString(),
   };
   const hasNewAddress = after.email !== user.email;
-  if (hasNewAddress) requireDeliverable(after.email);
   // A new spelling is no news, and a thief could use up the limit of notices with it.
   const isMoved = hasNewAddress && !isSameRecipient(after.email, user.email);
   const isDeactivated = user.activated && !after.activated;

@@ -1,7 +1,6 @@
 import { type AuditEvent, OPERATOR } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
-import { isDeliverable } from '../mail/address.ts';
 import { emailGuardKey, entityKey, loginGuardKey } from '../table/keys.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';
 import {
@@ -73,14 +72,6 @@ export const isReservedLogin = (login: string): boolean => login.toLowerCase() =
 /** Fails with login-taken for a login that no account can receive. */
 export function requireUnreservedLogin(login: string): void {
   if (isReservedLogin(login)) throw new Failure('login-taken');
-}
-
-/**
- * Fails with invalid for an address that SES cannot send to: neither an invitation nor a reset would arrive. An account
- * that has had one since before it was rejected keeps it.
- */
-export function requireDeliverable(email: string): void {
-  if (!isDeliverable(email)) throw new Failure('invalid', { fieldErrors: [{ field: 'email', message: 'Email' }] });
 }
 
 const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');
