@@ -22,11 +22,14 @@ import { everyRequest } from '../support/request-calls.ts';
 const UNITS_MAX = 3;
 const REFUSALS = [401, 403, 404, 412];
 
+/** The route whose calls are counted: mails about earlier changes can be sent at the same time. */
+let counted: string;
 let units = 0;
 const gatehouse = await useGatehouse({
   async intercept(call, forward) {
     const response = await forward();
-    if (call.functionName && actionsOf(call).every(({ pk }) => pk !== 'JWKS')) units += readUnitsOf(call, response);
+    if (call.functionName === counted && actionsOf(call).every(({ pk }) => pk !== 'JWKS'))
+      units += readUnitsOf(call, response);
     return response;
   },
 });
@@ -78,6 +81,7 @@ describe.each(rows.map(({ route, contract }) => [route, contract] as const))('%s
   it('reads at most 3 units for a refused caller', async () => {
     const { request } = await (requests.get(route) as Change).prepare(setup);
     await enlargeItems();
+    counted = route;
 
     const refusals: { caller: string; status: number; read: number }[] = [];
     for (const [caller, token] of tokens) {
