@@ -12,14 +12,20 @@ import type { User } from '../users/user.ts';
 import { findUser } from '../users/user-table.ts';
 import { AFTER_STALE_VERSION_MS, endPrecedence, findPrecedence, takePrecedence } from './precedence.ts';
 
+/** Whether the token was issued for this account; false if it was deleted, even if its id was assigned again. */
+const isOfAccount = (user: User | undefined, { accountStamp }: Caller): user is User =>
+  user !== undefined && user.accountStamp === accountStamp;
+
+/** Whether the password has changed since the token was issued, unless this very token made the change. */
+const isStale = (user: User, { passwordChanges, jti }: Caller): boolean =>
+  user.passwordChanges !== passwordChanges && user.tokenExcepted !== jti;
+
 /** The failure for a caller that is not authorized by its stored user; undefined if it is. */
 function denialReason(user: User | undefined, caller: Caller, access: Access): FailureCode | undefined {
-  if (!user || user.accountStamp !== caller.accountStamp)
-    return access === 'authenticated' ? 'unauthorized' : 'forbidden';
-  const stale = user.passwordChanges !== caller.passwordChanges && user.tokenExcepted !== caller.jti;
+  if (!isOfAccount(user, caller)) return access === 'authenticated' ? 'unauthorized' : 'forbidden';
   const roles = rolesOf(access);
   const isAuthorized = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
-  return user.activated && !stale && isAuthorized ? undefined : 'forbidden';
+  return user.activated && !isStale(user, caller) && isAuthorized ? undefined : 'forbidden';
 }
 
 /**
@@ -56,9 +62,8 @@ function callerStillAuthorized({ login }: User, caller: Caller, access: Access):
   };
 }
 
-/** Reads the stored user of an authorized caller. Fails with forbidden or unauthorized. */
-async function findAuthorizedUser(table: Table, caller: Caller, access: Access): Promise<User> {
-  const user = await findUser(table, caller.id);
+/** The stored user of an authorized caller. Fails with forbidden or unauthorized. */
+function authorizedUser(user: User | undefined, caller: Caller, access: Access): User {
   const reason = denialReason(user, caller, access);
   if (reason || !user) throw new Failure(reason ?? 'forbidden');
   return user;
@@ -67,7 +72,7 @@ async function findAuthorizedUser(table: Table, caller: Caller, access: Access):
 /** Reads the caller's own user. Fails with unauthorized if it was deleted, even if its id was assigned again. */
 export async function findCallerUser(table: Table, caller: Caller): Promise<User> {
   const user = await findUser(table, caller.id);
-  if (!user || user.accountStamp !== caller.accountStamp) throw new Failure('unauthorized');
+  if (!isOfAccount(user, caller)) throw new Failure('unauthorized');
   return user;
 }
 
@@ -83,17 +88,18 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
   if (typeof access === 'object' && access.rolesFrom === 'token') {
     if (!access.anyRole.some((role) => caller.roles.includes(role))) throw new Failure('forbidden');
   }
-  // The endpoint and the first load of a change share one read; a retry must read the current state.
-  let confirmed: Promise<User> | undefined;
+  // The endpoint, the read budget and the first load of a change share one read; a retry must read the current state.
+  let read: Promise<User | undefined> | undefined;
   let isLoaded = false;
-  const confirm = (): Promise<User> => {
-    confirmed ??= findAuthorizedUser(table, caller, access);
-    return confirmed;
+  const readOnce = (): Promise<User | undefined> => {
+    read ??= findUser(table, caller.id);
+    return read;
   };
+  const confirm = async (): Promise<User> => authorizedUser(await readOnce(), caller, access);
   const loadUser = (): Promise<User> => {
-    const user = isLoaded ? findAuthorizedUser(table, caller, access) : confirm();
+    if (isLoaded) read = undefined;
     isLoaded = true;
-    return user;
+    return confirm();
   };
 
   return {
@@ -101,6 +107,10 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
     findUser: confirm,
     async requireAuthorized() {
       if (typeof access === 'object' && access.rolesFrom === 'table') await confirm();
+    },
+    async hasStaleToken() {
+      const user = await readOnce();
+      return !isOfAccount(user, caller) || isStale(user, caller);
     },
     async change(load, decide, targetUserOf = () => undefined) {
       /** The other user whose account this change is about. */

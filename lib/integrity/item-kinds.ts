@@ -83,8 +83,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
   {
     owns: prefixed('READS#', 'BUDGET'),
     attributes: v.object({
-      ...{ paidBackAt: v.optional(count), stalePaidBackAt: v.optional(count), passwordChanges: v.optional(count) },
-      expires: count,
+      ...{ paidBackAt: v.optional(count), stalePaidBackAt: v.optional(count), expires: count },
     }),
   },
   { owns: prefixed('PRECEDENCE#', 'PRECEDENCE'), attributes: v.object({ until: count, expires: count }) },

@@ -8,8 +8,8 @@ import type { Write } from './write.ts';
 /*
  * Lists and large parameters are read under partition keys that logins and changes read too, and DynamoDB serves 3,000
  * read units per second for one partition key. Each account therefore has a token bucket that holds a fraction of that.
- * While it is empty, its callers are rejected before anything is read but the bucket and a total. No request waits for
- * the bucket, because a waiting request occupies an execution. docs/list-costs.md lists the costs.
+ * While it is empty, its callers are rejected before anything is read but the bucket, the caller's user and a total. No
+ * request waits for the bucket, because a waiting request occupies an execution. docs/list-costs.md lists the costs.
  */
 
 /** How fast a bucket is refilled, and how much it holds. A decryption by KMS counts as one unit. */
@@ -31,15 +31,16 @@ const MAX_DEBT_MS = paybackMs(MAX_LIST_UNITS);
 /** The caller that is charged for reads. */
 export interface ChargedCaller {
   readonly id: number;
-  readonly passwordChanges: number;
   requireAuthorized(): Promise<void>;
+  /** Stale tokens are charged apart from the other tokens of the account. */
+  hasStaleToken(): Promise<boolean>;
 }
 
 /** The read budget of a caller. Call `requireUnspent` first: it reads the bucket. */
 export interface ReadBudget {
   /**
-   * Reads the bucket and these items in one call. Fails with read-budget-spent and `retryAfter` in seconds while the
-   * bucket is empty, and as `requireAuthorized` does.
+   * Reads the bucket and these items in one call, and in parallel whether the token is stale. Fails with
+   * read-budget-spent and `retryAfter` in seconds while the bucket is empty, and as `requireAuthorized` does.
    */
   requireUnspent(keys?: readonly Key[]): Promise<(Item | undefined)[]>;
   /**
@@ -54,11 +55,15 @@ export interface ReadBudget {
 /** Opens the read budget of a caller. */
 export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
   const key = readBudgetKey(caller.id);
-  let bucket = bucketOf(undefined, caller.passwordChanges);
+  let bucket = bucketOf(undefined, false);
 
   async function requireUnspent(keys: readonly Key[] = []) {
-    const [, [item, ...items]] = await settleAll([caller.requireAuthorized(), table.getAll([key, ...keys])]);
-    bucket = bucketOf(item, caller.passwordChanges);
+    const [, isStale, [item, ...items]] = await settleAll([
+      caller.requireAuthorized(),
+      caller.hasStaleToken(),
+      table.getAll([key, ...keys]),
+    ]);
+    bucket = bucketOf(item, isStale);
     const debt = bucket.paidBackAt - Date.now() - BURST_MS;
     if (debt > 0) throw new Failure('read-budget-spent', { retryAfter: Math.ceil(debt / 1000) });
     return items;
@@ -95,54 +100,44 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
 
 /**
  * A bucket, as the time at which everything taken from it is paid back (the generic cell rate algorithm). The item of
- * an account holds two: tokens that were issued before a password change share one, so that a stolen token cannot spend
- * the budget of the tokens issued since, and so that password changes do not multiply the budget.
+ * an account holds two, and a password change refills neither: all stale tokens share one, so that a stolen token cannot
+ * spend the budget of the others once the password has been changed.
  */
 interface Bucket {
   /** 0 if nothing has been taken from it. */
   readonly paidBackAt: number;
   readonly attribute: 'paidBackAt' | 'stalePaidBackAt';
-  /** The number of password changes in the newest token that has been charged, or in the caller's if it is newer. */
-  readonly newest: number;
 }
 
-function bucketOf(item: Item | undefined, own: number): Bucket {
-  const known = (item?.passwordChanges as number | undefined) ?? -1;
-  const attribute = own < known ? 'stalePaidBackAt' : 'paidBackAt';
-  const paidBackAt = own > known ? 0 : ((item?.[attribute] as number | undefined) ?? 0);
-  return { paidBackAt, attribute, newest: Math.max(own, known) };
+function bucketOf(item: Item | undefined, isStale: boolean): Bucket {
+  const attribute = isStale ? 'stalePaidBackAt' : 'paidBackAt';
+  return { paidBackAt: (item?.[attribute] as number | undefined) ?? 0, attribute };
 }
 
 /** The writes that charge a bucket: at most one of them applies. */
-function chargesOf(key: Key, { attribute, newest }: Bucket, units: number, now: number) {
+function chargesOf(key: Key, { attribute }: Bucket, units: number, now: number) {
   const cost = Math.min(paybackMs(units), MAX_DEBT_MS);
   const maximum = now + BURST_MS + MAX_DEBT_MS;
-  const common = {
-    act: 'Update',
-    key,
-    names: { '#paidBackAt': attribute, '#newest': 'passwordChanges', '#expires': 'expires' },
-  } as const;
-  const values = { ':newest': newest, ':expires': Math.ceil(maximum / 1000) + TTL_MARGIN_SECONDS };
+  const common = { act: 'Update', key, names: { '#paidBackAt': attribute, '#expires': 'expires' } } as const;
+  const values = { ':expires': Math.ceil(maximum / 1000) + TTL_MARGIN_SECONDS };
 
   const toFull: Write = {
     ...common,
-    update: 'SET #paidBackAt = :paidBackAt, #newest = :newest, #expires = :expires',
-    condition:
-      'attribute_not_exists(#newest) OR #newest < :newest OR ' +
-      '(#newest = :newest AND (attribute_not_exists(#paidBackAt) OR #paidBackAt < :now))',
+    update: 'SET #paidBackAt = :paidBackAt, #expires = :expires',
+    condition: 'attribute_not_exists(#paidBackAt) OR #paidBackAt < :now',
     values: { ...values, ':paidBackAt': now + cost, ':now': now },
   };
   /** Applies while at most `spentMs` are to be paid back. */
   const toPartlySpent = (spentMs: number): Write => ({
     ...common,
     update: 'SET #paidBackAt = #paidBackAt + :cost, #expires = :expires',
-    condition: '#newest = :newest AND #paidBackAt BETWEEN :now AND :latest',
+    condition: '#paidBackAt BETWEEN :now AND :latest',
     values: { ...values, ':cost': cost, ':now': now, ':latest': now + spentMs },
   });
   const toMaximum: Write = {
     ...common,
     update: 'SET #paidBackAt = :maximum, #expires = :expires',
-    condition: '#newest = :newest AND #paidBackAt < :maximum',
+    condition: '#paidBackAt < :maximum',
     values: { ...values, ':maximum': maximum },
   };
   return { cost, toFull, toPartlySpent, toMaximum };

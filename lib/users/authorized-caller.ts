@@ -13,6 +13,11 @@ export interface AuthorizedCaller extends Caller {
    * decides. The endpoint awaits it before it responds; a rule needs to only before side effects. Fails with forbidden.
    */
   requireAuthorized(): Promise<void>;
+  /**
+   * Whether the token is read-only, because its account was deleted or another token has changed the password. Reads the
+   * caller's user, at most once for this and the access.
+   */
+  hasStaleToken(): Promise<boolean>;
   /** Returns the caller's user once the table has confirmed the access. Fails with forbidden and unauthorized. */
   findUser(): Promise<User>;
   /**

@@ -29,8 +29,9 @@ const shared = await useGatehouse({ breaksData: true, intercept });
 describe('a bucket', () => {
   const { table } = shared;
   let lastId = 1000;
-  const budgetOf = async (id: number, passwordChanges = 0) => {
-    const budget = readBudget(table, { id, passwordChanges, requireAuthorized: async () => undefined });
+  const budgetOf = async (id: number, isStale = false) => {
+    const caller = { id, requireAuthorized: async () => undefined, hasStaleToken: async () => isStale };
+    const budget = readBudget(table, caller);
     await budget.requireUnspent();
     return budget;
   };
@@ -44,7 +45,7 @@ describe('a bucket', () => {
   ])('is refilled at 500 units a second: after 1,100 units when %s', async (_, before, after) => {
     const id = ++lastId;
     const started = Date.now();
-    const stored = { passwordChanges: 0, paidBackAt: started + (before ?? 0), expires: 9_999_999_999 };
+    const stored = { paidBackAt: started + (before ?? 0), expires: 9_999_999_999 };
     if (before !== undefined) await commit(table, [put(readBudgetKey(id), stored)]);
 
     expect(await (await budgetOf(id)).spend(1100)).toBe(1100);
@@ -79,18 +80,13 @@ describe('a bucket', () => {
     await expect(budgetOf(id)).rejects.toMatchObject(spent);
   });
 
-  it('belongs to the tokens since a password change; all earlier ones share another', async () => {
+  it.each([true, false])('belongs to the stale tokens of an account, or to its others: stale %s', async (isStale) => {
     const id = ++lastId;
-    const [first, second] = [await budgetOf(id, 0), await budgetOf(id, 1)];
-    await first.settle(4000);
-    await second.settle(4000);
 
-    await (await budgetOf(id, 2)).settle(10);
-    await expect(second.spend(10)).resolves.toBe(10);
-    for (const each of [await budgetOf(id, 0), await budgetOf(id, 1), await budgetOf(id, 1)]) await each.settle(2000);
+    await (await budgetOf(id, isStale)).settle(4000);
 
-    for (const stale of [0, 1]) await expect(budgetOf(id, stale)).rejects.toMatchObject({ code: 'read-budget-spent' });
-    await expect((await budgetOf(id, 2)).spend(10)).resolves.toBe(10);
+    await expect(budgetOf(id, isStale)).rejects.toMatchObject({ code: 'read-budget-spent' });
+    await expect((await budgetOf(id, !isStale)).spend(1100)).resolves.toBe(1100);
   });
 });
 
@@ -102,12 +98,14 @@ describe('a caller who repeats an expensive request', () => {
   let token: string;
   let reader: { id: number };
   let analyst: { id: number };
+  let changer: { id: number };
   let large: { id: number; integration: { id: number } };
   beforeAll(async () => {
     gatehouse = LONG ? await startGatehouse({ breaksData: true, meterCapacity: true, intercept }) : shared;
     reader = await gatehouse.makeUser('reader', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
     analyst = await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
-    await gatehouse.makeUser('module', { authorities: ['ROLE_USER'] });
+    await gatehouse.makeUser('owner', { authorities: ['ROLE_USER'] });
+    changer = await gatehouse.makeUser('changer', { authorities: ['ROLE_USER'] });
     token = await gatehouse.logIn('reader');
     const admin = await gatehouse.adminToken();
     const post = (path: string, body: object) => gatehouse.call('POST', path, { token: admin, body });
@@ -156,7 +154,7 @@ describe('a caller who repeats an expensive request', () => {
     'GET /api/audits?actor.equals=admin',
   ])('gets 429 with Retry-After at once and before anything is read: %s', async (request) => {
     const [method = '', path = ''] = request.split(' ');
-    const stored = { passwordChanges: 0, paidBackAt: Date.now() + 12_000, expires: Math.ceil(Date.now() / 1000) + 72 };
+    const stored = { paidBackAt: Date.now() + 12_000, expires: Math.ceil(Date.now() / 1000) + 72 };
     await commit(gatehouse.table, [put(readBudgetKey(reader.id), stored)]);
     [units, decryptions] = [0, 0];
 
@@ -266,22 +264,43 @@ describe('a caller who repeats an expensive request', () => {
     expect(await gatehouse.table.get(readBudgetKey(analyst.id))).toBeUndefined();
   });
 
-  it('cannot spend the budget of tokens that were issued after a password change', async () => {
-    const [stolen, own] = [await gatehouse.logIn('module'), await gatehouse.logIn('module')];
-    const list = (token: string) => gatehouse.call('GET', '/api/utm-integrations?size=90&sort=id,desc', { token });
-    const statusOf = async (token: string) => (await list(token)).status;
-    const spend = async () => {
-      for (let n = 0; n < 100 && (await statusOf(stolen)) === 200; n++);
-      return statusOf(stolen);
+  describe('whose password changes', () => {
+    const statusOf = async (token: string) =>
+      (await gatehouse.call('GET', '/api/utm-integrations?size=90&sort=id,desc', { token })).status;
+    const spend = async (token: string) => {
+      for (let n = 0; n < 100 && (await statusOf(token)) === 200; n++);
+      return statusOf(token);
     };
-    const before = await spend();
+    const changePassword = (token: string, currentPassword: string, newPassword: string) =>
+      gatehouse.call('POST', '/api/account/change-password', { token, body: { currentPassword, newPassword } });
 
-    const passwords = { currentPassword: 'module', newPassword: 'another' };
-    await gatehouse.call('POST', '/api/account/change-password', { token: own, body: passwords });
-    const fresh = await gatehouse.logIn('module', 'another');
-    const statuses = [await statusOf(fresh), await spend(), await statusOf(fresh)];
+    it('cannot spend the budget of later tokens, nor of the token that made the change, with an earlier one', async () => {
+      const [stolen, own] = [await gatehouse.logIn('owner'), await gatehouse.logIn('owner')];
 
-    expect([before, ...statuses]).toEqual([429, 200, 429, 200]);
+      await changePassword(own, 'owner', 'another');
+      const beforeLogin = [await spend(stolen), await statusOf(own)];
+      const fresh = await gatehouse.logIn('owner', 'another');
+      const afterLogin = [await statusOf(fresh), await spend(stolen), await statusOf(own), await statusOf(fresh)];
+
+      expect(beforeLogin).toEqual([429, 200]);
+      expect(afterLogin).toEqual([200, 429, 200, 200]);
+    });
+
+    it('gets no further budget, neither for new tokens nor for earlier ones', async () => {
+      const tokens = [await gatehouse.logIn('changer')];
+      await changePassword(tokens[0] as string, 'changer', 'second');
+      tokens.push(await gatehouse.logIn('changer', 'second'));
+      await changePassword(tokens[1] as string, 'second', 'third');
+      tokens.push(await gatehouse.logIn('changer', 'third'));
+      const inDebt = Date.now() + 12_000;
+      const spent = { paidBackAt: inDebt, stalePaidBackAt: inDebt, expires: Math.ceil(inDebt / 1000) + 60 };
+      await commit(gatehouse.table, [put(readBudgetKey(changer.id), spent)]);
+
+      const statuses = [];
+      for (const token of tokens) statuses.push(await statusOf(token));
+
+      expect(statuses).toEqual([429, 429, 429]);
+    });
   });
 
   if (LONG) {

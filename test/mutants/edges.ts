@@ -480,6 +480,7 @@ export const edges: readonly Mutant[] = [
   ...plant('lib/table/read-budget.ts', 'test/unit/read-budget.test.ts', [
     ['const TTL_MARGIN_SECONDS = 60', 'const TTL_MARGIN_SECONDS = 6'],
     ['const MAX_TRIES = 5', 'const MAX_TRIES = 4'],
+    ["isStale ? 'stalePaidBackAt' : 'paidBackAt'", "'paidBackAt'"],
     [".catch((error) => logError('readNotCharged', error))", ''],
   ]),
   ...plant('lib/table/table-scanner.ts', 'test/unit/table-scanner.test.ts', [

@@ -111,6 +111,33 @@ describe('a caller', () => {
     });
   });
 
+  it.each<[string, Partial<typeof STORED> | undefined]>([
+    ['whose password has changed', { passwordChanges: 3 }],
+    ['whose password was changed with another token', { passwordChanges: 3, tokenExcepted: 'other' }],
+    ['whose password was changed before a restore', { passwordChanges: 1 }],
+    ['whose user is deleted', undefined],
+    ['whose id belongs to another account', { accountStamp: 'other' }],
+  ])('%s has a stale token', async (_, fields) => {
+    expect(await authorize(tableWith(fields), CALLER, 'authenticated').hasStaleToken()).toBe(true);
+  });
+
+  it.each<[string, Partial<typeof STORED>]>([
+    ['whose password has not changed since, even if another token is excepted,', { tokenExcepted: 'other' }],
+    ['who changed the password with the token', { passwordChanges: 3, tokenExcepted: 'token' }],
+    ['who is deactivated', { activated: false }],
+  ])('%s has no stale token', async (_, fields) => {
+    expect(await authorize(tableWith(fields), CALLER, 'authenticated').hasStaleToken()).toBe(false);
+  });
+
+  it('is read once to confirm the access and to tell whether the token is stale', async () => {
+    const table = tableWith({});
+    const caller = authorize(table, CALLER, INTEGRATORS);
+
+    await Promise.all([caller.requireAuthorized(), caller.hasStaleToken(), caller.findUser()]);
+
+    expect(table.calls).toHaveLength(1);
+  });
+
   it('finds their own account while it exists, even when it is deactivated', async () => {
     expect(await findCallerUser(tableWith({ activated: false, passwordChanges: 9 }), CALLER)).toMatchObject({
       login: 'ada',

@@ -259,7 +259,7 @@ const KINDS: Record<string, ItemKind> = {
   'read budget': {
     ...beside('READS#', 'BUDGET'),
     attributes: {
-      ...{ paidBackAt: 'count or absent', stalePaidBackAt: 'count or absent', passwordChanges: 'count or absent' },
+      ...{ paidBackAt: 'count or absent', stalePaidBackAt: 'count or absent' },
       ...expiring,
     },
   },

@@ -12,29 +12,25 @@ afterEach(() => vi.useRealTimers());
 
 const lines = useLogLines();
 
-const CALLER = { id: 7, passwordChanges: 3, requireAuthorized: async () => undefined };
-const bucket = (attributes: object) => ({ ...readBudgetKey(7), passwordChanges: 3, ...attributes });
+const CALLER = { id: 7, requireAuthorized: async () => undefined, hasStaleToken: async () => false };
+const STALE = { ...CALLER, hasStaleToken: async () => true };
+const bucket = (attributes: object) => ({ ...readBudgetKey(7), ...attributes });
 
 describe('readBudget', () => {
-  it.each<[string, object | undefined, number | undefined]>([
+  it.each<[string, object | undefined, number | undefined, typeof CALLER?]>([
     ['no item', undefined, undefined],
     ['everything paid back', { paidBackAt: NOW - 1 }, undefined],
     ['2,000 units to pay back', { paidBackAt: NOW + 4000 }, undefined],
     ['more than 2,000 units to pay back', { paidBackAt: NOW + 4001 }, 1],
     ['a debt of more than a second', { paidBackAt: NOW + 5001 }, 2],
-    ['a debt of the tokens before a password change', { paidBackAt: NOW + 9000, passwordChanges: 2 }, undefined],
-    ['a debt of the tokens since a password change', { paidBackAt: NOW + 9000, passwordChanges: 4 }, undefined],
-    [
-      'a debt of its own since a password change',
-      { paidBackAt: NOW, stalePaidBackAt: NOW + 9000, passwordChanges: 4 },
-      5,
-    ],
-    ['an item of an earlier release', { paidBackAt: NOW + 9000, passwordChanges: undefined }, undefined],
-  ])('admits a caller unless the bucket is empty: %s', async (_, item, retryAfter) => {
+    ['a debt of stale tokens', { paidBackAt: NOW, stalePaidBackAt: NOW + 9000 }, undefined],
+    ['a debt of the other tokens, for a stale one', { paidBackAt: NOW + 9000 }, undefined, STALE],
+    ['a debt of stale tokens, for a stale one', { paidBackAt: NOW, stalePaidBackAt: NOW + 9000 }, 5, STALE],
+  ])('admits a caller unless the bucket is empty: %s', async (_, item, retryAfter, caller = CALLER) => {
     const [other, key] = [{ pk: 'TOTAL', sk: 'USER' }, readBudgetKey(7)];
     const table = recordingTable({ ...other, n: 5 }, ...(item ? [bucket(item)] : []));
 
-    const read = readBudget(table, CALLER).requireUnspent([other]);
+    const read = readBudget(table, caller).requireUnspent([other]);
 
     if (retryAfter === undefined) await expect(read).resolves.toEqual([{ ...other, n: 5 }]);
     else await expect(read).rejects.toMatchObject({ code: 'read-budget-spent', retryAfter });
