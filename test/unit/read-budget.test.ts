@@ -70,6 +70,14 @@ describe('readBudget', () => {
     ]);
   });
 
+  it('keeps the item for a minute after the largest debt is paid back', async () => {
+    const table = recordingTable();
+
+    await readBudget(table, CALLER).spend(100);
+
+    expect(table.updates[0]?.values?.[':expires']).toBe(Math.ceil((NOW + 4000 + 8192) / 1000) + 60);
+  });
+
   it.each([
     ['admits the read after the bucket was charged concurrently', { paidBackAt: NOW + 4000 }, 9, undefined],
     ['rejects it once the bucket is empty', { paidBackAt: NOW + 4001 }, 0, 'read-budget-spent'],
