@@ -17,14 +17,14 @@ const sourcesOf = (file: string): string[] =>
  * of get-openapi contains the document.
  */
 const BUDGETS: Readonly<Record<string, readonly [minimal: number, sdk: number]>> = {
-  authenticate: [83, 260],
+  authenticate: [82, 260],
   'change-password': [100, 277],
   'count-integrations': [77, 229],
-  'count-parameters': [78, 231],
-  'create-integration': [74, 226],
+  'count-parameters': [78, 230],
+  'create-integration': [74, 227],
   'create-parameter': [78, 256],
   'create-user': [80, 257],
-  'delete-integration': [77, 229],
+  'delete-integration': [76, 229],
   'delete-parameter': [78, 230],
   'delete-user': [77, 229],
   'finish-reset': [63, 240],
