@@ -68,7 +68,7 @@ describe('the cost of a request', () => {
     };
 
     expect([symmetricCalls, mails]).toEqual([2, 1]);
-    expect(dollars.table).toBeCloseTo(5 * PRICES.read.dollars + 14 * PRICES.write.dollars, 6);
+    expect(dollars.table).toBeCloseTo(5 * PRICES.read.dollars + 13 * PRICES.write.dollars, 6);
     expect(dollars.keys).toBeCloseTo(6, 6);
     expect(dollars.mail).toBeGreaterThan(100);
     expect(dollars.mail).toBeLessThan(112);
