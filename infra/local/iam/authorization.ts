@@ -57,7 +57,7 @@ const LEADING_KEYS = 'dynamodb:LeadingKeys';
  * bounded, because it covers one kind.
  */
 function isUnbounded({ action, resource, leadingKey }: Grant): boolean {
-  const anyKey = leadingKey === undefined ? action.startsWith('dynamodb:') : !/^[A-Z]+(#\*)?$/.test(leadingKey);
+  const anyKey = leadingKey === undefined ? action.startsWith('dynamodb:') : !/^[A-Z-]+(#\*)?$/.test(leadingKey);
   return /[*?]/.test(action + resource) || anyKey;
 }
 
