@@ -1,14 +1,14 @@
 import { Failure } from '../contract/failure.ts';
 import type { Mailer, Recipient } from '../mail/mail.ts';
-import { ALL_USERS, countMail, type MailCount } from '../mail/mail-limit.ts';
+import { ALL_USERS, countMail, MAILS_PER_WINDOW, type MailCount } from '../mail/mail-limit.ts';
 import type { Occasion } from '../mail/occasion.ts';
 import type { OutboxMail } from '../mail/outbox.ts';
 import { log, logError } from '../runtime/log.ts';
 import { change, commit, type Decision } from '../table/change.ts';
-import { type Key, mailCountKey } from '../table/keys.ts';
+import { type Key, mailCountKey, resetCountKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
-import { newResetKey } from '../users/reset-key.ts';
+import { mailboxHashOf, newResetKey } from '../users/reset-key.ts';
 import type { User } from '../users/user.ts';
 import { findUser, findUserByEmail } from '../users/user-table.ts';
 
@@ -62,7 +62,7 @@ async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined>
     case 'reset': {
       const user = await findUserByEmail(table, mail.email);
       if (!user?.activated) return { mail };
-      const keys = [user.id, ALL_USERS].map((id) => mailCountKey(id, 'reset'));
+      const keys = [resetCountKeyOf(user), COUNT_OF_ALL];
       const [count, countOfAll] = (await table.getAll(keys)) as unknown as (MailCount | undefined)[];
       return { mail, user, count, countOfAll };
     }
@@ -87,18 +87,26 @@ function decideMail(
 ): Decision<Outgoing> {
   const { occasion } = mail;
   if (occasion !== 'reset' && occasion !== 'invitation') {
-    const counted = countOnce(itemKey, mail, [countMail(mail.userId, occasion, count, now)]);
+    const counted = countOnce(itemKey, mail, [
+      countMail(mailCountKey(mail.userId, occasion), count, now, MAILS_PER_WINDOW[occasion]),
+    ]);
     return counted ? { writes: counted, result: { occasion, recipient: mail } } : NOTHING;
   }
   if (!user) return NOTHING;
   const { key, write } = newResetKey(user, now);
   const result = { occasion, recipient: user, key };
   if (occasion === 'invitation') return { writes: [write], result };
-  const ofAll = countMail(ALL_USERS, 'reset', countOfAll, now, resetsPerHour);
-  const counted = countOnce(itemKey, mail, [countMail(user.id, 'reset', count, now), ofAll]);
+  const ofAll = countMail(COUNT_OF_ALL, countOfAll, now, resetsPerHour);
+  const counted = countOnce(itemKey, mail, [
+    countMail(resetCountKeyOf(user), count, now, MAILS_PER_WINDOW.reset),
+    ofAll,
+  ]);
   if (!mail.counted && !ofAll) return { writes: [], result: 'resets-used-up' };
   return counted ? { writes: [...counted, write], result } : NOTHING;
 }
+
+const COUNT_OF_ALL = mailCountKey(ALL_USERS, 'reset');
+const resetCountKeyOf = (user: User): Key => resetCountKey(user.id, mailboxHashOf(user));
 
 const NOTHING = { writes: [], result: undefined } as const;
 

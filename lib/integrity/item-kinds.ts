@@ -77,7 +77,8 @@ const ITEM_KINDS: readonly ItemKind[] = [
     attributes: v.object({ occasion: v.picklist(OCCASIONS), expires: count, counted: v.optional(v.literal(true)) }),
   },
   {
-    owns: ({ pk, sk }) => /^MAILS#\d{16}$/.test(pk) && OCCASIONS.includes(sk as Occasion),
+    owns: ({ pk, sk }) =>
+      /^MAILS#\d{16}$/.test(pk) && OCCASIONS.includes(sk.replace(/^reset#[0-9a-f]{64}$/, 'reset') as Occasion),
     attributes: v.object({ n: count, since: count, expires: count }),
   },
   {

@@ -9,8 +9,10 @@ export function asciiDomain(domain: string): string | undefined {
 }
 
 /** Whether mail to both addresses reaches the same mailbox: they differ in letter case or the form of the domain only. */
-export const isSameRecipient = (one: string, other: string): boolean =>
-  asciiLowerCase(recipientOf(one)) === asciiLowerCase(recipientOf(other));
+export const isSameRecipient = (one: string, other: string): boolean => mailboxOf(one) === mailboxOf(other);
+
+/** The form that is equal for all spellings of an address to which mail reaches the same mailbox. */
+export const mailboxOf = (address: string): string => asciiLowerCase(recipientOf(address));
 
 /** In ASCII only: `toLowerCase` makes the Kelvin sign a `k`, and an address with it is another, unreachable mailbox. */
 const asciiLowerCase = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

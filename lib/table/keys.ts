@@ -24,8 +24,8 @@
  *   mail to be sent (TTL)    MAIL#<user id, 16 digits>     time (ISO 8601, UTC), #, random id
  *   mail to be sent for a    RESET-MAIL#<random id>        the same; apart, so that the stream hands over other
  *     reset request (TTL)                                  mails while many resets wait
- *   mails sent to a user     MAILS#<user id, 16 digits>    <occasion>; user 0 counts the resets of all users
- *     (TTL)
+ *   mails sent to a user     MAILS#<user id, 16 digits>    <occasion>, and for resets #, hash of the mailbox; user
+ *     (TTL)                                                0 counts the resets of all users
  *   attempts by login or by  ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: a known network;
  *     source (TTL)                                         ELSEWHERE: all other networks together
  *                            ATTEMPTS#<HMAC of address>    SOURCE: logins; RESETS: resets
@@ -59,6 +59,8 @@ export const mailCountKey = (userId: number, occasion: string): Key => ({
   pk: `MAILS#${idText(userId)}`,
   sk: occasion,
 });
+/** Counts the resets of a user per mailbox: those that a thief had sent elsewhere must not use up the owner's. */
+export const resetCountKey = (userId: number, mailboxHash: string): Key => mailCountKey(userId, `reset#${mailboxHash}`);
 /** Mails of one user share a partition key, because the stream of the table keeps the order within a key. */
 export const mailKey = (userId: number, time: string, id: string): Key => ({
   pk: `MAIL#${idText(userId)}`,

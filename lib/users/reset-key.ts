@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { mailboxOf } from '../mail/address.ts';
 import { resetItemKey } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
-import { emailKey } from './email-key.ts';
 import type { User } from './user.ts';
 
 const LIFETIME_SECONDS = 24 * 60 * 60;
@@ -13,7 +13,7 @@ export interface StoredResetKey {
   readonly userId: number;
   /** The user's stamp when the key was issued; undefined for an account that had none. */
   readonly resetStamp: string | undefined;
-  /** The hash of the email key of the address that it was mailed to. Absent in keys of an earlier release. */
+  /** The hash of the mailbox that it was mailed to. Absent in keys of an earlier release. */
   readonly mailbox?: string;
   /** When the key was issued; milliseconds since 1970. Absent in keys of an earlier release. */
   readonly issuedAt?: number;
@@ -24,8 +24,8 @@ export interface StoredResetKey {
 /** The hash under which a key is stored. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** All spellings of an address are one mailbox. */
-const mailboxOf = ({ email }: User): string => hashOf(emailKey(email));
+/** The hash of the mailbox of a user. Equal email keys are not enough: `fırma.de` is another domain than `firma.de`. */
+export const mailboxHashOf = ({ email }: User): string => hashOf(mailboxOf(email));
 
 /**
  * Returns a new single-use key, valid for 24 hours, with which the user can set a password, and the write that stores
@@ -36,7 +36,7 @@ export function newResetKey(user: User, now: number): { key: string; write: Writ
   const storedKey: StoredResetKey = {
     userId: user.id,
     resetStamp: user.resetStamp,
-    mailbox: mailboxOf(user),
+    mailbox: mailboxHashOf(user),
     issuedAt: now,
     expires: Math.floor(now / 1000) + LIFETIME_SECONDS,
   };
@@ -50,6 +50,6 @@ export function newResetKey(user: User, now: number): { key: string; write: Writ
  */
 export function isUsable(key: StoredResetKey, user: User, now: number): boolean {
   const { expires, resetStamp, mailbox, issuedAt = 0 } = key;
-  const isMailedThere = mailbox === undefined || mailbox === mailboxOf(user) || now < issuedAt + RECENT_MS;
+  const isMailedThere = mailbox === undefined || mailbox === mailboxHashOf(user) || now < issuedAt + RECENT_MS;
   return now / 1000 < expires && user.activated && resetStamp === user.resetStamp && isMailedThere;
 }

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ALL_USERS, countMail, MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
-import { mailCountKey } from '../../lib/table/keys.ts';
+import { mailCountKey, resetCountKey } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
+import { mailboxHashOf } from '../../lib/users/reset-key.ts';
+import type { User } from '../../lib/users/user.ts';
 import { useGatehouse } from '../support/gatehouse.ts';
 import { itemsOf } from '../support/items.ts';
 
@@ -73,10 +75,11 @@ describe('mail to one account', () => {
   const HOUR = 3_600_000;
 
   it('is counted per hour and kind of mail', () => {
-    const count = (n: number, ago: number) => countMail(7, 'reset', { n, since: NOW - ago }, NOW)?.attributes;
+    const KEY = resetCountKey(7, 'ab');
+    const count = (n: number, ago: number) => countMail(KEY, { n, since: NOW - ago }, NOW, 5)?.attributes;
 
-    expect(countMail(7, 'reset', undefined, NOW)).toMatchObject({
-      key: { pk: 'MAILS#0000000000000007', sk: 'reset' },
+    expect(countMail(KEY, undefined, NOW, 5)).toMatchObject({
+      key: { pk: 'MAILS#0000000000000007', sk: 'reset#ab' },
       attributes: { n: 1, since: NOW, expires: NOW / 1000 + 3600 },
     });
     expect(count(4, HOUR - 1)).toMatchObject({ n: 5, since: NOW - HOUR + 1 });
@@ -108,13 +111,28 @@ describe('mail to one account', () => {
     await gatehouse.table.transact([put(mailCountKey(ALL_USERS, 'reset'), { ...full, n: 0 })], randomUUID());
   });
 
+  it('is counted per mailbox, so that resets which a thief has had sent elsewhere use up none of the owner', async () => {
+    const { token } = await gatehouse.makeCaller('robbed', { password: 'robbed' });
+    const move = (email: string) => gatehouse.call('POST', '/api/account', { token, body: { email } });
+    await move('thief@example.com');
+    for (let n = 0; n < MAILS_PER_WINDOW.reset + 1; n++) await requestReset('thief@example.com');
+    await move('robbed@example.com');
+
+    await requestReset('robbed@example.com');
+
+    const resets = (subjects: string[]) => subjects.filter((subject) => subject === 'Reset your password').length;
+    expect(resets(await subjectsTo('thief@example.com'))).toBe(MAILS_PER_WINDOW.reset);
+    expect(resets(await subjectsTo('robbed@example.com'))).toBe(1);
+  });
+
   it('is sent again after the hour', async () => {
     const anHourAgo = Date.now() - HOUR;
     const starts = { early: anHourAgo + 60_000, patient: anHourAgo };
     for (const [login, start] of Object.entries(starts)) {
-      const { id } = await gatehouse.makeUser(login, { password: 'pass' });
+      const user = await gatehouse.makeUser(login, { password: 'pass' });
+      const { id } = user;
       const full = { n: MAILS_PER_WINDOW.reset, since: start, expires: Math.floor(Date.now() / 1000) + 60 };
-      await gatehouse.table.transact([put(mailCountKey(id, 'reset'), full)], randomUUID());
+      await gatehouse.table.transact([put(resetCountKey(id, mailboxHashOf(user as User)), full)], randomUUID());
     }
 
     await Promise.all(Object.keys(starts).map((login) => requestReset(`${login}@example.com`)));

@@ -164,6 +164,7 @@ describe('a mailer', () => {
 });
 
 describe('the mail limit', () => {
+  const KEY = { pk: 'MAILS#0000000000000007', sk: 'emailChanged' };
   const NOW = Date.UTC(2030, 0, 1) + 400;
   const HOUR = 3_600_000;
 
@@ -173,7 +174,7 @@ describe('the mail limit', () => {
     ['emailChanged', 20],
   ] as const)('for %s is %i per hour', (occasion, limit) => {
     const since = NOW - HOUR + 1;
-    const counted = (n: number, start = since) => countMail(7, occasion, { n, since: start }, NOW)?.attributes;
+    const counted = (n: number, start = since) => countMail(KEY, { n, since: start }, NOW, limit)?.attributes;
 
     expect(MAILS_PER_WINDOW[occasion]).toBe(limit);
     expect(counted(limit - 1)).toMatchObject({ n: limit, since });
@@ -183,9 +184,9 @@ describe('the mail limit', () => {
   });
 
   it('starts a window with the first mail, which expires an hour later', () => {
-    expect(countMail(7, 'emailChanged', undefined, NOW)).toEqual({
+    expect(countMail(KEY, undefined, NOW, 20)).toEqual({
       act: 'Put',
-      key: { pk: 'MAILS#0000000000000007', sk: 'emailChanged' },
+      key: KEY,
       attributes: { n: 1, since: NOW, expires: Math.ceil(NOW / 1000) + 3600 },
       condition: 'attribute_not_exists(pk)',
       onConditionFailed: 'retry',
@@ -193,9 +194,9 @@ describe('the mail limit', () => {
   });
 
   it('increments the count of the account on condition that it has not changed, within the same window', () => {
-    expect(countMail(7, 'reset', { n: 2, since: NOW - 5000 }, NOW)).toEqual({
+    expect(countMail(KEY, { n: 2, since: NOW - 5000 }, NOW, 5)).toEqual({
       act: 'Put',
-      key: { pk: 'MAILS#0000000000000007', sk: 'reset' },
+      key: KEY,
       attributes: { n: 3, since: NOW - 5000, expires: Math.ceil((NOW - 5000) / 1000) + 3600 },
       condition: '#n = :n AND #since = :since',
       names: { '#n': 'n', '#since': 'since' },
@@ -205,7 +206,7 @@ describe('the mail limit', () => {
   });
 
   it('replaces an expired window on condition that it has not changed', () => {
-    expect(countMail(7, 'reset', { n: 5, since: NOW - HOUR }, NOW)).toMatchObject({
+    expect(countMail(KEY, { n: 5, since: NOW - HOUR }, NOW, 5)).toMatchObject({
       attributes: { n: 1, since: NOW },
       values: { ':n': 5, ':since': NOW - HOUR },
     });
