@@ -62,7 +62,7 @@ export class EdgeStack extends Stack {
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
       enableIpv6: true,
-      webAclId: this.webAcl(edge).attrArn,
+      webAclId: this.webAcl(edge, settings.corsOrigins).attrArn,
       defaultBehavior: {
         origin: new HttpOrigin(domain.name, {
           protocolPolicy: OriginProtocolPolicy.HTTPS_ONLY,
@@ -109,7 +109,10 @@ export class EdgeStack extends Stack {
   }
 
   /** Blocks an address that sends too many requests, before they cost an invocation. */
-  private webAcl({ requestsPerSource, loginsPerSource }: NonNullable<Settings['edge']>): CfnWebACL {
+  private webAcl(
+    { requestsPerSource, loginsPerSource }: NonNullable<Settings['edge']>,
+    corsOrigins: readonly string[],
+  ): CfnWebACL {
     const metricsOf = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
       metricName,
       cloudWatchMetricsEnabled: true,
@@ -149,17 +152,48 @@ export class EdgeStack extends Stack {
         },
       },
       rules: [
-        blockAbove('logins', loginsPerSource, {
-          orStatement: { statements: [...strictlyThrottledPaths().map(isPath), HAS_QUESTION_MARK] },
-        }),
+        blockAbove('logins', loginsPerSource, requestsFor(LOGIN_PATHS, corsOrigins)),
+        blockAbove('resets', loginsPerSource, requestsFor(RESET_PATHS, corsOrigins)),
         blockAbove('requests', requestsPerSource),
       ],
     });
   }
 }
 
-const strictlyThrottledPaths = (): string[] =>
-  routes.filter(({ strictThrottle }) => strictThrottle).map(({ route }) => route.slice(route.indexOf(' ') + 1));
+const STRICT_PATHS = routes
+  .filter(({ strictThrottle }) => strictThrottle)
+  .map(({ route }) => route.slice(route.indexOf(' ') + 1));
+const RESET_PATHS = STRICT_PATHS.filter((path) => path.includes('/reset-password/'));
+const LOGIN_PATHS = STRICT_PATHS.filter((path) => !RESET_PATHS.includes(path));
+
+/**
+ * Matches the POST requests for these paths, except those that a browser marks as sent for a page of another site. The
+ * functions reject those, so that no page can use up the requests of its visitor's address; counting them would.
+ */
+function requestsFor(paths: readonly string[], corsOrigins: readonly string[]): CfnWebACL.StatementProperty {
+  const isCrossSite = headerIs('sec-fetch-site', 'cross-site');
+  const isForeign = corsOrigins.map((origin) => not(headerIs('origin', origin)));
+  return {
+    andStatement: {
+      statements: [
+        isEqual({ method: {} }, 'POST'),
+        { orStatement: { statements: [...paths.map(isPath), HAS_QUESTION_MARK] } },
+        not(isForeign.length > 0 ? { andStatement: { statements: [isCrossSite, ...isForeign] } } : isCrossSite),
+      ],
+    },
+  };
+}
+
+const not = (statement: CfnWebACL.StatementProperty): CfnWebACL.StatementProperty => ({ notStatement: { statement } });
+const isEqual = (fieldToMatch: CfnWebACL.FieldToMatchProperty, searchString: string): CfnWebACL.StatementProperty => ({
+  byteMatchStatement: {
+    fieldToMatch,
+    positionalConstraint: 'EXACTLY',
+    searchString,
+    textTransformations: [{ type: 'NONE', priority: 0 }],
+  },
+});
+const headerIs = (name: string, value: string) => isEqual({ singleHeader: { Name: name } }, value);
 
 const pathMatches = (
   positionalConstraint: 'EXACTLY' | 'CONTAINS',

@@ -14,7 +14,7 @@ export const GATEWAY_THROTTLES = 'gatewayThrottles';
 export const FAILED_INVOCATIONS = 'failedInvocations';
 
 /** The rules of the edge in the order in which WAF applies them, each with a metric of its name. */
-export const EDGE_RULES = ['logins', 'requests'] as const;
+export const EDGE_RULES = ['logins', 'resets', 'requests'] as const;
 export type EdgeRule = (typeof EDGE_RULES)[number];
 
 interface Measured {

@@ -211,7 +211,27 @@ describe('the web ACL', () => {
   });
   const isPath = (path: string) => pathMatches('EXACTLY', path, 'URL_DECODE', 'NORMALIZE_PATH');
 
-  it('limits each address: its logins and resets, and all its requests', () => {
+  const isEqual = (FieldToMatch: object, SearchString: string) => ({
+    ByteMatchStatement: {
+      FieldToMatch,
+      PositionalConstraint: 'EXACTLY',
+      SearchString,
+      TextTransformations: [{ Type: 'NONE', Priority: 0 }],
+    },
+  });
+  const not = (Statement: object) => ({ NotStatement: { Statement } });
+  const allOf = (...Statements: object[]) => ({ AndStatement: { Statements } });
+  const header = (Name: string, value: string) => isEqual({ SingleHeader: { Name } }, value);
+  const isForeign = OTHER_SETTINGS.corsOrigins.map((origin) => not(header('origin', origin)));
+  /** What is no request for these paths in the name of a page that no setting allows. */
+  const requestsFor = (...paths: string[]) =>
+    allOf(
+      isEqual({ Method: {} }, 'POST'),
+      { OrStatement: { Statements: [...paths.map(isPath), pathMatches('CONTAINS', '?', 'URL_DECODE')] } },
+      not(allOf(header('sec-fetch-site', 'cross-site'), ...isForeign)),
+    );
+
+  it('limits each address: its logins, its resets, and all its requests', () => {
     expect(Properties).toEqual({
       Description: 'Limits the requests of each IP address',
       Scope: 'CLOUDFRONT',
@@ -220,18 +240,13 @@ describe('the web ACL', () => {
       Rules: [
         rule('logins', 0, {
           Limit: 31,
-          ScopeDownStatement: {
-            OrStatement: {
-              Statements: [
-                isPath('/api/authenticate'),
-                isPath('/api/account/reset-password/init'),
-                isPath('/api/account/reset-password/finish'),
-                pathMatches('CONTAINS', '?', 'URL_DECODE'),
-              ],
-            },
-          },
+          ScopeDownStatement: requestsFor('/api/authenticate'),
         }),
-        rule('requests', 1, { Limit: 1009 }),
+        rule('resets', 1, {
+          Limit: 31,
+          ScopeDownStatement: requestsFor('/api/account/reset-password/init', '/api/account/reset-password/finish'),
+        }),
+        rule('requests', 2, { Limit: 1009 }),
       ],
       CustomResponseBodies: { 'too-many-requests': { ContentType: 'APPLICATION_JSON', Content: expect.any(String) } },
       Tags: TAGS,
@@ -252,7 +267,9 @@ describe('the web ACL', () => {
       URL_DECODE: decodeURIComponent,
       NORMALIZE_PATH: posix.normalize,
     };
-    const { Statements } = Properties.Rules[0].Statement.RateBasedStatement.ScopeDownStatement.OrStatement;
+    const [, { OrStatement }] =
+      Properties.Rules[0].Statement.RateBasedStatement.ScopeDownStatement.AndStatement.Statements;
+    const { Statements } = OrStatement;
 
     const matching = (Statements as ReturnType<typeof pathMatches>[]).filter(({ ByteMatchStatement: statement }) => {
       const text = statement.TextTransformations.reduce((result, { Type }) => transform[Type]?.(result) ?? '', path);
