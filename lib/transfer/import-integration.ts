@@ -10,7 +10,7 @@ import type { Item, Table } from '../table/table.ts';
 import { changeTotal, claim } from '../table/write.ts';
 import { integrationsOf } from './entities.ts';
 import { type Importer, markerKeyOf } from './importer.ts';
-import type { IntegrationRecord } from './record.ts';
+import type { IntegrationRecord, Names } from './record.ts';
 
 interface Options {
   readonly valuesKey: string;
@@ -22,18 +22,25 @@ interface Options {
 /**
  * Imports integrations with their parameters. Names need not be unique: the n-th record with a name and a short name is
  * the n-th such record of an earlier import, even if what it became has other names now. Records without a marker
- * describe, in their order, the integrations with these names that belong to no marker, in the order of their ids.
+ * describe, in their order, the integrations with these names that belong to no marker, in the order of their ids. After
+ * a rejected record, those with the same names are rejected too: in the corrected file they would have other numbers.
  */
 export function openIntegrationImporter(table: Table, { valuesKey, kms, again }: Options): Importer<IntegrationRecord> {
   let stored: Promise<ReadonlyMap<string, readonly number[]>> | undefined;
   /** By name: the markers of the records so far. */
   const markersByName = new Map<string, Promise<Item | undefined>[]>();
+  const rejectedNames = new Set<string>();
   return {
+    noteRejected(names) {
+      rejectedNames.add(nameOf(names));
+    },
+
     begin(record) {
       const name = nameOf(record);
       const markers = markersByName.get(name) ?? [];
       markersByName.set(name, markers);
       const ordinal = markers.length;
+      const followsRejected = rejectedNames.has(name);
       const markerKey = markerKeyOf('INTEGRATION', record.name, record.shortName, ordinal);
       const readMarker = () => table.get(markerKey);
       let reading: Promise<Item | undefined> | undefined = readMarker();
@@ -42,6 +49,7 @@ export function openIntegrationImporter(table: Table, { valuesKey, kms, again }:
         markerKey,
 
         async lookUp() {
+          if (followsRejected) return { field: 'name', code: 'after-rejected' };
           const marker = await (reading ?? readMarker());
           reading = undefined;
           if (marker) {
@@ -94,7 +102,7 @@ async function newIntegrationOf(
   return { id, writesAt };
 }
 
-const nameOf = ({ name, shortName }: { name: string; shortName: string }): string => JSON.stringify([name, shortName]);
+const nameOf = ({ name, shortName }: Names): string => JSON.stringify([name, shortName]);
 
 async function idsByName(table: Table): Promise<ReadonlyMap<string, readonly number[]>> {
   const ids = new Map<string, number[]>();

@@ -6,7 +6,7 @@ import type { Table } from '../table/table.ts';
 import { openIntegrationImporter } from './import-integration.ts';
 import { openUserImporter } from './import-user.ts';
 import { type Importer, type Known, mark, type Outcome, type RecordImport } from './importer.ts';
-import { type RecordError, readRecord } from './record.ts';
+import { integrationNamesIn, type RecordError, readRecord } from './record.ts';
 
 /** Where records are imported to, and the KMS keys of its stack. */
 interface Target {
@@ -56,7 +56,11 @@ export async function importRecords(
   for await (const batch of batchesOf(lines)) {
     const plans = await mapConcurrently(batch, MAX_CONCURRENT_LOOKUPS, async ({ line, bytes }) => {
       const record = readRecord(bytes);
-      if (isErrors(record)) return { line, type: '', plan: record };
+      if (isErrors(record)) {
+        const names = integrationNamesIn(bytes);
+        if (names) importers.integration.noteRejected?.(names);
+        return { line, type: '', plan: record };
+      }
       const { type } = record;
       return { line, type, plan: await planOf((importers[type] as Importer<typeof record>).begin(record)) };
     });

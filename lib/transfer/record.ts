@@ -104,6 +104,24 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 const MALFORMED: readonly RecordError[] = [{ code: 'malformed' }];
 
+/** The names of an integration, which need not be unique. */
+export interface Names {
+  readonly name: string;
+  readonly shortName: string;
+}
+
+const integrationNames = v.object({ type: v.literal('integration'), name: v.string(), shortName: v.string() });
+
+/** The names of the integration in a line whose other fields may be invalid; undefined if there are none. */
+export function integrationNamesIn(line: Buffer): Names | undefined {
+  try {
+    const { success, output } = v.safeParse(integrationNames, parseJson(UTF8.decode(line)));
+    return success ? output : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Parses a line. Returns its errors, at most one for each field, if it is not a valid record. */
 export function readRecord(line: Buffer): ImportRecord | readonly RecordError[] {
   let value: unknown;

@@ -284,4 +284,15 @@ describe('an import', () => {
     expect(first).toMatchObject({ tally: { imported: 3, present: 2, rejected: 0 }, rejected: [] });
     expect(second.tally).toMatchObject({ imported: 0, present: 5, rejected: 0 });
   });
+
+  it('rejects what follows a rejected record with the same names, so that the corrected file can be imported', async () => {
+    const table = memoryTable();
+    const [invalid, valid] = [{ ...integrationRecord('Firewall'), integrationType: '' }, integrationRecord('Firewall')];
+
+    const first = await importLines([invalid, valid, integrationRecord('Scanner')], table);
+    const corrected = await importLines([valid, valid, integrationRecord('Scanner')], table);
+
+    expect(first.rejected).toEqual(['1 integrationType Pattern', '2 name after-rejected']);
+    expect([first.tally.imported, corrected.tally]).toMatchObject([1, { imported: 2, present: 1, rejected: 0 }]);
+  });
 });
