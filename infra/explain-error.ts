@@ -1,4 +1,5 @@
 import { Failure } from '../lib/contract/failure.ts';
+import { NOT_FROM_AWS } from '../lib/table/not-from-aws.ts';
 import { explainDatabaseError } from './local/aws/explain-database-error.ts';
 
 const MISSING_CREDENTIALS = new Set(['CredentialsProviderError', 'TokenProviderError']);
@@ -33,17 +34,21 @@ export function explainError(error: unknown, tableName: string | undefined): str
   if (code === 'ECONNREFUSED' || code === 'ECONNRESET')
     return 'The table cannot be reached: the service may have been stopped.';
   if (code === 'ERR_INVALID_URL') return 'The endpoint_url of the AWS profile is not a URL.';
-  if (error instanceof SyntaxError) {
-    const { statusCode } = (error as { $response?: { statusCode?: number } }).$response ?? {};
-    return (
-      `The answer${statusCode ? ` with status ${statusCode}` : ''} is not JSON, so it is not from AWS: check ` +
-      'AWS_ENDPOINT_URL, the endpoint_url of the AWS profile, and any proxy.'
-    );
-  }
+  // The SDK calls an error response unknown that does not name its error.
+  if (error instanceof SyntaxError || name === 'Unknown' || name === 'UnknownError') return notFromAws(error);
   if (name === 'TimeoutError') return 'AWS did not respond in time: run the command again.';
   // Errors thrown by this project are complete sentences; those of the SDK have their own names or codes.
   if (name === 'Error' && code === undefined) return message;
   return `${name}: ${lineOf(message)}`;
+}
+
+function notFromAws(error: Error): string {
+  const { $response, $metadata } = error as {
+    readonly $response?: { readonly statusCode?: number };
+    readonly $metadata?: { readonly httpStatusCode?: number };
+  };
+  const status = $response?.statusCode ?? $metadata?.httpStatusCode;
+  return status ? NOT_FROM_AWS.replace('The answer', `The answer with status ${status}`) : NOT_FROM_AWS;
 }
 
 /** A message of the SDK as a sentence on one line. */

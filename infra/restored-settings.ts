@@ -11,6 +11,7 @@ import {
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import { MAX_CLOCK_DIFFERENCE_SECONDS } from '../lib/restore/adopt-table.ts';
+import { NOT_FROM_AWS } from '../lib/table/not-from-aws.ts';
 import { listTags } from './table-tags.ts';
 
 /* The settings of a table that a restore from a backup does not copy. infra/constructs/administration-table.ts sets the
@@ -132,7 +133,8 @@ async function describe(client: DynamoDBClient, TableName: string): Promise<Tabl
       { step: 'deserialize' },
     );
     const { Table } = await client.send(command);
-    return Table as TableDescription;
+    if (!Table) throw new Error(NOT_FROM_AWS);
+    return Table;
   } catch (error) {
     if (!(error instanceof ResourceNotFoundException)) throw error;
     throw new Error(`There is no table ${TableName} in this account and region: check the credentials and AWS_REGION.`);

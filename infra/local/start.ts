@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { counted } from '../../lib/runtime/counted.ts';
 import { fail, print, readArguments, rejectArguments } from '../command-line.ts';
+import { explainError } from '../explain-error.ts';
 import { isHttpUrl } from '../http-url.ts';
 import { openPages } from './api-page/pages.ts';
 import { explainDatabaseError } from './aws/explain-database-error.ts';
@@ -138,8 +139,8 @@ reloadOnChange(starting, assembly, print);
 await starting.then(run).catch(async (error) => {
   if (stopping) return;
   await close();
-  const message = error instanceof Error ? error.message : String(error);
-  fail((state.folder && explainDatabaseError(state.folder, message)) ?? message, FAILED);
+  const explanation = state.folder && explainDatabaseError(state.folder, String(error?.message));
+  fail(explanation || explainError(error, 'Gatehouse'), FAILED);
 });
 
 async function run(cloud: Cloud): Promise<void> {

@@ -2,6 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { requireEnv } from '../runtime/env.ts';
 import type { Key } from './keys.ts';
+import { NOT_FROM_AWS } from './not-from-aws.ts';
 import { transactGet } from './snapshot.ts';
 import type { Item } from './table.ts';
 
@@ -58,7 +59,7 @@ export function openTableScanner(
             ...(next && { ExclusiveStartKey: next }),
           }),
         );
-        yield (page.Items ?? []) as Item[];
+        yield itemsIn(page);
         next = page.LastEvaluatedKey;
       } while (next);
     },
@@ -93,10 +94,16 @@ export function openTableScanner(
             ...(next && { ExclusiveStartKey: next }),
           }),
         );
-        found.push(...((page.Items ?? []) as Item[]));
+        found.push(...itemsIn(page));
         next = page.LastEvaluatedKey;
       } while (next);
       return found;
     },
   };
+}
+
+/** DynamoDB states the items of a page even if there are none. A proxy that answers must not make a table look empty. */
+function itemsIn({ Items }: { readonly Items?: Record<string, unknown>[] | undefined }): Item[] {
+  if (!Items) throw new Error(NOT_FROM_AWS);
+  return Items as Item[];
 }

@@ -54,20 +54,27 @@ describe('the explanation of an error', () => {
   });
 
   it('of an answer that is not JSON says where it may come from', async () => {
-    const server = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
+    let [status, body] = [200, '<html>'];
+    const server = createServer((_, response) => response.writeHead(status).end(body)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const client = new DynamoDBClient({ endpoint, region: 'eu-north-1', credentials: OPERATOR });
 
-    const error = await client.send(new ListTablesCommand({})).catch((thrown) => thrown);
+    const explanations = [];
+    for ([status, body] of [
+      [200, '<html>'],
+      [404, ''],
+      [400, '{"error":"no"}'],
+    ] as const)
+      explanations.push(await client.send(new ListTablesCommand({})).catch((error) => explainError(error, 'Gate')));
     client.destroy();
 
     const remedy = 'check AWS_ENDPOINT_URL, the endpoint_url of the AWS profile, and any proxy.';
-    expect(explainError(error, 'Gate')).toBe(
-      `The answer with status 200 is not JSON, so it is not from AWS: ${remedy}`,
+    expect(explanations).toEqual(
+      [200, 404, 400].map((code) => `The answer with status ${code} is not from AWS: ${remedy}`),
     );
-    expect(explainError(new SyntaxError('<'), 'Gate')).toBe(`The answer is not JSON, so it is not from AWS: ${remedy}`);
+    expect(explainError(new SyntaxError('<'), 'Gate')).toBe(`The answer is not from AWS: ${remedy}`);
   });
 
   it('says that the table did not respond', () => {

@@ -22,10 +22,17 @@ const PROJECTION = {
 };
 
 describe('scan', () => {
+  it('fails for a page without items, which is not from DynamoDB, instead of an empty table', async () => {
+    const { scanner } = scannerReceiving({}, {});
+
+    await expect(scanner.scan().next()).rejects.toThrow('The answer is not from AWS');
+    await expect(scanner.range('USER')).rejects.toThrow('The answer is not from AWS');
+  });
+
   it('yields all items page by page, strongly consistent and with the chosen attributes only', async () => {
     const { scanner, inputs } = scannerReceiving(
       { Items: [wire('1'), wire('2')], LastEvaluatedKey: wire('2') },
-      { LastEvaluatedKey: wire('5') },
+      { Items: [], LastEvaluatedKey: wire('5') },
       { Items: [wire('6')] },
     );
 
@@ -109,7 +116,7 @@ describe('range', () => {
   it('continues from the end of each page of a collection', async () => {
     const { scanner, inputs } = scannerReceiving(
       { Items: [{ ...wire('1'), bytes: { N: '9' } }], LastEvaluatedKey: wire('1') },
-      { LastEvaluatedKey: wire('2') },
+      { Items: [], LastEvaluatedKey: wire('2') },
       { Items: [wire('3')] },
     );
 
