@@ -58,6 +58,10 @@ export type FieldError = {
      * A regular expression (ECMA-262) that all accepted values match.
      */
     pattern?: string;
+    /**
+     * What the limits do not tell, in English.
+     */
+    reason?: string;
 };
 
 /**

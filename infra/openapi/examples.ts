@@ -15,6 +15,9 @@ export const PLACEHOLDERS = {
   /** The service accepts no quoted address. */
   ownEmail: '"your address"@example.com',
   foreignEmail: 'nobody@example.com',
+  newEmail: '"the address"@example.com',
+  /** Too short. */
+  newPassword: 'new',
   password: 'your current password',
   key: 'the key in the mail',
 } as const;
@@ -80,7 +83,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'GET /api/health': { response: { status: 'UP' } },
   'GET /management/info': { response: { activeProfiles: ['prod'] } },
 
-  'POST /api/users': { body: ETIENNE, response: STORED },
+  'POST /api/users': { body: { ...ETIENNE, email: PLACEHOLDERS.newEmail }, response: STORED },
   'GET /api/users': { query: 'login.contains=etie', response: [STORED] },
   'GET /api/users/authorities': { response: ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'] },
   'GET /api/users/{login}': { path: { login: 'etienne' }, response: STORED },
@@ -119,7 +122,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     body: { firstName: 'Ada', lastName: 'Admin', email: PLACEHOLDERS.ownEmail, langKey: 'en' },
   },
   'POST /api/account/change-password': {
-    body: { currentPassword: PLACEHOLDERS.password, newPassword: 'correct horse battery' },
+    body: { currentPassword: PLACEHOLDERS.password, newPassword: PLACEHOLDERS.newPassword },
   },
   'POST /api/account/reset-password/init': { body: { email: PLACEHOLDERS.foreignEmail } },
   'POST /api/account/reset-password/finish': {

@@ -76,6 +76,7 @@ const FIELD_ERROR = {
         'The only accepted values; of `sort`, the fields; of an unknown filter, the fields of the list or the operators of the field.',
     },
     pattern: { type: 'string', description: 'A regular expression (ECMA-262) that all accepted values match.' },
+    reason: { type: 'string', description: 'What the limits do not tell, in English.' },
   },
   additionalProperties: false,
 };

@@ -11,6 +11,8 @@ export interface Limits {
   readonly allowed?: readonly string[];
   /** A regular expression (ECMA-262) that matches all accepted values. */
   readonly pattern?: string;
+  /** What the limits do not tell, in English. */
+  readonly reason?: string;
 }
 
 /** A check that states its limits. `limitsOf` reads them from the check or its issue. */

@@ -53,6 +53,8 @@ export interface ListRules {
   readonly pageSizeMax: number;
 }
 
+/** The parameters of a list besides filters. */
+const CONTROLS: readonly string[] = ['page', 'size', 'sort', 'cursor'];
 export const DEFAULT_SIZE = 20;
 const PAGE_SIZE_MAX = 2000;
 
@@ -63,9 +65,9 @@ type Values = Record<string, string[]>;
  * where invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc,ignorecase`,
  * `field.operator=value`, and `field=value`, which means `equals`. Fields that cannot be sorted by, unknown fields and
  * operators, unreadable operands and invalid cursors are rejected, with what would have been accepted. Any other
- * unknown parameter is ignored, unless its name contains a dot or begins with a field in any case, as in
- * `login[equals]`, or with one of `others`, which entities have but lists cannot filter by: such a parameter must not
- * select everything.
+ * unknown parameter is ignored, unless its name contains a dot or begins, in any case, with the name of a field or of
+ * one of the parameters above, as in `login[equals]` and `sort[]`, or with one of `others`, which entities have but
+ * lists cannot filter by: such a parameter must not select everything, nor leave the order as it is.
  *
  * Cursors encode ids, and exist without filters in the order of ids. A list with `positionOf` defines what its cursors
  * encode, and has them with all filters and orders.
@@ -84,7 +86,7 @@ export function listQuery<P = number>(
     positionOf?: (text: string) => P | undefined;
   } = {},
 ) {
-  const fieldNames = new Set([...Object.keys(fields), ...others].map((name) => name.toLowerCase()));
+  const reserved = new Set([...Object.keys(fields), ...others, ...CONTROLS].map((name) => name.toLowerCase()));
   const decode = (positionOf ?? idOf) as (text: string) => P | undefined;
   return v.pipe(
     v.custom<Values>(() => true),
@@ -93,7 +95,8 @@ export function listQuery<P = number>(
       const wrong = new Map<string, Limits>();
       const filters: Filter[] = [];
       const filterNames = Object.keys(values).filter(
-        (name) => name.includes('.') || fieldNames.has(name.toLowerCase().replace(/\W.*$/s, '')),
+        (name) =>
+          !CONTROLS.includes(name) && (name.includes('.') || reserved.has(name.toLowerCase().replace(/\W.*$/s, ''))),
       );
       for (const name of filterNames) {
         const filter = filterOf(fields, name, values[name] ?? []);
@@ -163,7 +166,10 @@ function filterOf(
 ): Filter | Limits {
   const [field = '', operator = 'equals', ...rest] = parameter.split('.');
   const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
-  if (!kind) return { allowed: Object.keys(fields) };
+  if (!kind) {
+    const isControl = CONTROLS.some((control) => field.toLowerCase().replace(/\W.*$/s, '') === control);
+    return { allowed: isControl ? CONTROLS : Object.keys(fields) };
+  }
   const operators: readonly string[] = operatorsOf(kind);
   if (rest.length > 0 || !operators.includes(operator)) return { allowed: operators };
   const operandKind = operator === 'specified' ? 'boolean' : kind;

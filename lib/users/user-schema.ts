@@ -57,7 +57,7 @@ const authorities = v.pipe(
 const noPassword = v.optional(
   v.pipe(
     v.nullable(v.string('TypeMismatch')),
-    limited({ max: 0 }, (value) => value === null || value === '', 'Size'),
+    limited({ max: 0, reason: 'This request sets no password' }, (value) => value === null || value === '', 'Size'),
     v.metadata({ anyOf: [{ type: 'string', const: '' }, { type: 'null' }] }),
   ),
 );

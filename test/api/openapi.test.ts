@@ -42,7 +42,8 @@ async function withMailedKey(body: unknown): Promise<unknown> {
 
 /** An example with the entities that earlier examples have created, and the caller's own password. */
 function withRealValues<T>(example: T): T {
-  const { userId, integrationId, parameterId, login, ownEmail, foreignEmail, password } = PLACEHOLDERS;
+  const { userId, integrationId, parameterId, login, ownEmail, foreignEmail } = PLACEHOLDERS;
+  const { newEmail, password, newPassword } = PLACEHOLDERS;
   const realValues = new Map<unknown, () => unknown>([
     [userId, () => 3],
     [integrationId, () => 1],
@@ -50,7 +51,9 @@ function withRealValues<T>(example: T): T {
     [login, () => 'etienne'],
     [ownEmail, () => 'ada@example.com'],
     [foreignEmail, () => 'etienne@example.com'],
+    [newEmail, () => 'etienne@example.com'],
     [password, () => 'admin'],
+    [newPassword, () => 'correct horse battery'],
   ]);
   return JSON.parse(JSON.stringify(example), (_, value) => realValues.get(value)?.() ?? value);
 }

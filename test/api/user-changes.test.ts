@@ -88,6 +88,7 @@ describe('updating a user', () => {
 
     expect(status).toBe(400);
     expect(body.fieldErrors).toMatchObject([{ objectName: 'user', field: 'password', message }]);
+    if (message === 'Size') expect(body.fieldErrors[0].reason).toBe('This request sets no password');
     expect((await get('user')).body).toEqual(before);
     expect((await update({ ...before, password: null })).status).toBe(200);
   });
