@@ -31,8 +31,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           sequence: { groupOrder: 1 },
-          include: ['test/unit/**/*.test.ts'],
-          setupFiles: 'test/support/reset-deadline.ts',
+          include: ['test/{unit,repository}/**/*.test.ts'],
+          setupFiles: 'test/support/doubles/reset-deadline.ts',
         },
       },
       {
@@ -43,8 +43,8 @@ export default defineConfig({
           // share ends with it.
           sequence: { groupOrder: 2 },
           include: ['test/**/*.test.ts'],
-          exclude: ['test/unit/**', 'test/local/**', ...LONG_TESTS],
-          globalSetup: 'test/support/synthesize-once.ts',
+          exclude: ['test/{unit,repository,local}/**', ...LONG_TESTS],
+          globalSetup: 'test/support/stack/synthesize-once.ts',
         },
       },
       {
@@ -53,7 +53,7 @@ export default defineConfig({
           name: 'tools',
           sequence: { groupOrder: 3 },
           include: ['test/local/**/*.test.ts'],
-          globalSetup: 'test/support/synthesize-once.ts',
+          globalSetup: 'test/support/stack/synthesize-once.ts',
         },
       },
     ],

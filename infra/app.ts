@@ -1,12 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { App, type Stack, Validations } from 'aws-cdk-lib';
-import { bundle, SOURCES_FILE, transportOf } from './bundle.ts';
-import { fail, printError } from './command-line.ts';
-import { EdgeStack } from './edge-stack.ts';
-import { GatehouseStack } from './gatehouse-stack.ts';
-import { readSettings } from './read-settings.ts';
-import { edgeStackName } from './settings.ts';
+import { bundle, SOURCES_FILE } from './bundle/bundle.ts';
+import { fail, printError } from './commands/command-line.ts';
+import { readSettings } from './settings/read-settings.ts';
+import { edgeStackName } from './settings/settings.ts';
+import { transportOf } from './settings/transport.ts';
+import { EdgeStack } from './stack/edge-stack.ts';
+import { GatehouseStack } from './stack/gatehouse-stack.ts';
 
 /* The CDK app: `cdk.json` and `-c` select the environment; the CDK CLI sets the output folder. */
 const app = new App({ analyticsReporting: false });

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundle, functionFiles, localTransport, SOURCES_FILE, type Sources } from '../bundle.ts';
+import { bundle, functionFiles, SOURCES_FILE, type Sources } from '../bundle/bundle.ts';
+import { localTransport } from '../settings/transport.ts';
 import type { Cloud } from './cloud.ts';
 import { synthesize } from './stack/synthesize.ts';
 import { watchFiles } from './watch-files.ts';

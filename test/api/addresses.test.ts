@@ -3,8 +3,8 @@ import { commit } from '../../lib/table/change.ts';
 import { emailGuardKey, entityKey } from '../../lib/table/keys.ts';
 import { put, remove, set } from '../../lib/table/write.ts';
 import { formerEmailKey } from '../../lib/users/email-key.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { useUsers } from '../support/users.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { useUsers } from '../support/instance/users.ts';
 
 const gatehouse = await useGatehouse();
 const { create, update, remove: removeUser, get } = useUsers(gatehouse);

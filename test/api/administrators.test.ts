@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sequenceKey } from '../../lib/table/keys.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { useUsers } from '../support/users.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { useUsers } from '../support/instance/users.ts';
 
 const gatehouse = await useGatehouse();
 const { create, update, remove, get } = useUsers(gatehouse);

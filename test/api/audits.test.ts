@@ -3,7 +3,7 @@ import { auditEntry, OPERATOR } from '../../lib/audit/audit-entry.ts';
 import { commit } from '../../lib/table/change.ts';
 import { auditKey, auditPartition, entityKey, readBudgetKey } from '../../lib/table/keys.ts';
 import { claim } from '../../lib/table/write.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /** The sort-key ranges of all queries for permanent entries. */
 const rangesRead: string[][] = [];

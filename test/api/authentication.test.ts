@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 const calls: string[] = [];
 const gatehouse = await useGatehouse({

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { sequenceKey } from '../../lib/table/keys.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /* A rejected caller consumes nothing: no id, no KMS call, no hash. */
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { mapConcurrently } from '../../lib/runtime/settle-all.ts';
 import { routes } from '../../routes.ts';
-import { BUDGETS } from '../support/call-budgets.ts';
-import { type Change, openSetup } from '../support/changes.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { everyRequest, openCallObserver, WITH_PASSWORD } from '../support/request-calls.ts';
+import { BUDGETS } from '../support/costs/call-budgets.ts';
+import { everyRequest, openCallObserver, WITH_PASSWORD } from '../support/costs/request-calls.ts';
+import { type Change, openSetup } from '../support/instance/changes.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
  * What a request costs in a warm function: the AWS calls, how many of them follow each other (sequential round trips,

@@ -7,10 +7,10 @@ import { commit } from '../../lib/table/change.ts';
 import { publicKeyItemKey } from '../../lib/table/keys.ts';
 import { claim } from '../../lib/table/write.ts';
 import { routes } from '../../routes.ts';
-import { type Gatehouse, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
-import { makeSigningKeyPair, type Part } from '../support/mint.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
-import { signedBy } from '../support/tokens.ts';
+import { type Gatehouse, startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import { makeSigningKeyPair, type Part } from '../support/instance/mint.ts';
+import { signedBy } from '../support/instance/tokens.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* Checks docs/clients.md: its code is extracted and run, its tables are compared with the service. */
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { INTEGRATION } from '../support/integrations.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { INTEGRATION } from '../support/instance/integrations.ts';
 
 const gatehouse = await useGatehouse();
 

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
-import { openBarrier } from '../support/barrier.ts';
-import { type Received, useGatehouse } from '../support/gatehouse.ts';
+import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { openBarrier } from '../support/model/barrier.ts';
 
 /*
  * Conditional requests (RFC 9110, section 13): with If-Match a change succeeds only on the version that was read, and

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
-import { methodAndPath } from '../support/method-and-path.ts';
-import { PUBLIC_ROUTES } from '../support/public-routes.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { methodAndPath } from '../support/instance/method-and-path.ts';
+import { PUBLIC_ROUTES } from '../support/instance/public-routes.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* Requests to the public endpoints that a browser sends for a page, with the headers that it adds. */
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { expectCommonHeaders } from '../support/launch.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { expectCommonHeaders } from '../support/instance/launch.ts';
 
 const SECRET = 'quoted-5ecret';
 const QUOTED = JSON.stringify({ Item: { pk: { S: 'USER' }, passwordHash: { S: SECRET } } });

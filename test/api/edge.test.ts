@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { howToTry } from '../../infra/local/how-to-try.ts';
 import { routes } from '../../routes.ts';
-import { type Gatehouse, type Received, startGatehouse } from '../support/gatehouse.ts';
-import { methodAndPath } from '../support/method-and-path.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
+import { type Gatehouse, type Received, startGatehouse } from '../support/instance/gatehouse.ts';
+import { methodAndPath } from '../support/instance/method-and-path.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /*
  * The functions of an environment with an edge, for which the tests stand in by sending its headers. What the edge

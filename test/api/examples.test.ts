@@ -11,7 +11,7 @@ import type { Parameter } from '../../examples/client/types.gen.ts';
 import { createWithParameters } from '../../examples/create-integration.ts';
 import { followList } from '../../examples/follow-list.ts';
 import { logIn } from '../../examples/session.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /* The examples for developers of clients, with the generated client and against the service. */
 

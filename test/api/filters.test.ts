@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Filter } from '../../lib/contract/list-query.ts';
 import { matcherOf } from '../../lib/contract/selection.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /** The partition and the range of each query for parameters. */
 const ranges: (string | undefined)[][] = [];

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { type MalformedRequest, malformedRequests, type Token } from '../support/malformed-requests.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { type MalformedRequest, malformedRequests, type Token } from '../support/instance/malformed-requests.ts';
 
 /* SEED=n npx vitest run test/api/fuzz.test.ts repeats the same requests; REQUESTS=n sends n of them to each row. */
 const SEED = Number(process.env.SEED ?? randomInt(2 ** 31));

@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
-import { type Received, useGatehouse } from '../support/gatehouse.ts';
-import { methodAndPath } from '../support/method-and-path.ts';
-import { useAdminAndAnalyst } from '../support/users.ts';
+import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { methodAndPath } from '../support/instance/method-and-path.ts';
+import { useAdminAndAnalyst } from '../support/instance/users.ts';
 
 /* HEAD (RFC 9110, 9.3.2): every response to GET, without its body. */
 

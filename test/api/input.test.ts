@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { methodAndPath } from '../support/method-and-path.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { methodAndPath } from '../support/instance/method-and-path.ts';
 
 const gatehouse = await useGatehouse();
 const LONE_SURROGATE = 'half\uD800';

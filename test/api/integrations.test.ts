@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { UNKNOWN_IDS, useIntegrations } from '../support/integrations.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { UNKNOWN_IDS, useIntegrations } from '../support/instance/integrations.ts';
 
 const calls: AwsCall[] = [];
 const gatehouse = await useGatehouse({

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { INTEGRATION } from '../support/integrations.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { INTEGRATION } from '../support/instance/integrations.ts';
 
 const gatehouse = await useGatehouse();
 

@@ -17,8 +17,8 @@ import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import { openTableScanner, scannerClient, type TableScanner } from '../../lib/table/table-scanner.ts';
 import { put, type Write } from '../../lib/table/write.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { type Items, itemsOf, restoreItems } from '../support/items.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { type Items, itemsOf, restoreItems } from '../support/instance/items.ts';
 
 const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey, publicKeyItemKey } = keys;
 

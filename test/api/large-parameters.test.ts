@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
-import { LONG } from '../support/long.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { LONG } from '../support/instance/long.ts';
 
 /* An integration is deleted with all its parameters in one transaction, which must stay within DynamoDB's limits. */
 

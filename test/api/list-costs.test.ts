@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { fillUsers } from '../support/fill-users.ts';
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
-import { readUnitsOf } from '../support/read-units.ts';
+import { readUnitsOf } from '../support/costs/read-units.ts';
+import { fillUsers } from '../support/instance/fill-users.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
  * Measures the cost of a list as the number of users grows. The sizes in docs/list-costs.md take minutes:

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { readBudgetKey } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
  * Responses to lists that would read too much. An interceptor makes the table look long, because filling it takes

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Kind } from '../../lib/table/keys.ts';
-import { type Received, useGatehouse } from '../support/gatehouse.ts';
-import { importHere } from '../support/transfer.ts';
+import { importHere } from '../support/commands/transfer.ts';
+import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
 
 const gatehouse = await useGatehouse();
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 const gatehouse = await useGatehouse();
 

@@ -6,10 +6,10 @@ import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put, type Write } from '../../lib/table/write.ts';
 import { stackMutants } from '../mutants/stack-mutants.ts';
-import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
-import { itemsOf } from '../support/items.ts';
-import { LONG } from '../support/long.ts';
-import { buildMutantStack } from '../support/mutant-stack.ts';
+import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import { itemsOf } from '../support/instance/items.ts';
+import { LONG } from '../support/instance/long.ts';
+import { buildMutantStack } from '../support/stack/mutant-stack.ts';
 
 /* Each 127.0.n is a separate network on the loopback interface; requests come from HOME unless `from` is set. */
 

@@ -7,8 +7,8 @@ import { listPage } from '../../lib/table/list.ts';
 import type { ReadBudget } from '../../lib/table/read-budget.ts';
 import { type Item, openTable, type Range, type Table } from '../../lib/table/table.ts';
 import { changeTotal, claim } from '../../lib/table/write.ts';
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
-import { LONG } from '../support/long.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { LONG } from '../support/instance/long.ts';
 
 const idOf = ({ id }: Item) => ({ id: Number(id) });
 /** A budget that is never spent, beside this total. */

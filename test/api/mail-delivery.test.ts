@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
-import { startGatehouse } from '../support/gatehouse.ts';
-import { itemsOf } from '../support/items.ts';
-import { MAIL_TRIALS, outcomeOf } from '../support/mail-trials.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
+import { itemsOf } from '../support/instance/items.ts';
+import { MAIL_TRIALS, outcomeOf } from '../support/instance/mail-trials.ts';
 
 /* The delivery of mail: duplicates, delays, faults and secrets. */
 

@@ -5,8 +5,8 @@ import { mailCountKey, resetCountKey } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
 import { mailboxHashOf } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { itemsOf } from '../support/items.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { itemsOf } from '../support/instance/items.ts';
 
 /*
  * Notices of changed e-mail addresses and passwords, and the limit on mail per account.

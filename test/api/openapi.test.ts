@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { EXAMPLES, type Example, PLACEHOLDERS } from '../../infra/openapi/examples.ts';
+import { EXAMPLES, type Example, PLACEHOLDERS } from '../../infra/api-document/examples.ts';
 import document from '../../openapi.json' with { type: 'json' };
-import { useGatehouse } from '../support/gatehouse.ts';
-import { methodAndPath } from '../support/method-and-path.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { methodAndPath } from '../support/instance/method-and-path.ts';
 
 /* All other tests check every response against the document; these send its examples. */
 

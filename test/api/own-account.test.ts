@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 const gatehouse = await useGatehouse();
 

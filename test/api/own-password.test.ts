@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 const gatehouse = await useGatehouse();
 

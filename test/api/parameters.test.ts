@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { INTEGRATION, UNKNOWN_IDS, useIntegrations } from '../support/integrations.ts';
-import { importHere, integrationRecord } from '../support/transfer.ts';
+import { importHere, integrationRecord } from '../support/commands/transfer.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { INTEGRATION, UNKNOWN_IDS, useIntegrations } from '../support/instance/integrations.ts';
 
 const gatehouse = await useGatehouse();
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Received, useGatehouse } from '../support/gatehouse.ts';
-import { INTEGRATION } from '../support/integrations.ts';
-import { useAdminAndAnalyst } from '../support/users.ts';
+import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { INTEGRATION } from '../support/instance/integrations.ts';
+import { useAdminAndAnalyst } from '../support/instance/users.ts';
 
 const gatehouse = await useGatehouse();
 

@@ -6,10 +6,10 @@ import { commit } from '../../lib/table/change.ts';
 import { entityKey, readBudgetKey } from '../../lib/table/keys.ts';
 import { readBudget } from '../../lib/table/read-budget.ts';
 import { changeTotal, claim, put } from '../../lib/table/write.ts';
-import { fillUsers } from '../support/fill-users.ts';
-import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
-import { LONG } from '../support/long.ts';
-import { readUnitsOf } from '../support/read-units.ts';
+import { readUnitsOf } from '../support/costs/read-units.ts';
+import { fillUsers } from '../support/instance/fill-users.ts';
+import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import { LONG } from '../support/instance/long.ts';
 
 /* A caller who repeats the most expensive request must not exhaust the read throughput of a partition. */
 

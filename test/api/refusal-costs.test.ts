@@ -7,11 +7,11 @@ import { EXISTS, set, type Write } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { deletion, modification, passwordChange } from '../../lib/users/user-table.ts';
 import { routes } from '../../routes.ts';
-import { type Change, openSetup, type PreparedRequest, type Setup } from '../support/changes.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { itemsOf } from '../support/items.ts';
-import { readUnitsOf } from '../support/read-units.ts';
-import { everyRequest } from '../support/request-calls.ts';
+import { readUnitsOf } from '../support/costs/read-units.ts';
+import { everyRequest } from '../support/costs/request-calls.ts';
+import { type Change, openSetup, type PreparedRequest, type Setup } from '../support/instance/changes.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { itemsOf } from '../support/instance/items.ts';
 
 /*
  * A refused request costs the same for every caller and every entity: at most 3 read units, so that a token without

@@ -5,8 +5,8 @@ import { resetItemKey } from '../../lib/table/keys.ts';
 import { newResetKey } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { findUser } from '../../lib/users/user-table.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { itemsOf } from '../support/items.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { itemsOf } from '../support/instance/items.ts';
 
 const gatehouse = await useGatehouse();
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { openBarrier } from '../support/barrier.ts';
-import { type Received, useGatehouse } from '../support/gatehouse.ts';
+import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { openBarrier } from '../support/model/barrier.ts';
 
 /* A module reports its restart with the number of the last parameter change that it has loaded. */
 

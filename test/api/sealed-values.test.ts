@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 const keyCalls: AwsCall[] = [];
 const gatehouse = await useGatehouse({

@@ -11,8 +11,8 @@ import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import { findUser, passwordChange } from '../../lib/users/user-table.ts';
 import { routes } from '../../routes.ts';
-import { CHANGES, openSetup, type Setup } from '../support/changes.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { CHANGES, openSetup, type Setup } from '../support/instance/changes.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
  * Authorization must hold at commit, not only at load (TOCTOU, CWE-367). Every change is held between load and commit

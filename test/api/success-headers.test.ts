@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import type { Mail } from '../../infra/local/aws/mailbox.ts';
 import { routes } from '../../routes.ts';
-import { type Received, useGatehouse } from '../support/gatehouse.ts';
-import type { Sent } from '../support/launch.ts';
+import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import type { Sent } from '../support/instance/launch.ts';
 
 /* The status and headers of every successful response. */
 

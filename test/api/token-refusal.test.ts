@@ -1,10 +1,10 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { methodAndPath } from '../support/method-and-path.ts';
-import { decode, encode, es256, makeSigningKeyPair, type Part } from '../support/mint.ts';
-import { PUBLIC_ROUTES } from '../support/public-routes.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { methodAndPath } from '../support/instance/method-and-path.ts';
+import { decode, encode, es256, makeSigningKeyPair, type Part } from '../support/instance/mint.ts';
+import { PUBLIC_ROUTES } from '../support/instance/public-routes.ts';
 
 describe('authentication', async () => {
   const gatehouse = await useGatehouse();

@@ -6,11 +6,11 @@ import { set, type Write } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { deletion, modification, passwordChange } from '../../lib/users/user-table.ts';
 import { type Route, routes } from '../../routes.ts';
-import { openSetup, type Setup } from '../support/changes.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { itemsOf } from '../support/items.ts';
-import { methodAndPath } from '../support/method-and-path.ts';
-import { PUBLIC_ROUTES } from '../support/public-routes.ts';
+import { openSetup, type Setup } from '../support/instance/changes.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { itemsOf } from '../support/instance/items.ts';
+import { methodAndPath } from '../support/instance/method-and-path.ts';
+import { PUBLIC_ROUTES } from '../support/instance/public-routes.ts';
 
 /*
  * Every endpoint, called by every kind of unauthorized caller. The requests are valid, so that only authorization can

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey, loginGuardKey } from '../../lib/table/keys.ts';
 import { attributesAre, claim, remove as deleteItem, EXISTS, set } from '../../lib/table/write.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { useUsers } from '../support/users.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { useUsers } from '../support/instance/users.ts';
 
 const gatehouse = await useGatehouse();
 const { create, update, remove, get, list, total, stored } = useUsers(gatehouse);

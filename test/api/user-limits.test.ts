@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { useUsers } from '../support/users.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { useUsers } from '../support/instance/users.ts';
 
 const gatehouse = await useGatehouse();
 const { create, update, get } = useUsers(gatehouse);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { useUsers } from '../support/users.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { useUsers } from '../support/instance/users.ts';
 
 const gatehouse = await useGatehouse();
 const { create, get, remove, total, stored } = useUsers(gatehouse);

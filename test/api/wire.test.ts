@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type Route, routes } from '../../routes.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { INTEGRATION } from '../support/integrations.ts';
-import { methodAndPath } from '../support/method-and-path.ts';
-import { useAdminAndAnalyst } from '../support/users.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { INTEGRATION } from '../support/instance/integrations.ts';
+import { methodAndPath } from '../support/instance/method-and-path.ts';
+import { useAdminAndAnalyst } from '../support/instance/users.ts';
 
 const gatehouse = await useGatehouse();
 

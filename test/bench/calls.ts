@@ -1,6 +1,6 @@
-import { openSetup } from '../support/changes.ts';
-import { launch } from '../support/launch.ts';
-import { everyRequest, openCallObserver } from '../support/request-calls.ts';
+import { everyRequest, openCallObserver } from '../support/costs/request-calls.ts';
+import { openSetup } from '../support/instance/changes.ts';
+import { launch } from '../support/instance/launch.ts';
 import { table } from './tables.ts';
 
 /** Measures the calls to AWS of a request to every route. */

@@ -1,6 +1,6 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { routes } from '../../routes.ts';
-import { roundsOf } from '../support/rounds.ts';
+import { roundsOf } from '../support/costs/rounds.ts';
 import { type RecordedInvocation, type Recording, recordAll } from './recording.ts';
 import { startReplay } from './replay-server.ts';
 import { type Bundles, buildVariants, type Variant } from './variants.ts';

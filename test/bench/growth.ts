@@ -1,8 +1,8 @@
 import { type Item, itemBytes, readUnits } from '../../infra/local/aws/item-size.ts';
 import type { AwsCall, AwsResponse } from '../../infra/local/calls/aws-call.ts';
-import { openSetup, type PreparedRequest, type Setup } from '../support/changes.ts';
-import { fillUsers } from '../support/fill-users.ts';
-import { type Gatehouse, launch } from '../support/launch.ts';
+import { openSetup, type PreparedRequest, type Setup } from '../support/instance/changes.ts';
+import { fillUsers } from '../support/instance/fill-users.ts';
+import { type Gatehouse, launch } from '../support/instance/launch.ts';
 import type { Series } from './line-chart.ts';
 import { median } from './statistics.ts';
 import { digits, table } from './tables.ts';

@@ -1,5 +1,5 @@
-import { CHANGES, openSetup, type Prepared, type PreparedRequest } from '../support/changes.ts';
-import { launch } from '../support/launch.ts';
+import { CHANGES, openSetup, type Prepared, type PreparedRequest } from '../support/instance/changes.ts';
+import { launch } from '../support/instance/launch.ts';
 
 /*
  * A process that runs the local cloud of the assembly in its first argument, with the throttling of DynamoDB and as

@@ -7,9 +7,9 @@ import {
   readArguments,
   rejectArguments,
   WRONG_ARGUMENTS,
-} from '../../infra/command-line.ts';
+} from '../../infra/commands/command-line.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
-import { shippedSettings } from '../support/shipped-context.ts';
+import { shippedSettings } from '../support/stack/shipped-context.ts';
 import { headOf, SECTIONS, type Section, sectionOf } from './document.ts';
 import type { Functions } from './functions.ts';
 import { lineChart } from './line-chart.ts';

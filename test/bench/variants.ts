@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { bundle, bundleOf } from '../../infra/bundle.ts';
+import { bundle, bundleOf } from '../../infra/bundle/bundle.ts';
 import { routes } from '../../routes.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { settleAll } from '../../lib/runtime/settle-all.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { changeTotal, claim } from '../../lib/table/write.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /* Lambda freezes work that outlives the response and resumes it during the next request. */
 

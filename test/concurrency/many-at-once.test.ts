@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { expectIntact } from '../support/intact.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { expectIntact } from '../support/instance/intact.ts';
 
 describe('concurrent creations', async () => {
   const gatehouse = await useGatehouse();

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { type Bench, openBench } from '../support/bench.ts';
-import { LONG } from '../support/long.ts';
-import { PAIRS, REVOKING_PAIRS, runPairs } from '../support/pairs.ts';
-import { seed } from '../support/seed.ts';
-import { runSequences } from '../support/sequences.ts';
+import { LONG } from '../support/instance/long.ts';
+import { PAIRS, REVOKING_PAIRS, runPairs } from '../support/model/pairs.ts';
+import { type Bench, openBench } from '../support/model/search-instance.ts';
+import { seed } from '../support/model/seed.ts';
+import { runSequences } from '../support/model/sequences.ts';
 
 let bench: Bench;
 beforeAll(async () => {

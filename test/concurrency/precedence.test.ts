@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Received, useGatehouse } from '../support/gatehouse.ts';
-import { LONG } from '../support/long.ts';
+import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { LONG } from '../support/instance/long.ts';
 
 /* Changing its own item continuously must not delay the deactivation of an account, nor the reset of its password. */
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { stackMutants } from '../mutants/stack-mutants.ts';
-import { openBarrier } from '../support/barrier.ts';
-import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
-import { LONG } from '../support/long.ts';
-import { buildMutantStack } from '../support/mutant-stack.ts';
+import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import { LONG } from '../support/instance/long.ts';
+import { openBarrier } from '../support/model/barrier.ts';
+import { buildMutantStack } from '../support/stack/mutant-stack.ts';
 
 /*
  * Races for unique values. A barrier holds both transactions until both requests have read and decided, and then

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPages } from '../../infra/local/api-page/pages.ts';
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 
 /* The API reference in a browser, as a person would use it. Without Chromium, these tests are skipped. */
 

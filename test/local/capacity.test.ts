@@ -29,7 +29,7 @@ import { localMailbox } from '../../infra/local/aws/mailbox.ts';
 import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
-import { startGatehouse } from '../support/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
 
 const KB = 1024;
 const S = (text: string): { S: string } => ({ S: text });

@@ -10,9 +10,9 @@ import { commit } from '../../lib/table/change.ts';
 import { emailGuardKey, loginGuardKey, rosterKey, totalKey } from '../../lib/table/keys.ts';
 import { scannerClient } from '../../lib/table/table-scanner.ts';
 import { remove, set } from '../../lib/table/write.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { createTable, itemsOf, restoreItems } from '../support/items.ts';
-import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
+import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { createTable, itemsOf, restoreItems } from '../support/instance/items.ts';
 
 /* The permissions of each command in docs/operating.md are those that its calls need, and no others. */
 

@@ -8,19 +8,19 @@ import { promisify } from 'node:util';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
-import { adoptAndVerify } from '../../infra/adopt-and-verify.ts';
-import { createFirstAdmin } from '../../infra/create-first-admin.ts';
-import { explainError } from '../../infra/explain-error.ts';
+import { adoptAndVerify } from '../../infra/commands/adopt/adopt-and-verify.ts';
+import { planSettings } from '../../infra/commands/adopt/restored-settings.ts';
+import { explainError } from '../../infra/commands/explain-error.ts';
+import { createFirstAdmin } from '../../infra/commands/first-admin/create-first-admin.ts';
+import { verifyAndRepair } from '../../infra/commands/verify/verify-and-repair.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
-import { planSettings } from '../../infra/restored-settings.ts';
-import { verifyAndRepair } from '../../infra/verify-and-repair.ts';
 import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import { idText, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
-import { environmentWithoutAws } from '../support/environment-without-aws.ts';
-import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scanner.ts';
-import { INTACT_ITEMS } from '../support/intact-items.ts';
-import { type Input, respondFrom, type ScriptedResponse, scriptedAws } from '../support/scripted-aws.ts';
+import { environmentWithoutAws } from '../support/commands/environment-without-aws.ts';
+import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
+import { type Input, respondFrom, type ScriptedResponse, scriptedAws } from '../support/doubles/scripted-aws.ts';
+import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 /*
  * Exit codes and complete output of the operator's commands on a scripted table: as a process once for each exit code
@@ -65,7 +65,7 @@ function newFolder(): string {
 }
 
 async function run(script: string, options: readonly string[], environment: object = {}, cwd = ROOT) {
-  const program = join(ROOT, `infra/${script}.ts`);
+  const program = join(ROOT, `infra/commands/${script}/command.ts`);
   const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...options], {
     cwd,
     env: {
@@ -288,7 +288,7 @@ it.each([
 ])('npm run %s exits with %i on SIGINT and on SIGTERM', async (script, status) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const { environment, calls } = await serve(inMemoryScanner([]), () => 'no-response');
-    const child = spawn(process.execPath, [`infra/${script}.ts`, '--table', 'Gate'], {
+    const child = spawn(process.execPath, [`infra/commands/${script}/command.ts`, '--table', 'Gate'], {
       cwd: ROOT,
       env: { ...environmentWithoutAws(), ...environment },
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -684,10 +684,14 @@ describe('npm run first-admin', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)('prints the password and exits with 1 on %s', async (signal) => {
     const neverResponds = overrideOf('TransactWriteItems', 'no-response');
     const { environment, inputs } = await serveTable(inMemoryScanner([]), neverResponds);
-    const child = spawn(process.execPath, ['infra/first-admin.ts', '--table', 'Gate', ...ADMINISTRATOR], {
-      cwd: ROOT,
-      env: { ...environmentWithoutAws(), ...environment },
-    });
+    const child = spawn(
+      process.execPath,
+      ['infra/commands/first-admin/command.ts', '--table', 'Gate', ...ADMINISTRATOR],
+      {
+        cwd: ROOT,
+        env: { ...environmentWithoutAws(), ...environment },
+      },
+    );
     const ended = once(child, 'exit');
     const stderr = text(child.stderr);
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readSettings } from '../../infra/read-settings.ts';
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
-import { shippedContext } from '../support/shipped-context.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
+import { readSettings } from '../../infra/settings/read-settings.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { shippedContext } from '../support/stack/shipped-context.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* Mail with an SES configuration set in the settings, sent by the synthesized stack under its own policies. */
 

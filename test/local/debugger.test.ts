@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, inject, it } from 'vitest';
-import { LONG } from '../support/long.ts';
-import { launchStart, newFolder, stopAll, urlOf } from '../support/start-process.ts';
+import { LONG } from '../support/instance/long.ts';
+import { launchStart, newFolder, stopAll, urlOf } from '../support/instance/start-process.ts';
 
 /* Attaches to `npm start` as a debugger does: through the inspector protocol, to the worker thread of a function. */
 

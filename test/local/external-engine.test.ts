@@ -7,7 +7,7 @@ import { startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
 import { openMemoryState, openState, type State } from '../../infra/local/state/state.ts';
 import { whereDataIs } from '../../infra/local/where-data-is.ts';
-import { logIn, newFolder, stopAll } from '../support/start-process.ts';
+import { logIn, newFolder, stopAll } from '../support/instance/start-process.ts';
 
 /* The local cloud on an engine that it did not start, which records how it is called. */
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { FAULTS, openFaults, type Rule } from '../../infra/local/aws/faults.ts';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /* What each fault does, and to which calls. How the service responds to it is in docs/faults.md. */
 

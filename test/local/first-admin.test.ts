@@ -11,9 +11,9 @@ import { loginGuardKey, rosterKey, sequenceKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { remove } from '../../lib/table/write.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { itemsOf } from '../support/items.ts';
-import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
+import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { itemsOf } from '../support/instance/items.ts';
 
 const gatehouse = await useGatehouse({ breaksData: true });
 

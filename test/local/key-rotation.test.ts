@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { publicKeyItemKey } from '../../lib/table/keys.ts';
 import { remove } from '../../lib/table/write.ts';
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
-import { decode } from '../support/mint.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { decode } from '../support/instance/mint.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* The steps are those of docs/operating.md. */
 describe('a rotation of the signing key', () => {

@@ -8,8 +8,8 @@ import { localMailbox } from '../../infra/local/aws/mailbox.ts';
 import { setPasswordPage } from '../../infra/local/aws/mailbox-pages.ts';
 import { startCloud } from '../../infra/local/cloud.ts';
 import { openMemoryState, openState } from '../../infra/local/state/state.ts';
-import { startGatehouse } from '../support/gatehouse.ts';
-import { newFolder, stopAll } from '../support/start-process.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
+import { newFolder, stopAll } from '../support/instance/start-process.ts';
 
 /* The local mailbox, as `npm start` runs it: mailed links lead to a page that sets the password. */
 

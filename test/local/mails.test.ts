@@ -4,9 +4,9 @@ import { openFaults } from '../../infra/local/aws/faults.ts';
 import { commit } from '../../lib/table/change.ts';
 import { type Key, mailKey, resetMailKey } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
-import { startGatehouse } from '../support/gatehouse.ts';
-import { itemsOf } from '../support/items.ts';
-import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
+import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
+import { itemsOf } from '../support/instance/items.ts';
 
 /* `npm run mails` lists the mails that were not sent, and sends them again. */
 

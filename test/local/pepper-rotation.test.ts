@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
-import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
+import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* The steps are those of docs/operating.md. */
 describe('a replacement of the pepper key', { timeout: 60_000 }, () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { openAuthorization, readPolicies } from '../../infra/local/iam/authorization.ts';
 import { readPolicy } from '../../infra/local/iam/policy.ts';
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 
 interface Statement {
   Action: string | string[];

@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { awsReader } from '../../infra/preflight/aws-reader.ts';
-import { accountOf, BOOTSTRAP_VERSION, checksOf } from '../../infra/preflight/checks.ts';
-import type { Settings } from '../../infra/settings.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { type ScriptedResponse, scriptedAws } from '../support/scripted-aws.ts';
+import { awsReader } from '../../infra/commands/preflight/aws-reader.ts';
+import { accountOf, BOOTSTRAP_VERSION, checksOf } from '../../infra/commands/preflight/checks.ts';
+import type { Settings } from '../../infra/settings/settings.ts';
+import { type ScriptedResponse, scriptedAws } from '../support/doubles/scripted-aws.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 
 /* `npm run preflight` on a scripted AWS: everything ready, then each piece missing. */
 
@@ -368,10 +368,14 @@ describe('npm run preflight', () => {
 
   async function run(options: readonly string[], script: Script = DEV, changes: Record<string, string> = {}) {
     const { environment } = await serve(script);
-    const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/preflight.ts', ...options], {
-      cwd: inject('repository'),
-      env: { ...process.env, ...environment, ...changes },
-    })
+    const { code, stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      ['infra/commands/preflight/command.ts', ...options],
+      {
+        cwd: inject('repository'),
+        env: { ...process.env, ...environment, ...changes },
+      },
+    )
       .then((output) => ({ code: 0, ...output }))
       .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
     return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };

@@ -3,8 +3,8 @@ import { cpSync, existsSync, readFileSync, renameSync, utimesSync, writeFileSync
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyRepository, SOURCES } from '../support/copy-repository.ts';
-import { type Launched, launchStart, logIn, newFolder, stopAll, urlOf } from '../support/start-process.ts';
+import { copyRepository, SOURCES } from '../support/commands/copy-repository.ts';
+import { type Launched, launchStart, logIn, newFolder, stopAll, urlOf } from '../support/instance/start-process.ts';
 
 /* `npm start` while its source changes. It runs in a copy of the repository, so that other tests see no change. */
 
@@ -134,7 +134,7 @@ describe('a change of the source', { timeout: 60_000 }, () => {
     const valid = sourceOf('cdk.json');
     replaceByRename('cdk.json', '{');
     await printed('Still running the previous version: cdk.json: ', from);
-    const preflight = spawnSync(process.execPath, ['infra/preflight.ts', '--env', 'dev'], {
+    const preflight = spawnSync(process.execPath, ['infra/commands/preflight/command.ts', '--env', 'dev'], {
       cwd: root,
       encoding: 'utf8',
     });

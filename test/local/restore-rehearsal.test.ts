@@ -14,12 +14,12 @@ import {
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
-import type { Settings } from '../../infra/settings.ts';
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
-import { createTable, type Items, itemsOf } from '../support/items.ts';
-import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
-import { importHere, integrationRecord, jsonLines, runTransfer, userRecord } from '../support/transfer.ts';
+import type { Settings } from '../../infra/settings/settings.ts';
+import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
+import { importHere, integrationRecord, jsonLines, runTransfer, userRecord } from '../support/commands/transfer.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { createTable, type Items, itemsOf } from '../support/instance/items.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /*
  * Rehearses the restore of docs/operating.md: a backup, more changes, the loss of the table, a restore under another

@@ -4,12 +4,12 @@ import { repeatChanges } from '../../lib/restore/repeat-changes.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey, loginGuardKey, notBeforeKey, sequenceKey } from '../../lib/table/keys.ts';
 import { EXISTS, put, set } from '../../lib/table/write.ts';
-import { type Gatehouse, startGatehouse, useGatehouse } from '../support/gatehouse.ts';
-import { expectIntact } from '../support/intact.ts';
-import { type Items, itemsOf, restoreItems } from '../support/items.ts';
-import { memoryTable } from '../support/memory-table.ts';
-import { makeTokens } from '../support/mint.ts';
-import { operatorsEnvironment, runCommand } from '../support/run-command.ts';
+import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
+import { type Gatehouse, startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import { expectIntact } from '../support/instance/intact.ts';
+import { type Items, itemsOf, restoreItems } from '../support/instance/items.ts';
+import { makeTokens } from '../support/instance/mint.ts';
 
 /*
  * A table that was restored from a backup assigns ids again. Tokens, reset keys and ETags that were issued for lost

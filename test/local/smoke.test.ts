@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
-import { type Gatehouse, useGatehouse } from '../support/gatehouse.ts';
-import { launch } from '../support/launch.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
+import { type Gatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import { launch } from '../support/instance/launch.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* `npm run smoke` on the local cloud, directly and through a proxy that breaks something. */
 
@@ -38,12 +38,16 @@ interface Run {
 }
 
 async function smoke({ url = gatehouse.cloud.url, options = [], environment = {}, input = '', link }: Run = {}) {
-  const child = spawn(process.execPath, ['infra/smoke.ts', ...(url ? ['--url', url] : []), ...options], {
-    cwd: ROOT,
-    env: { ...process.env, SMOKE_LOGIN: 'admin', SMOKE_PASSWORD: 'admin', ...environment },
-    // A run that waits for more input ends with an exit status that no test expects.
-    timeout: 45_000,
-  });
+  const child = spawn(
+    process.execPath,
+    ['infra/commands/smoke/command.ts', ...(url ? ['--url', url] : []), ...options],
+    {
+      cwd: ROOT,
+      env: { ...process.env, SMOKE_LOGIN: 'admin', SMOKE_PASSWORD: 'admin', ...environment },
+      // A run that waits for more input ends with an exit status that no test expects.
+      timeout: 45_000,
+    },
+  );
   child.stdin.write(input);
   if (!link) child.stdin.end();
   const stdout: string[] = [];

@@ -4,8 +4,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { LONG } from '../support/long.ts';
-import { type Launched, launchStart, logIn, newFolder, stopAll, urlOf } from '../support/start-process.ts';
+import { LONG } from '../support/instance/long.ts';
+import { type Launched, launchStart, logIn, newFolder, stopAll, urlOf } from '../support/instance/start-process.ts';
 
 /* Runs `npm start` as a developer does, in a process with its own state folder. Each start synthesizes the stack. */
 

@@ -8,8 +8,8 @@ import { createKey, type StoredKey } from '../../infra/local/aws/kms.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
 import { openState, processIdentity, runningTable, type State } from '../../infra/local/state/state.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
-import { newFolder, stopAll } from '../support/start-process.ts';
+import { newFolder, stopAll } from '../support/instance/start-process.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* Files of a state folder that a start cannot use. */
 

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { App } from 'aws-cdk-lib';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { localTransport } from '../../infra/bundle.ts';
-import { readSettings } from '../../infra/read-settings.ts';
-import { copyRepository } from '../support/copy-repository.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { shippedContext } from '../support/shipped-context.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
+import { readSettings } from '../../infra/settings/read-settings.ts';
+import { localTransport } from '../../infra/settings/transport.ts';
+import { copyRepository } from '../support/commands/copy-repository.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
+import { shippedContext } from '../support/stack/shipped-context.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* The CDK app as the CDK CLI runs it, which prints its output unchanged. */
 

@@ -22,8 +22,9 @@ const COMMANDS = {
       [['--only', 'cold,warmer'], 'There is no section "warmer".'],
     ],
   },
-  'test/contention.ts': {
-    usage: 'Usage: npx node test/contention.ts [--hold MS] [--load MS] [--versioned] [--seconds SECONDS] [--seed SEED]',
+  'test/long/contention.ts': {
+    usage:
+      'Usage: npx node test/long/contention.ts [--hold MS] [--load MS] [--versioned] [--seconds SECONDS] [--seed SEED]',
     rejected: [
       [['--hold', '0'], '--hold, --load and --seconds must be whole numbers above 0.'],
       [['--seconds', 'x'], '--hold, --load and --seconds must be whole numbers above 0.'],
@@ -31,8 +32,8 @@ const COMMANDS = {
       [['--rate', '1'], "Unknown option '--rate'."],
     ],
   },
-  'test/soak.ts': {
-    usage: 'Usage: npx node test/soak.ts [--minutes MINUTES] [--seed SEED]',
+  'test/long/soak.ts': {
+    usage: 'Usage: npx node test/long/soak.ts [--minutes MINUTES] [--seed SEED]',
     rejected: [
       [['--minutes', '0'], '--minutes must be a number above 0.'],
       [['--minutes', 'x'], '--minutes must be a number above 0.'],

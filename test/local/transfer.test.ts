@@ -3,14 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openStackTable } from '../../infra/commands/stack-table.ts';
 import { openState } from '../../infra/local/state/state.ts';
-import { openStackTable } from '../../infra/stack-table.ts';
 import { totalKey } from '../../lib/table/keys.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
-import { expectIntact } from '../support/intact.ts';
-import { itemsOf, restoreItems } from '../support/items.ts';
-import { operatorsEnvironment } from '../support/run-command.ts';
+import { operatorsEnvironment } from '../support/commands/run-command.ts';
 import {
   bcryptHash,
   importHere,
@@ -19,7 +16,10 @@ import {
   runTransfer,
   startImport,
   userRecord,
-} from '../support/transfer.ts';
+} from '../support/commands/transfer.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { expectIntact } from '../support/instance/intact.ts';
+import { itemsOf, restoreItems } from '../support/instance/items.ts';
 
 /* npm run import and npm run export, as an operator runs them on the table of a running service. */
 

@@ -14,7 +14,7 @@ import { openState } from '../../infra/local/state/state.ts';
 import { commit } from '../../lib/table/change.ts';
 import { loginGuardKey } from '../../lib/table/keys.ts';
 import { remove } from '../../lib/table/write.ts';
-import { environmentWithoutAws } from '../support/environment-without-aws.ts';
+import { environmentWithoutAws } from '../support/commands/environment-without-aws.ts';
 
 /* Runs `npm run verify` as an operator does, in a process beside a service that keeps its data in a folder. */
 
@@ -37,14 +37,18 @@ afterAll(async () => {
 
 /** Runs the command on this folder unless the environment names another. */
 async function verify(options: readonly string[] = [], more: Record<string, string> = {}) {
-  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, ['infra/verify.ts', ...options], {
-    cwd: ROOT,
-    env: {
-      ...environmentWithoutAws(),
-      STATE_DIR: folder,
-      ...more,
+  const { code, stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    ['infra/commands/verify/command.ts', ...options],
+    {
+      cwd: ROOT,
+      env: {
+        ...environmentWithoutAws(),
+        STATE_DIR: folder,
+        ...more,
+      },
     },
-  })
+  )
     .then((output) => ({ code: 0, ...output }))
     .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
   return { code, lines: stdout.trim().split('\n'), stderr };
@@ -135,7 +139,7 @@ describe('without a service', () => {
   });
 
   it('stops its engine when it is interrupted', async () => {
-    const child = spawn(process.execPath, ['infra/verify.ts'], {
+    const child = spawn(process.execPath, ['infra/commands/verify/command.ts'], {
       cwd: ROOT,
       env: { ...environmentWithoutAws(), STATE_DIR: folder },
     });

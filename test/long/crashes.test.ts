@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Faults, openFaults } from '../../infra/local/aws/faults.ts';
 import { permissionsOf, routes } from '../../routes.ts';
-import { CHANGES, openSetup, type Setup } from '../support/changes.ts';
-import { type Gatehouse, startGatehouse } from '../support/gatehouse.ts';
-import { expectIntact } from '../support/intact.ts';
+import { CHANGES, openSetup, type Setup } from '../support/instance/changes.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { expectIntact } from '../support/instance/intact.ts';
 
 /*
  * A function can end at any moment. Here each function is killed after each of its calls to AWS in turn. It must leave

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
-import { ENGINE_RULES } from '../support/engine-rules.ts';
-import { useGatehouse } from '../support/gatehouse.ts';
+import { ENGINE_RULES } from '../support/instance/engine-rules.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 describe('the DynamoDB engine', async () => {
   const gatehouse = await useGatehouse();

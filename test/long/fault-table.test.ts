@@ -10,11 +10,11 @@ import {
   openSetup,
   type Prepared,
   type Setup,
-} from '../support/changes.ts';
-import { type Gatehouse, type Received, startGatehouse } from '../support/gatehouse.ts';
-import { expectIntact } from '../support/intact.ts';
-import { mailSection } from '../support/mail-trials.ts';
-import { readsOf } from '../support/reads.ts';
+} from '../support/instance/changes.ts';
+import { type Gatehouse, type Received, startGatehouse } from '../support/instance/gatehouse.ts';
+import { expectIntact } from '../support/instance/intact.ts';
+import { mailSection } from '../support/instance/mail-trials.ts';
+import { readsOf } from '../support/instance/reads.ts';
 
 /*
  * The response of each route to each fault. docs/faults.md is a snapshot of the results, which

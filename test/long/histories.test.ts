@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { type Bench, openBench } from '../support/bench.ts';
-import { runHistory } from '../support/histories.ts';
-import { seed } from '../support/seed.ts';
+import { runHistory } from '../support/model/histories.ts';
+import { type Bench, openBench } from '../support/model/search-instance.ts';
+import { seed } from '../support/model/seed.ts';
 
 let bench: Bench;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { mutants } from '../mutants/mutants.ts';
 import { openSandbox } from '../mutants/sandbox.ts';
-import { sampleOf, seed } from '../support/seed.ts';
+import { sampleOf, seed } from '../support/model/seed.ts';
 
 /* A sample of the mutants. `node test/mutants/run.ts` tries all of them. */
 const SIZE = 12;

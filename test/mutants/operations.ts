@@ -32,7 +32,7 @@ export const operations: readonly Mutant[] = [
     ['if (findings.length > 0) throw', 'if (findings.length > 1e3) throw'],
     ['if (findings.length > 0)', 'if (findings.length > 0 || undecided.length > 0)'],
   ]),
-  ...plant('infra/adopt.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/commands/adopt/command.ts', 'test/local/commands.test.ts', [
     ['const NOT_ADOPTED = 1', 'const NOT_ADOPTED = 2'],
     ['/^[1-9]\\d{0,8}$/', '/^\\d{0,9}$/'],
     ['skippedIds: Number(skip)', 'skippedIds: 1'],
@@ -41,13 +41,13 @@ export const operations: readonly Mutant[] = [
     ['/^[1-9]\\d{0,8}$/', '/^\\d{1,9}$/'],
     ['exitOnSignal(NOT_ADOPTED);', ''],
   ]),
-  ...plant('infra/adopt-and-verify.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/commands/adopt/adopt-and-verify.ts', 'test/local/commands.test.ts', [
     ['if (error instanceof NotGatehouseTable)', 'if (false)'],
     ['reportVerification(verification);', ''],
     ['isChanged = true;', ''],
     ['after + 1}; it was ${before + 1}', 'after}; it was ${before}'],
   ]),
-  ...plant('infra/restored-settings.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/commands/adopt/restored-settings.ts', 'test/local/commands.test.ts', [
     ['Math.abs(aheadSeconds) <= MAX', 'aheadSeconds <= MAX'],
     ['        requireRightClock((result.response as { headers: Record<string, string> }).headers.date);\n', ''],
     ["aheadSeconds > 0 ? 'ahead of' : 'behind'", "'ahead of'"],
@@ -59,10 +59,10 @@ export const operations: readonly Mutant[] = [
     ['isProtected && !DeletionProtectionEnabled', 'isProtected'],
     ['/^ENABL/', '/^ENABLED/'],
   ]),
-  ...plant('infra/adopt.ts', 'test/local/restore-rehearsal.test.ts', [
+  ...plant('infra/commands/adopt/command.ts', 'test/local/restore-rehearsal.test.ts', [
     ["    ...(environment && { 'gatehouse:environment': environment }),\n", ''],
   ]),
-  ...plant('infra/adopt.ts', 'test/local/restore.test.ts', [
+  ...plant('infra/commands/adopt/command.ts', 'test/local/restore.test.ts', [
     [' || Object.keys(tagValues).length > 0', ''],
     ['|| unprotected ||', '||'],
     ['!KEY_ARN.test(valuesKey)', "!valuesKey.split(' ').every((arn) => KEY_ARN.test(arn))"],
@@ -70,34 +70,42 @@ export const operations: readonly Mutant[] = [
     ['Object.hasOwn(environments, environment)', 'environment in environments'],
     ['requireEnvironment(tagValues.environment);', '{}'],
   ]),
-  ...plant('infra/restored-settings.ts', 'test/local/restore-rehearsal.test.ts', [
+  ...plant('infra/commands/adopt/restored-settings.ts', 'test/local/restore-rehearsal.test.ts', [
     ['model?.OnDemandThroughput ??', ''],
     ['if (model) requireSameKey(table, model);', ''],
     ['...(model && (await listTags(client, model.TableArn))),', ''],
   ]),
-  ...plant('infra/table-tags.ts', 'test/unit/table-tags.test.ts', [
+  ...plant('infra/commands/table-tags.ts', 'test/unit/table-tags.test.ts', [
     ["!Key.startsWith('aws:')", 'true'],
     ['while (NextToken)', 'while (false)'],
     ['{ ResourceArn, NextToken }', '{ ResourceArn }'],
   ]),
-  ...plant('infra/password-keys.ts', 'test/local/pepper-rotation.test.ts', [
+  ...plant('infra/commands/password-keys/command.ts', 'test/local/pepper-rotation.test.ts', [
     ['key !== first && hashes > 0', 'hashes > 0'],
     ["others.includes(key) ? ''", "!others.includes(key) ? ''"],
   ]),
-  ...plant('infra/password-keys.ts', 'test/local/commands.test.ts', [['onProgress(++users);', '']]),
-  ...plant('infra/export.ts', 'test/local/commands.test.ts', [['onProgress(counts.user + counts.integration);', '']]),
-  ...plant('infra/require-aws-environment.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/commands/password-keys/command.ts', 'test/local/commands.test.ts', [['onProgress(++users);', '']]),
+  ...plant('infra/commands/export/command.ts', 'test/local/commands.test.ts', [
+    ['onProgress(counts.user + counts.integration);', ''],
+  ]),
+  ...plant('infra/commands/require-aws-environment.ts', 'test/local/commands.test.ts', [
     ['!url || isHttpUrl(url)', '!url || URL.canParse(url)'],
     ['!process.env.AWS_PROFILE || ', ''],
     [' || !process.env.AWS_ACCESS_KEY_ID', ''],
   ]),
-  ...plant('infra/stack-table.ts', 'test/local/commands.test.ts', [['if (!running) requireAwsEnvironment();', '']]),
-  ...plant('infra/stack-table.ts', 'test/local/commands.test.ts', [["STATE_DIR || '.local'", "STATE_DIR ?? '.local'"]]),
-  ...plant('infra/command-table.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/commands/stack-table.ts', 'test/local/commands.test.ts', [
+    ['if (!running) requireAwsEnvironment();', ''],
+  ]),
+  ...plant('infra/commands/stack-table.ts', 'test/local/commands.test.ts', [
     ["STATE_DIR || '.local'", "STATE_DIR ?? '.local'"],
   ]),
-  ...plant('infra/first-admin.ts', 'test/local/commands.test.ts', [['  requireAwsEnvironment();\n', '']]),
-  ...plant('infra/smoke.ts', 'test/local/smoke.test.ts', [
+  ...plant('infra/commands/command-table.ts', 'test/local/commands.test.ts', [
+    ["STATE_DIR || '.local'", "STATE_DIR ?? '.local'"],
+  ]),
+  ...plant('infra/commands/first-admin/command.ts', 'test/local/commands.test.ts', [
+    ['  requireAwsEnvironment();\n', ''],
+  ]),
+  ...plant('infra/commands/smoke/command.ts', 'test/local/smoke.test.ts', [
     ['URL.parse(origin)?.origin === origin', 'true'],
     ['if (mail !== undefined && !v.is(email, mail))', 'if (false)'],
     ['if (pastEdge !== undefined && !isHttpUrl(pastEdge))', 'if (false)'],
@@ -107,24 +115,24 @@ export const operations: readonly Mutant[] = [
     [" || password !== ''", ''],
     ['if (hasCredentials(url) || (', 'if (('],
   ]),
-  ...plant('infra/bundle.ts', 'test/stack/bundles.test.ts', [
+  ...plant('infra/bundle/bundle.ts', 'test/stack/bundles.test.ts', [
     ["mainFields: ['module', 'main'],", ''],
     ["mainFields: ['module', 'main']", "mainFields: ['main', 'module']"],
-    ["'./infra/sdk/unused-event-streams.ts'", "'./infra/sdk/unused-modules.ts'"],
+    ["'./infra/bundle/sdk/unused-event-streams.ts'", "'./infra/bundle/sdk/unused-modules.ts'"],
   ]),
-  ...plant('infra/sdk/trim-sdk.ts', 'test/stack/bundles.test.ts', [
+  ...plant('infra/bundle/sdk/trim-sdk.ts', 'test/stack/bundles.test.ts', [
     ["  'AdaptiveRetryStrategy',\n", ''],
     ["  'HeaderFormatter',\n", ''],
     ["  'Sha256Js',\n", ''],
     ['JSON.stringify({ version })', 'await readFile(path)'],
     ['constants.get(name) ?? key', 'key'],
   ]),
-  ...plant('infra/bundle.ts', 'test/local/synthesis.test.ts', [
+  ...plant('infra/bundle/bundle.ts', 'test/local/synthesis.test.ts', [
     ['preserveSymlinks: true,', ''],
     ['relative(ROOT, join(dirname(path), decodeURIComponent(source)))', 'join(dirname(path), source)'],
     ['decodeURIComponent(source)', 'source'],
   ]),
-  ...plant('infra/export.ts', 'test/local/transfer.test.ts', [
+  ...plant('infra/commands/export/command.ts', 'test/local/transfer.test.ts', [
     ['const OWNER_ONLY = 0o600', 'const OWNER_ONLY = 0o644'],
     ['  if (isTaken(file)) rejectArguments(`${file} already exists.`, COMMAND);\n', ''],
     ['if (!isTaken(partial)) return;', 'return;'],
@@ -132,7 +140,7 @@ export const operations: readonly Mutant[] = [
     ['accessSync(`${dirname(file)}/.`, constants.W_OK);', ''],
     ['await link(partial, file)', 'await link(partial, `${file}.complete`)'],
   ]),
-  ...plant('infra/import.ts', 'test/local/transfer.test.ts', [
+  ...plant('infra/commands/import/command.ts', 'test/local/transfer.test.ts', [
     [
       'createReadStream(file)',
       "createReadStream(file, 'utf8').map((text) => Buffer.from(text.replaceAll('\\u2028', '\\n')))",
@@ -141,33 +149,33 @@ export const operations: readonly Mutant[] = [
     ['if (statSync(path).isDirectory())', 'if (false)'],
     ['const NOT_COMPLETED = 3', 'const NOT_COMPLETED = 1'],
   ]),
-  ...plant('infra/openapi/links.ts', 'test/unit/openapi.test.ts', [
+  ...plant('infra/api-document/links.ts', 'test/unit/openapi.test.ts', [
     ["method === 'PUT' && path === collection", "method === 'PUT'"],
     [' && route !== row.route', ''],
     ["isCreation ? '$response.body' : '$response.body#/0'", "'$response.body'"],
     ['    if (!isCreation) return [];\n', ''],
   ]),
-  ...plant('infra/openapi/responses.ts', 'test/unit/openapi.test.ts', [
+  ...plant('infra/api-document/responses.ts', 'test/unit/openapi.test.ts', [
     ["if (isFromEdge) names.push(['Retry-After']);", ''],
     ["schema: { const: 'public, max-age=300' }", "schema: { const: 'no-store' }"],
   ]),
-  ...plant('infra/openapi/parameters.ts', 'test/unit/openapi-parameters.test.ts', [
+  ...plant('infra/api-document/parameters.ts', 'test/unit/openapi-parameters.test.ts', [
     ['|${LEAP_YEAR}-02-29', ''],
     ["'24:00(?::00(?:[.]0{1,9})?)?'", "'24:00'"],
     ['(?:${optional(...sortable, ignored)},)*', '(?:${optional(...sortable)},)*'],
     ['...sortable, ignored, ...directions', '...sortable, ...directions'],
     ['(?:,${optional(ignored)})*', ''],
   ]),
-  ...plant('infra/placeholders.ts', 'test/unit/settings.test.ts', [
+  ...plant('infra/settings/placeholders.ts', 'test/unit/settings.test.ts', [
     ['|| ARN.test(value)', ''],
     ['if (path === TEXTS) return [];', ''],
     ["value.slice(value.indexOf('@') + 1)", 'value'],
   ]),
-  ...plant('infra/preflight/aws-reader.ts', 'test/local/preflight.test.ts', [
+  ...plant('infra/commands/preflight/aws-reader.ts', 'test/local/preflight.test.ts', [
     ["  NotFound: 'NotFoundException',\n", ''],
     ['if (!response.ok) throw', 'if (response.redirected) throw'],
   ]),
-  ...plant('infra/preflight/checks.ts', 'test/local/preflight.test.ts', [
+  ...plant('infra/commands/preflight/checks.ts', 'test/local/preflight.test.ts', [
     ['version >= BOOTSTRAP_VERSION', 'version > 0'],
     ['ofAddress ?? (await find(domain))', 'await find(domain)'],
     ['if (!byDefault || configurationSet) return undefined;', 'if (byDefault || configurationSet) return undefined;'],
@@ -179,37 +187,37 @@ export const operations: readonly Mutant[] = [
     ["if (Status === 'ISSUED') return undefined;", "if (Status !== 'FAILED') return undefined;"],
     ['if (SendingEnabled) return undefined;', 'return undefined;'],
   ]),
-  ...plant('infra/preflight/checks.ts', 'test/local/preflight.test.ts', [
+  ...plant('infra/commands/preflight/checks.ts', 'test/local/preflight.test.ts', [
     ['if (secretHashes.includes(hash)) return undefined;', 'return undefined;'],
     ['if (!/^[0-9a-f]{64}$/.test(value))', 'if (!value)'],
     ['readerOf(EDGE_REGION)', 'aws'],
     ['certificate(hostName, edge.certificate, aws)', 'certificate(hostName, edge.secret, aws)'],
     ["update(value).digest('hex')", 'update(`${value}\\n`).digest("hex")'],
   ]),
-  ...plant('infra/smoke/smoke-test.ts', 'test/local/smoke.test.ts', [
+  ...plant('infra/commands/smoke/smoke-test.ts', 'test/local/smoke.test.ts', [
     ["if (!body.authorities.includes('ROLE_ADMIN'))", 'if (false)'],
     ['pastEdge.reject(route, 403));', 'pastEdge.send(route));'],
   ]),
-  ...plant('infra/smoke/checks.ts', 'test/local/smoke.test.ts', [
+  ...plant('infra/commands/smoke/checks.ts', 'test/local/smoke.test.ts', [
     ['if (route) this.#checkedRoutes.add(route);', ''],
     ['filter((route) => !this.#checkedRoutes.has(route))', 'filter(() => false)'],
   ]),
-  ...plant('infra/smoke/deployment.ts', 'test/local/smoke.test.ts', [
+  ...plant('infra/commands/smoke/deployment.ts', 'test/local/smoke.test.ts', [
     ['if (status === expected) return;', 'if (status < 600) return;'],
     ['expectHeaders(received, contract.headers ?? []);', 'expectHeaders(received, []);'],
     ['if (renamed) throw', 'if (!headers && renamed) throw'],
     ["'strict-transport-security': /^max-age=63072000; includeSubDomains$/,", ''],
   ]),
-  ...plant('infra/smoke/marked.ts', 'test/local/smoke.test.ts', [
+  ...plant('infra/commands/smoke/marked.ts', 'test/local/smoke.test.ts', [
     ['|| description !== MARK', ''],
     ['for (const login of Object.values(LOGINS))', 'for (const login of [])'],
   ]),
-  ...plant('infra/stack-table.ts', 'test/local/transfer.test.ts', [
+  ...plant('infra/commands/stack-table.ts', 'test/local/transfer.test.ts', [
     ["valuesKey: keyIn('gatehouse:values-key')", "valuesKey: keyIn('gatehouse:pepper-key')"],
     ["pepperKeys: keyIn('gatehouse:pepper-key')", "pepperKeys: keyIn('gatehouse:values-key')"],
     ['{ ...PATIENT_SETTINGS, ...settings }', 'settings ?? {}'],
   ]),
-  ...plant('infra/constructs/administration-table.ts', 'test/stack/facts.test.ts', [
+  ...plant('infra/stack/constructs/administration-table.ts', 'test/stack/facts.test.ts', [
     ['MaxReadRequestUnits=${readUnits}', 'MaxReadRequestUnits=${writeUnits}'],
     ['Annotations.of(this).addInfo(', 'String('],
     ["timeToLiveAttribute: 'expires',", ''],
@@ -230,12 +238,12 @@ export const operations: readonly Mutant[] = [
     ],
     ['deletionProtection: keepData && !unprotected', 'deletionProtection: true'],
   ]),
-  ...plant('infra/constructs/daily-verification.ts', 'test/stack/facts.test.ts', [
+  ...plant('infra/stack/constructs/daily-verification.ts', 'test/stack/facts.test.ts', [
     ['Duration.minutes(15)', 'Duration.minutes(10)'],
     ['memorySize: 2048,', 'memorySize: 512,'],
     ['retryAttempts: 0,', ''],
   ]),
-  ...plant('infra/constructs/alarms.ts', 'test/stack/alarms.test.ts', [
+  ...plant('infra/stack/constructs/alarms.ts', 'test/stack/alarms.test.ts', [
     ['    if (hasEdge) {', '    if (verifiesDaily) {'],
     ["metrics.rejections('not-from-edge')", "metrics.rejections('forbidden')"],
     ['    alarm.addOkAction(action);\n', ''],
@@ -249,37 +257,37 @@ export const operations: readonly Mutant[] = [
       "threshold: 2000, evaluationPeriods: 3, evaluateLowSampleCountPercentile: 'ignore'",
     ],
   ]),
-  ...plant('infra/constructs/metrics.ts', 'test/stack/alarms.test.ts', [
+  ...plant('infra/stack/constructs/metrics.ts', 'test/stack/alarms.test.ts', [
     ['seconds / 3600', 'seconds / 60'],
     ["logged('oldestPendingRestartSeconds', Stats.MAXIMUM)", "logged('oldestPendingRestartSeconds', Stats.AVERAGE)"],
     ['period: Duration.days(1)', 'period: Duration.hours(1)'],
   ]),
-  ...plant('infra/constructs/dashboard.ts', 'test/stack/alarms.test.ts', [
+  ...plant('infra/stack/constructs/dashboard.ts', 'test/stack/alarms.test.ts', [
     [' (hours), measured once a day', ' (hours)'],
   ]),
-  ...plant('infra/constructs/canary-deployments.ts', 'test/stack/deployment.test.ts', [
+  ...plant('infra/stack/constructs/canary-deployments.ts', 'test/stack/deployment.test.ts', [
     ['alarms: [...alarms],', ''],
     ['CANARY_10PERCENT_10MINUTES', 'ALL_AT_ONCE'],
     ['.withoutPolicyUpdates()', ''],
     ['`${functionArn}:${live.aliasName}`', 'live.functionArn'],
   ]),
-  ...plant('infra/constructs/gatehouse-function.ts', 'test/stack/deployment.test.ts', [
+  ...plant('infra/stack/constructs/gatehouse-function.ts', 'test/stack/deployment.test.ts', [
     ["    nameByStatements(role.node.findChild('DefaultPolicy') as Policy);\n", ''],
     ['JSON.stringify(stack.resolve(policy.document))', 'policy.node.path'],
     ['new Role(scope, `${id}-role`', 'new Role(scope, `${id}-role${settings.signingKeys.length}`'],
   ]),
-  ...plant('infra/read-settings.ts', 'test/unit/settings.test.ts', [
+  ...plant('infra/settings/read-settings.ts', 'test/unit/settings.test.ts', [
     [', ...(deployment !== undefined && { deployment })', ''],
     ["return String(value) === 'true';", 'return true;'],
     ['if (!/^(true|false)$/.test(String(value)))', 'if (false)'],
     ["booleanIn(node, 'checked') ?? true", "node.tryGetContext('checked') !== false"],
   ]),
-  ...plant('infra/constructs/queries.ts', 'test/stack/alarms.test.ts', [
+  ...plant('infra/stack/constructs/queries.ts', 'test/stack/alarms.test.ts', [
     ["      'key-states',", "      'keys',"],
     ['hasEdge ? functions : [access]', '[access]'],
     ["hasEdge ? 'clientAddress' : 'sourceIp'", "'sourceIp'"],
   ]),
-  ...plant('infra/edge-stack.ts', 'test/stack/edge.test.ts', [
+  ...plant('infra/stack/edge-stack.ts', 'test/stack/edge.test.ts', [
     ['{ value: event.viewer.ip }', "request.headers['x-forwarded-for']"],
     [
       "  request.headers['${EDGE_HEADERS.clientAddress}'] = {",
@@ -317,14 +325,14 @@ export const operations: readonly Mutant[] = [
       "if (!domain || !edge) throw new Error('');",
     ],
   ]),
-  ...plant('infra/constructs/metrics.ts', 'test/stack/edge.test.ts', [
+  ...plant('infra/stack/constructs/metrics.ts', 'test/stack/edge.test.ts', [
     ['region: EDGE_REGION,', ''],
     ['WebACL: edgeStackName(environment)', 'WebACL: environment'],
   ]),
-  ...plant('infra/constructs/endpoint-function.ts', 'test/stack/facts.test.ts', [
+  ...plant('infra/stack/constructs/endpoint-function.ts', 'test/stack/facts.test.ts', [
     ["settings.edge.secretHashes.join(',')", 'String(settings.edge.secretHashes[0])'],
   ]),
-  ...plant('infra/constructs/endpoint-function.ts', 'test/stack/facts.test.ts', [
+  ...plant('infra/stack/constructs/endpoint-function.ts', 'test/stack/facts.test.ts', [
     ['default: 512', 'default: 1024'],
     ['Duration.seconds(10)', 'Duration.seconds(30)'],
     ['settings.tokenLife.minutes * 60', 'settings.tokenLife.minutes'],
@@ -334,14 +342,14 @@ export const operations: readonly Mutant[] = [
     ['route.strictThrottle &&\n', ''],
     ['settings.tokenLife.rememberedMinutes * 60', 'settings.tokenLife.minutes * 24 * 60'],
   ]),
-  ...plant('infra/constructs/gatehouse-function.ts', 'test/stack/facts.test.ts', [
+  ...plant('infra/stack/constructs/gatehouse-function.ts', 'test/stack/facts.test.ts', [
     ['retention: settings.logRetentionDays,', 'retention: 365,'],
     ['settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE', 'settings.keepData ? RemovalPolicy.DESTROY'],
     ['logGroup.grantWrite(role);', ''],
     ['Architecture.ARM_64', 'Architecture.X86_64'],
     ['settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY', 'RemovalPolicy.RETAIN'],
   ]),
-  ...plant('infra/constructs/http-api.ts', 'test/stack/facts.test.ts', [
+  ...plant('infra/stack/constructs/http-api.ts', 'test/stack/facts.test.ts', [
     ["'ETag',\n", ''],
     ["'X-Total-Count',\n", ''],
     ['exposeHeaders: EXPOSED_HEADERS,', ''],
@@ -365,7 +373,7 @@ export const operations: readonly Mutant[] = [
     ['this.stage.node.addDependency(httpRoute);', ''],
     ['retention: logRetentionDays', 'retention: 365'],
   ]),
-  ...plant('infra/constructs/keys.ts', 'test/stack/facts.test.ts', [
+  ...plant('infra/stack/constructs/keys.ts', 'test/stack/facts.test.ts', [
     ['removalPolicy: keepData ? RemovalPolicy.RETAIN', 'removalPolicy: !keepData ? RemovalPolicy.RETAIN'],
     [
       'RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY',
@@ -385,12 +393,12 @@ export const operations: readonly Mutant[] = [
       "sign: { variable: 'SIGNING_KEYS', keys: this.signing.slice(0, 1),",
     ],
   ]),
-  ...plant('infra/constructs/mail.ts', 'test/stack/facts.test.ts', [
+  ...plant('infra/stack/constructs/mail.ts', 'test/stack/facts.test.ts', [
     ["arn('identity', sender.slice(sender.indexOf('@') + 1)),", ''],
     ["conditions: { StringEquals: { 'ses:FromAddress': sender } },", ''],
     ["[arn('configuration-set', configurationSet)]", "[arn('configuration-set', '*')]"],
   ]),
-  ...plant('infra/command-line.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/commands/command-line.ts', 'test/local/commands.test.ts', [
     ['export const WRONG_ARGUMENTS = 2', 'export const WRONG_ARGUMENTS = 1'],
     ["argument === '--help' || argument === '-h'", "argument === '-h'"],
     ['Unexpected argument: ${positionals[names.length]}.', 'Unexpected argument.'],
@@ -398,20 +406,20 @@ export const operations: readonly Mutant[] = [
     ["['SIGINT', 'SIGTERM']", "['SIGINT']"],
     ["['SIGINT', 'SIGTERM']", "['SIGTERM']"],
   ]),
-  ...plant('infra/command-line.ts', 'test/local/transfer.test.ts', [
+  ...plant('infra/commands/command-line.ts', 'test/local/transfer.test.ts', [
     ['names.find((_, index) => !positionals[index])', 'names[positionals.length]'],
   ]),
-  ...plant('infra/command-line.ts', 'test/unit/command-line.test.ts', [
+  ...plant('infra/commands/command-line.ts', 'test/unit/command-line.test.ts', [
     ['const PROGRESS_ITEMS = 10_000', 'const PROGRESS_ITEMS = 10_001'],
     ['const PROGRESS_MS = 2000', 'const PROGRESS_MS = 2001'],
     ['reported = done;', ''],
     ['    reportedAt = Date.now();\n', ''],
   ]),
-  ...plant('infra/command-line.ts', 'test/local/tool-arguments.test.ts', [
+  ...plant('infra/commands/command-line.ts', 'test/local/tool-arguments.test.ts', [
     ['if (option) return `${option} requires a value.`;', ''],
     ["return sentence?.endsWith('.') ? sentence : `${sentence}.`;", 'return message;'],
   ]),
-  ...plant('infra/explain-error.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/commands/explain-error.ts', 'test/local/commands.test.ts', [
     ["if (name === 'ResourceNotFoundException')", 'if (false)'],
     ['if (MISSING_CREDENTIALS.has(name))', 'if (false)'],
     ['if (EXPIRED_CREDENTIALS.has(name))', 'if (false)'],
@@ -423,18 +431,18 @@ export const operations: readonly Mutant[] = [
     ["if (name === 'Error' && code === undefined) return message;", ''],
     [".replaceAll(/\\s+/g, ' ')", ''],
   ]),
-  ...plant('infra/first-admin.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/commands/first-admin/command.ts', 'test/local/commands.test.ts', [
     ['const NOT_CREATED = 1', 'const NOT_CREATED = 0'],
     ['randomBytes(15)', 'randomBytes(6)'],
     ["exitOnSignal(NOT_CREATED, unknownOutcome('The command was interrupted', password));", ''],
     ['if (!v.is(login, person.login))', 'if (false)'],
   ]),
-  ...plant('infra/create-first-admin.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/commands/first-admin/create-first-admin.ts', 'test/local/commands.test.ts', [
     ['if (!(error instanceof Failure)) return explainError(error, table);', ''],
     ["if (error.code === 'login-taken') return", "if (error.code === 'email-taken') return"],
     ["['gatehouse:pepper-key']", "['gatehouse:values-key']"],
   ]),
-  ...plant('infra/gatehouse-stack.ts', 'test/stack/facts.test.ts', [
+  ...plant('infra/stack/gatehouse-stack.ts', 'test/stack/facts.test.ts', [
     ['      tags,\n', ''],
     ['terminationProtection: settings.keepData && !settings.unprotected,', ''],
     ['terminationProtection: settings.keepData && !settings.unprotected', 'terminationProtection: true'],
@@ -607,13 +615,13 @@ export const operations: readonly Mutant[] = [
     ['[line - 1]', '[line]'],
     ["' '.repeat(column - 1)", "' '.repeat(column)"],
   ]),
-  ...plant('infra/bundle.ts', 'test/local/reload.test.ts', [['importer of found', 'importer of [file]']]),
+  ...plant('infra/bundle/bundle.ts', 'test/local/reload.test.ts', [['importer of found', 'importer of [file]']]),
   ...plant('infra/local/reload.ts', 'test/local/reload.test.ts', [
     ['cloud.holdRequestsDuring(() => assembly.reload(cloud, affected))', 'assembly.reload(cloud, affected)'],
     ['new Set([...failed, ...applicable])', 'new Set(failed)'],
     ['      cloud.recycle();\n', ''],
   ]),
-  ...plant('infra/local/require-node-24.mjs', 'test/unit/command-line.test.ts', [
+  ...plant('infra/commands/require-node-24.mjs', 'test/unit/command-line.test.ts', [
     ["'../../node_modules/.bin'", "'../../node_modules'"],
     ["'../../node_modules/.bin'", "'../node_modules/.bin'"],
   ]),
@@ -649,7 +657,7 @@ export const operations: readonly Mutant[] = [
     ["if (name === 'Ref') return ref(argument);", ''],
     ['if (found === undefined) throw new Error(`The local cloud does not support ${logicalId}.${name}`);', ''],
   ]),
-  ...plant('infra/read-settings.ts', 'test/unit/settings.test.ts', [
+  ...plant('infra/settings/read-settings.ts', 'test/unit/settings.test.ts', [
     ['  rejectUnknownKeys(Object.keys(node.getAllContext()));\n', ''],
     ["!key.includes(':') && ", ''],
     ['[...Object.keys(context.entries), ...CDK_KEYS]', 'Object.keys(context.entries)'],
@@ -670,7 +678,7 @@ export const operations: readonly Mutant[] = [
     ['&& !arePlaceholdersAllowed', '&& false'],
     ['output.keepData ? placeholdersIn(output) : []', 'placeholdersIn(output)'],
   ]),
-  ...plant('infra/settings.ts', 'test/unit/settings.test.ts', [
+  ...plant('infra/settings/settings.ts', 'test/unit/settings.test.ts', [
     ['v.maxValue(3653,', 'v.maxValue(3654,'],
     ['failuresPerSource <= requestsPerSource', 'failuresPerSource < requestsPerSource'],
     ['minutes <= rememberedMinutes,', 'minutes >= 0,'],
@@ -725,7 +733,7 @@ export const operations: readonly Mutant[] = [
     ["v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number'))", 'positiveInteger'],
     ["'The lifetime of a token.'", "'The lifetime of a session.'"],
   ]),
-  ...plant('infra/transport/attribute-values.ts', 'test/unit/transport.test.ts', [
+  ...plant('infra/bundle/transport/attribute-values.ts', 'test/unit/transport.test.ts', [
     ['{ NULL: true }', '{ NULL: false }'],
     ["Buffer.from(value).toString('base64')", "Buffer.from(value).toString('base64url')"],
     ['if (fields[name] !== undefined) attributes[name]', 'attributes[name]'],
@@ -745,7 +753,7 @@ export const operations: readonly Mutant[] = [
     ["throw new Error('The value cannot be stored in DynamoDB')", 'return { S: String(value) }'],
     ["throw new Error('DynamoDB returned a value of an unknown type')", 'return undefined'],
   ]),
-  ...plant('infra/transport/aws-client.ts', 'test/unit/transport.test.ts', [
+  ...plant('infra/bundle/transport/aws-client.ts', 'test/unit/transport.test.ts', [
     ['const FIRST_THROTTLED_WAIT_MS = 1000', 'const FIRST_THROTTLED_WAIT_MS = 100'],
     ['const MAX_WAIT_MS = 20_000', 'const MAX_WAIT_MS = 40_000'],
     ['const RETRY_BUDGET = 500', 'const RETRY_BUDGET = 520'],
@@ -826,12 +834,12 @@ export const operations: readonly Mutant[] = [
       "    return JSON.parse(text) ?? {};\n  } catch {\n    throw new Error('Not JSON');",
     ],
   ]),
-  ...plant('infra/transport/client-dynamodb.ts', 'test/unit/transport.test.ts', [
+  ...plant('infra/bundle/transport/client-dynamodb.ts', 'test/unit/transport.test.ts', [
     ["'dynamodb', config, 25", "'dynamodb', config"],
     // Without any timeout, the tests would only time out.
     ["'dynamodb', config", "'dynamodb', { requestHandler: { requestTimeout: 400 } }"],
   ]),
-  ...plant('infra/transport/client-kms.ts', 'test/unit/transport.test.ts', [
+  ...plant('infra/bundle/transport/client-kms.ts', 'test/unit/transport.test.ts', [
     ["'CiphertextBlob', ", ''],
     ["'Mac', ", ''],
     ["'Message', ", ''],
@@ -844,11 +852,11 @@ export const operations: readonly Mutant[] = [
     ["toString('base64')", "toString('base64url')"],
     ["commandFor('GenerateDataKey')", "commandFor('GenerateDataKeyWithoutPlaintext')"],
   ]),
-  ...plant('infra/transport/client-sesv2.ts', 'test/unit/transport.test.ts', [
+  ...plant('infra/bundle/transport/client-sesv2.ts', 'test/unit/transport.test.ts', [
     ['/v2/email/outbound-emails', '/v2/email/outbound-email'],
     [', abortSignal);', ');'],
   ]),
-  ...plant('infra/transport/http-exchange.ts', 'test/unit/transport.test.ts', [
+  ...plant('infra/bundle/transport/http-exchange.ts', 'test/unit/transport.test.ts', [
     ["'ECONNRESET', ", ''],
     ["'ECONNREFUSED', ", ''],
     ["'EPIPE', ", ''],
@@ -873,7 +881,7 @@ export const operations: readonly Mutant[] = [
     ['text += chunk', 'text = chunk'],
     ['status: response.statusCode ?? 0', 'status: 200'],
   ]),
-  ...plant('infra/transport/lib-dynamodb.ts', 'test/unit/transport.test.ts', [
+  ...plant('infra/bundle/transport/lib-dynamodb.ts', 'test/unit/transport.test.ts', [
     ['x-amz-json-1.0', 'x-amz-json-1.1'],
     ['encoded(input), abortSignal', 'encoded(input)'],
     ['encoded(input), abortSignal', 'input, abortSignal'],
@@ -893,13 +901,13 @@ export const operations: readonly Mutant[] = [
     ["if (name === 'Responses') {", 'if (false) {'],
     ["commandFor('UpdateItem')", "commandFor('PutItem')"],
   ]),
-  ...plant('infra/verify.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/commands/verify/command.ts', 'test/local/commands.test.ts', [
     ['const FINDINGS = 1', 'const FINDINGS = 0'],
     ["'not-verified': NOT_VERIFIED", "'not-verified': FINDINGS"],
     ['verifyAndRepair(connection, { name, repair })', 'verifyAndRepair(connection, { name, repair: true })'],
     ['exitOnSignal(NOT_VERIFIED);', ''],
   ]),
-  ...plant('infra/verify-and-repair.ts', 'test/local/commands.test.ts', [
+  ...plant('infra/commands/verify/verify-and-repair.ts', 'test/local/commands.test.ts', [
     ["undecided.length > 0 ? 'not-verified' : 'intact'", "'intact'"],
     ['if (repair && verification', 'if (verification'],
     ['if (error instanceof NotGatehouseTable)', 'if (false)'],

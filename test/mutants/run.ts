@@ -1,5 +1,11 @@
-import { exitOnSignal, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from '../../infra/command-line.ts';
-import { sampleOf, seed } from '../support/seed.ts';
+import {
+  exitOnSignal,
+  print,
+  readArguments,
+  rejectArguments,
+  WRONG_ARGUMENTS,
+} from '../../infra/commands/command-line.ts';
+import { sampleOf, seed } from '../support/model/seed.ts';
 import { mutants } from './mutants.ts';
 import { openSandbox } from './sandbox.ts';
 

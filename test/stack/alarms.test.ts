@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { type Resource, resourcesOf, templateOf } from '../support/stack.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
+import { type Resource, resourcesOf, templateOf } from '../support/stack/stack.ts';
 
 const { domain, edge } = OTHER_SETTINGS;
 const prod = templateOf('prod', { domain, edge });

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { bundle, bundleOf, localTransport } from '../../infra/bundle.ts';
+import { bundle, bundleOf } from '../../infra/bundle/bundle.ts';
+import { localTransport } from '../../infra/settings/transport.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const bundles = join(inject('assembly'), 'bundles');
@@ -100,7 +101,7 @@ describe('a bundle', () => {
       const sdk = sources.filter((source) => /node_modules\/(@aws-sdk|@smithy)\//.test(source));
 
       if (isMinimal) expect(sdk).toEqual([]);
-      else expect(sources.filter((source) => source.startsWith('infra/transport/'))).toEqual([]);
+      else expect(sources.filter((source) => source.startsWith('infra/bundle/transport/'))).toEqual([]);
       expect(sdk.filter((source) => /credential-provider-|nested-clients|token-providers/.test(source))).toEqual([]);
     },
   );
@@ -120,7 +121,7 @@ describe('a bundle', () => {
         'lib/table',
         'lib/tokens',
         'lib/authorization',
-        'infra/transport',
+        'infra/bundle/transport',
         'node_modules/aws-jwt-verify',
         'builtin:https',
       ],
@@ -136,8 +137,8 @@ describe('a bundle', () => {
         'lib/passwords/hasher',
         'lib/mail/mail.ts',
         'lib/integrations',
-        'infra/transport/client-kms',
-        'infra/transport/client-sesv2',
+        'infra/bundle/transport/client-kms',
+        'infra/bundle/transport/client-sesv2',
       ],
     ],
   ])('of %s does not contain what it does not use', (file, unused) => {
@@ -161,7 +162,7 @@ it('a bundle with the AWS SDK consists of its ES modules and stays within its bu
 });
 
 it('the transport has fewer than 400 lines', () => {
-  const folder = join(ROOT, 'infra/transport');
+  const folder = join(ROOT, 'infra/bundle/transport');
   const lines = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8').split('\n').length - 1);
 
   expect(lines.reduce((sum, count) => sum + count)).toBeLessThan(400);

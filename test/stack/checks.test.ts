@@ -4,8 +4,8 @@ import { Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 interface Suppressed {
   readonly ruleName: string;

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BUDGETS, budgetOf } from '../support/call-budgets.ts';
-import { contentionTable } from '../support/contention.ts';
+import { BUDGETS, budgetOf } from '../support/costs/call-budgets.ts';
 import {
   commonTable,
   demandTable,
@@ -14,12 +13,13 @@ import {
   requestCosts,
   requestTable,
   trafficTable,
-} from '../support/cost-tables.ts';
-import { withGenerated } from '../support/generated-tables.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { PRICES } from '../support/prices.ts';
-import { cpuTimes, TRAFFIC } from '../support/request-costs.ts';
-import { edgeTemplateOf, templateOf } from '../support/stack.ts';
+} from '../support/costs/cost-tables.ts';
+import { withGenerated } from '../support/costs/generated-tables.ts';
+import { PRICES } from '../support/costs/prices.ts';
+import { cpuTimes, TRAFFIC } from '../support/costs/request-costs.ts';
+import { contentionTable } from '../support/model/contention.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
+import { edgeTemplateOf, templateOf } from '../support/stack/stack.ts';
 
 const read = (file: string): string => readFileSync(join(import.meta.dirname, '../../docs', file), 'utf8');
 const performance = read('performance.md');

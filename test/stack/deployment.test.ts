@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { routes } from '../../routes.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { type Resource, resourcesOf, templateOf } from '../support/stack.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
+import { type Resource, resourcesOf, templateOf } from '../support/stack/stack.ts';
 
 const prod = templateOf('prod');
 const dev = templateOf('dev');

@@ -3,11 +3,11 @@ import { join, posix } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
-import { EdgeStack } from '../../infra/edge-stack.ts';
 import { readTemplate } from '../../infra/local/stack/template.ts';
-import { edgeStackName } from '../../infra/settings.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { assemblyOf, edgeTemplateOf, type Resource, resourcesOf, templateOf } from '../support/stack.ts';
+import { edgeStackName } from '../../infra/settings/settings.ts';
+import { EdgeStack } from '../../infra/stack/edge-stack.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
+import { assemblyOf, edgeTemplateOf, type Resource, resourcesOf, templateOf } from '../support/stack/stack.ts';
 
 /* Facts about the template of the edge. Each one states a resource in full. */
 

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import type { Settings } from '../../infra/settings.ts';
+import type { Settings } from '../../infra/settings/settings.ts';
 import { type Permissions, routes } from '../../routes.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { readableTemplate } from '../support/readable-template.ts';
-import { shippedSettings } from '../support/shipped-context.ts';
-import { assemblyOf, type Resource, resourcesOf, synthesizeInProcess, templateOf } from '../support/stack.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
+import { readableTemplate } from '../support/stack/readable-template.ts';
+import { shippedSettings } from '../support/stack/shipped-context.ts';
+import { assemblyOf, type Resource, resourcesOf, synthesizeInProcess, templateOf } from '../support/stack/stack.ts';
 
 /*
  * Facts about templates. Each one states a resource in full, so that no property can be added or removed unnoticed. The

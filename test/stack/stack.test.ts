@@ -4,12 +4,12 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { describe, expect, inject, it } from 'vitest';
 import { readTemplate } from '../../infra/local/stack/template.ts';
-import { readSettings } from '../../infra/read-settings.ts';
-import { type Settings, settings } from '../../infra/settings.ts';
+import { readSettings } from '../../infra/settings/read-settings.ts';
+import { type Settings, settings } from '../../infra/settings/settings.ts';
 import { routes } from '../../routes.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { shippedContext } from '../support/shipped-context.ts';
-import { assemblyOf, templateOf as template } from '../support/stack.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
+import { shippedContext } from '../support/stack/shipped-context.ts';
+import { assemblyOf, templateOf as template } from '../support/stack/stack.ts';
 
 /* Facts about the synthesized template of an environment, with the bundles of this run. */
 

@@ -21,9 +21,9 @@ import {
   sourceAttemptsKey,
 } from '../../lib/table/keys.ts';
 import type { User } from '../../lib/users/user.ts';
-import { waitMicrotasks } from '../support/microtasks.ts';
-import { overlapCounter } from '../support/overlap.ts';
-import { cancelledBy, type RecordingTable, recordingTable } from '../support/recording-table.ts';
+import { waitMicrotasks } from '../support/doubles/microtasks.ts';
+import { overlapCounter } from '../support/doubles/overlap.ts';
+import { cancelledBy, type RecordingTable, recordingTable } from '../support/doubles/recording-table.ts';
 
 /* The side effects of logins, password changes and resets, and their order. */
 

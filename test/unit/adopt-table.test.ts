@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { adoptTable } from '../../lib/restore/adopt-table.ts';
 import type { Table } from '../../lib/table/table.ts';
-import { inMemoryScanner } from '../support/in-memory-scanner.ts';
+import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

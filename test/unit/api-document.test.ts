@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type Contract, ROLES } from '../../lib/contract/contract.ts';
 import type { ListRules } from '../../lib/contract/list-query.ts';
 import { type Route, routes } from '../../routes.ts';
-import { withGenerated } from '../support/generated-tables.ts';
+import { withGenerated } from '../support/costs/generated-tables.ts';
 
 /* Compares docs/api.md with the contracts. */
 

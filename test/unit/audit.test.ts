@@ -7,8 +7,8 @@ import type { Caller } from '../../lib/contract/caller.ts';
 import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';
 import { auditKey, entityKey, permanentAuditKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { useFrozenClock } from '../support/frozen-clock.ts';
-import { memoryTable } from '../support/memory-table.ts';
+import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.750Z');
 

@@ -7,8 +7,8 @@ import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { put, set, versionIs, type Write } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
-import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
-import { waitMicrotasks } from '../support/microtasks.ts';
+import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
+import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -14,8 +14,8 @@ import { isOutage } from '../../lib/runtime/outage.ts';
 import { mapConcurrently, settleAll } from '../../lib/runtime/settle-all.ts';
 import { openTable } from '../../lib/table/table.ts';
 import { scannerClient } from '../../lib/table/table-scanner.ts';
-import { waitMicrotasks } from '../support/microtasks.ts';
-import { overlapCounter } from '../support/overlap.ts';
+import { waitMicrotasks } from '../support/doubles/microtasks.ts';
+import { overlapCounter } from '../support/doubles/overlap.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

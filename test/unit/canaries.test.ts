@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canaries, encodingsOf } from '../support/canaries.ts';
-import type { Received, Sent } from '../support/launch.ts';
+import { canaries, encodingsOf } from '../support/instance/canaries.ts';
+import type { Received, Sent } from '../support/instance/launch.ts';
 
 const PASSWORD = 'canary/in?a+mine"é';
 

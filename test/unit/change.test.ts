@@ -5,7 +5,7 @@ import { resetRetries, retryCount } from '../../lib/runtime/retries.ts';
 import { change, commit, ignoreUnavailable } from '../../lib/table/change.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { OnConditionFailed, Write } from '../../lib/table/write.ts';
-import { waitMicrotasks } from '../support/microtasks.ts';
+import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 
 /* Load, decide, commit, against a table with scripted responses. */
 

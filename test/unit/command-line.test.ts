@@ -3,9 +3,9 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { reportProgress } from '../../infra/command-line.ts';
+import { reportProgress } from '../../infra/commands/command-line.ts';
 import { counted } from '../../lib/runtime/counted.ts';
-import { useFrozenClock } from '../support/frozen-clock.ts';
+import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 
 useFrozenClock(1_800_000_000_000);
 
@@ -39,8 +39,8 @@ it('counts in the singular and in the plural', () => {
 it('names npm ci where no packages are installed', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-not-installed-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const script = join(folder, 'infra/local/require-node-24.mjs');
-  cpSync(join(import.meta.dirname, '../../infra/local/require-node-24.mjs'), script);
+  const script = join(folder, 'infra/commands/require-node-24.mjs');
+  cpSync(join(import.meta.dirname, '../../infra/commands/require-node-24.mjs'), script);
   mkdirSync(join(folder, 'node_modules/.cache'), { recursive: true });
   const run = () => {
     const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' });

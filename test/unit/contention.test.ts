@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { simulate } from '../support/contention.ts';
+import { simulate } from '../support/model/contention.ts';
 
 const item = { rate: 10, holdMs: 10, loadMs: 10, versioned: false, seconds: 300, seed: 1 };
 

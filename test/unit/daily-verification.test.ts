@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { emailGuardKey, entityKey, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
-import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scanner.ts';
-import { INTACT_ITEMS } from '../support/intact-items.ts';
-import { printedBy } from '../support/printed-by.ts';
-import { respondFrom, scriptedAws } from '../support/scripted-aws.ts';
+import { printedBy } from '../support/commands/printed-by.ts';
+import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
+import { respondFrom, scriptedAws } from '../support/doubles/scripted-aws.ts';
+import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 let table: InMemoryScanner;
 /** When set, the total of users changes on every read; this numbers the changes. */

@@ -14,9 +14,9 @@ import { ok, okEmpty } from '../../lib/http/response.ts';
 import { startInColdStart } from '../../lib/runtime/cold-start.ts';
 import { CALL_RESERVE_MS, currentDeadline } from '../../lib/runtime/deadline.ts';
 import { countRetry } from '../../lib/runtime/retries.ts';
-import { useLogLines } from '../support/log-lines.ts';
-import { makeSigningKeyPair } from '../support/mint.ts';
-import { NOW, signedBy, useVerifierEnvironment } from '../support/tokens.ts';
+import { useLogLines } from '../support/instance/log-lines.ts';
+import { makeSigningKeyPair } from '../support/instance/mint.ts';
+import { NOW, signedBy, useVerifierEnvironment } from '../support/instance/tokens.ts';
 
 /* Calls endpoints as Lambda does, with events from API Gateway. */
 

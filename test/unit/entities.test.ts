@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { itemsOf } from '../../lib/transfer/entities.ts';
-import { memoryTable } from '../support/memory-table.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
 
 it.each([
   ['the last one', 5998],

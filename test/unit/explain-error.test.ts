@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { explainError } from '../../infra/explain-error.ts';
+import { explainError } from '../../infra/commands/explain-error.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 

@@ -4,10 +4,10 @@ import { openSeal } from '../../lib/integrations/sealed-value.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { exportRecords } from '../../lib/transfer/export-records.ts';
-import { useNoDataKeys } from '../support/data-keys.ts';
-import { INTACT_ITEMS } from '../support/intact-items.ts';
-import { memoryTable } from '../support/memory-table.ts';
-import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
+import { useNoDataKeys } from '../support/doubles/data-keys.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
+import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 /* How an export ends at an item that it cannot export. */
 

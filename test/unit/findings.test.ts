@@ -5,8 +5,8 @@ import { countByKind, verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { type InMemoryScanner, inMemoryScanner } from '../support/in-memory-scanner.ts';
-import { INTACT_ITEMS } from '../support/intact-items.ts';
+import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
+import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 /*
  * The complete findings in tables that were damaged by hand: the sentence, the keys, and each write of the repair with

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { copyMarkers, findMissingMarkers } from '../../lib/restore/import-markers.ts';
 import { entityKey, importMarkerKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { inMemoryScanner } from '../support/in-memory-scanner.ts';
-import { memoryTable } from '../support/memory-table.ts';
+import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
 
 const entity = (kind: 'USER' | 'INTEGRATION', id: number): Item => ({ ...entityKey(kind, id), id });
 const marker = (kind: 'USER' | 'INTEGRATION', hash: string, id: unknown): Item => ({

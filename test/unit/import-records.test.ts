@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { emailGuardKey, entityKey, loginGuardKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { importRecords } from '../../lib/transfer/import-records.ts';
-import { memoryTable } from '../support/memory-table.ts';
-import { waitMicrotasks } from '../support/microtasks.ts';
-import { cancelledBy } from '../support/recording-table.ts';
-import { bcryptHash, integrationRecord, userRecord } from '../support/transfer.ts';
+import { bcryptHash, integrationRecord, userRecord } from '../support/commands/transfer.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
+import { waitMicrotasks } from '../support/doubles/microtasks.ts';
+import { cancelledBy } from '../support/doubles/recording-table.ts';
 
 const PEPPER_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/current-key';
 const argon2Hash = (key: string) => `$argon2id$v=19$m=8,t=1,p=1,keyid=${key}$${'a'.repeat(22)}$${'b'.repeat(43)}`;

@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
-import { toJsonSchema } from '../../infra/json-schema.ts';
+import { toJsonSchema } from '../../infra/api-document/json-schema.ts';
 import { importRecord } from '../../lib/transfer/record.ts';
-import { bcryptHash, integrationRecord, userRecord } from '../support/transfer.ts';
+import { bcryptHash, integrationRecord, userRecord } from '../support/commands/transfer.ts';
 
 /** What a schema cannot express, such as the lengths in bytes, is left to the import. */
 const schema = {

@@ -22,10 +22,10 @@ import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey, totalKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { put, type Write } from '../../lib/table/write.ts';
-import { useNoDataKeys } from '../support/data-keys.ts';
-import { useFrozenClock } from '../support/frozen-clock.ts';
-import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
-import { overlapCounter } from '../support/overlap.ts';
+import { useNoDataKeys } from '../support/doubles/data-keys.ts';
+import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
+import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
+import { overlapCounter } from '../support/doubles/overlap.ts';
 
 const CALLER: Caller = { id: 1, roles: [], accountStamp: undefined, jti: 'j', passwordChanges: 0 };
 const integrator = (table: Table) => authorize(table, CALLER, UpdateIntegration.access);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { linearize, type Operation, type Specification } from '../support/linearizable.ts';
+import { linearize, type Operation, type Specification } from '../support/model/linearizable.ts';
 
 /* Tests the linearizability checker on handwritten histories of a single read-write register. */
 

@@ -4,8 +4,8 @@ import { entityKey, type Kind, parameterId } from '../../lib/table/keys.ts';
 import { countEntities, listPage } from '../../lib/table/list.ts';
 import type { ReadBudget } from '../../lib/table/read-budget.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { memoryTable } from '../support/memory-table.ts';
-import { waitMicrotasks } from '../support/microtasks.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
+import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 
 const ASCENDING: Order = { field: 'id', descending: false };
 const DESCENDING: Order = { field: 'id', descending: true };

@@ -9,7 +9,7 @@ import { logMailNotSent } from '../../lib/delivery/deliver-mail.ts';
 import { logDefect, logRequest } from '../../lib/http/log-request.ts';
 import { log, logError } from '../../lib/runtime/log.ts';
 import { countRetry, resetRetries } from '../../lib/runtime/retries.ts';
-import { printedBy } from '../support/printed-by.ts';
+import { printedBy } from '../support/commands/printed-by.ts';
 
 beforeEach(resetRetries);
 

@@ -4,8 +4,8 @@ import { openMailer } from '../../lib/mail/mail.ts';
 import { countMail, MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
 import { OCCASIONS } from '../../lib/mail/occasion.ts';
 import type { User } from '../../lib/users/user.ts';
-import { useLogLines } from '../support/log-lines.ts';
-import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
+import { useLogLines } from '../support/instance/log-lines.ts';
 
 const texts = (language: string) =>
   Object.fromEntries(

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { parametersOf } from '../../infra/openapi/parameters.ts';
+import { parametersOf } from '../../infra/api-document/parameters.ts';
 import { listQuery } from '../../lib/contract/list-query.ts';
 
 /* The patterns of openapi.json accept exactly what the service accepts. */

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { EDGE_REJECTION } from '../../infra/edge-rejection.ts';
-import { openApiText } from '../../infra/openapi/document.ts';
-import { EXAMPLES } from '../../infra/openapi/examples.ts';
+import { openApiText } from '../../infra/api-document/document.ts';
+import { EXAMPLES } from '../../infra/api-document/examples.ts';
+import { EDGE_REJECTION } from '../../infra/stack/edge-rejection.ts';
 import document from '../../openapi.json' with { type: 'json' };
 import { routes } from '../../routes.ts';
-import { checkResponse } from '../support/api-document.ts';
+import { checkResponse } from '../support/instance/api-document.ts';
 
 it('openapi.json is current: otherwise run npm run openapi', () => {
   expect(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')).toBe(openApiText(routes));

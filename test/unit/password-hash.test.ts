@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { password } from '../../lib/passwords/password-schema.ts';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
-import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
-import { bcryptHash } from '../support/transfer.ts';
+import { bcryptHash } from '../support/commands/transfer.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
 /* The calls to Argon2 and KMS. Stored hashes have the minimum cost unless a test is about the cost. */
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readBudgetKey } from '../../lib/table/keys.ts';
 import { readBudget } from '../../lib/table/read-budget.ts';
-import { useLogLines } from '../support/log-lines.ts';
-import { recordingTable } from '../support/recording-table.ts';
+import { recordingTable } from '../support/doubles/recording-table.ts';
+import { useLogLines } from '../support/instance/log-lines.ts';
 
 /* The writes apply as expected in test/api/read-budget.test.ts, on a real engine. */
 

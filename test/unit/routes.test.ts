@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { RESERVED_LOGINS } from '../../lib/users/user-schema.ts';
 import { routes } from '../../routes.ts';
-import { PUBLIC_ROUTES } from '../support/public-routes.ts';
+import { PUBLIC_ROUTES } from '../support/instance/public-routes.ts';
 
 const FUNCTIONS = `${import.meta.dirname}/../../functions`;
 /** The functions without a route: a schedule and the stream of the table invoke them. */

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
-import { useNoDataKeys } from '../support/data-keys.ts';
-import { useFrozenClock } from '../support/frozen-clock.ts';
-import { waitMicrotasks } from '../support/microtasks.ts';
+import { useNoDataKeys } from '../support/doubles/data-keys.ts';
+import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
+import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 
 /* The calls to KMS for parameter values, and the handling of its failures. */
 

@@ -1,11 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readCdkJson } from '../../infra/read-cdk-json.ts';
-import { readSettings } from '../../infra/read-settings.ts';
-import { OTHER_SETTINGS } from '../support/other-settings.ts';
-import { settingsDocument } from '../support/settings-document.ts';
-import { shippedSettings } from '../support/shipped-context.ts';
+import { readCdkJson } from '../../infra/settings/read-cdk-json.ts';
+import { readSettings } from '../../infra/settings/read-settings.ts';
+import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
+import { settingsDocument } from '../support/stack/settings-document.ts';
+import { shippedSettings } from '../support/stack/shipped-context.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const context = readCdkJson().context as { environments: object };
@@ -576,7 +576,8 @@ it.each(['us-gov-west-1', 'eusc-de-east-1', 'ap-southeast-7', 'mx-central-1'])('
 describe('docs/settings.md', () => {
   const document = settingsDocument(shippedSettings.environments.prod);
 
-  it('matches infra/settings.ts; -u updates it', () => expect(document).toMatchFileSnapshot('../../docs/settings.md'));
+  it('matches infra/settings/settings.ts; -u updates it', () =>
+    expect(document).toMatchFileSnapshot('../../docs/settings.md'));
 
   it('gives the meaning of every setting', () => {
     const withoutMeaning = document.split('\n').filter((line) => /^\| `[\w.]+` \| {2}\|/.test(line));

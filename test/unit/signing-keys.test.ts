@@ -2,8 +2,14 @@ import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { rawSignature } from '../../lib/tokens/signing-keys.ts';
-import { makeSigningKeyPair } from '../support/mint.ts';
-import { signedBy, tableOf, UNAUTHORIZED_FAILURE, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
+import { makeSigningKeyPair } from '../support/instance/mint.ts';
+import {
+  signedBy,
+  tableOf,
+  UNAUTHORIZED_FAILURE,
+  useVerifierEnvironment,
+  verifierOn,
+} from '../support/instance/tokens.ts';
 
 describe('the public keys that verify tokens', () => {
   useVerifierEnvironment();

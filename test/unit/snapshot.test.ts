@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { openSnapshotTable } from '../../lib/table/snapshot.ts';
-import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
 /* The conflicts that the embedded engine never has. */
 

@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openTableScanner } from '../../lib/table/table-scanner.ts';
-import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { expect, it } from 'vitest';
-import { tagsOf } from '../../infra/table-tags.ts';
-import { scriptedClient } from '../support/scripted-client.ts';
+import { tagsOf } from '../../infra/commands/table-tags.ts';
+import { scriptedClient } from '../support/doubles/scripted-client.ts';
 
 it('the tags of a table are read page by page, without those of AWS itself', async () => {
   const { settings, inputs } = scriptedClient(

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { MAX_LIST_ITEMS, openTable } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { type ScriptedResponse, scriptedClient } from '../support/scripted-client.ts';
+import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
 /* The requests to DynamoDB, and the handling of responses that the embedded engine never sends. */
 

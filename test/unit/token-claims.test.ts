@@ -1,7 +1,14 @@
 import { sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { makeSigningKeyPair, type Part } from '../support/mint.ts';
-import { NOW, signedBy, tableOf, UNAUTHORIZED_FAILURE, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
+import { makeSigningKeyPair, type Part } from '../support/instance/mint.ts';
+import {
+  NOW,
+  signedBy,
+  tableOf,
+  UNAUTHORIZED_FAILURE,
+  useVerifierEnvironment,
+  verifierOn,
+} from '../support/instance/tokens.ts';
 
 describe('a token with a valid signature', () => {
   useVerifierEnvironment();

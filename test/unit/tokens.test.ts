@@ -8,10 +8,17 @@ import { openSigner, readKeySet } from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { Verifier } from '../../lib/tokens/verify-token.ts';
 import type { User } from '../../lib/users/user.ts';
-import { useLogLines } from '../support/log-lines.ts';
-import { decode, makeSigningKeyPair } from '../support/mint.ts';
-import { recordingTable } from '../support/recording-table.ts';
-import { NOW, signedBy, tableOf, UNAUTHORIZED_FAILURE, useVerifierEnvironment, verifierOn } from '../support/tokens.ts';
+import { recordingTable } from '../support/doubles/recording-table.ts';
+import { useLogLines } from '../support/instance/log-lines.ts';
+import { decode, makeSigningKeyPair } from '../support/instance/mint.ts';
+import {
+  NOW,
+  signedBy,
+  tableOf,
+  UNAUTHORIZED_FAILURE,
+  useVerifierEnvironment,
+  verifierOn,
+} from '../support/instance/tokens.ts';
 
 describe('an issued token', () => {
   useVerifierEnvironment();

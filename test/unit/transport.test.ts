@@ -11,12 +11,12 @@ import * as sdkDocuments from '@aws-sdk/lib-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { fromAttributes, toAttributes } from '../../infra/transport/attribute-values.ts';
-import * as ownDynamo from '../../infra/transport/client-dynamodb.ts';
-import * as ownKms from '../../infra/transport/client-kms.ts';
-import * as ownSes from '../../infra/transport/client-sesv2.ts';
-import * as ownDocuments from '../../infra/transport/lib-dynamodb.ts';
-import { seed } from '../support/seed.ts';
+import { fromAttributes, toAttributes } from '../../infra/bundle/transport/attribute-values.ts';
+import * as ownDynamo from '../../infra/bundle/transport/client-dynamodb.ts';
+import * as ownKms from '../../infra/bundle/transport/client-kms.ts';
+import * as ownSes from '../../infra/bundle/transport/client-sesv2.ts';
+import * as ownDocuments from '../../infra/bundle/transport/lib-dynamodb.ts';
+import { seed } from '../support/model/seed.ts';
 
 /* The transport that replaces the SDK in the bundles: each test compares it with the SDK itself. */
 

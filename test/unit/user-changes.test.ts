@@ -15,8 +15,8 @@ import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
 import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-table.ts';
-import { useFrozenClock } from '../support/frozen-clock.ts';
-import { type MemoryTable, memoryTable } from '../support/memory-table.ts';
+import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
+import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.000Z');
 useFrozenClock(NOW, { AUDIT_DAYS: '400' });

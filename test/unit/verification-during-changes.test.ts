@@ -7,8 +7,8 @@ import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { type InMemoryScanner, inMemoryScanner, type Read } from '../support/in-memory-scanner.ts';
-import { INTACT_ITEMS } from '../support/intact-items.ts';
+import { type InMemoryScanner, inMemoryScanner, type Read } from '../support/doubles/in-memory-scanner.ts';
+import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 /* How often a table is read again under concurrent changes, and how often a repair is retried after conflicts. */
 

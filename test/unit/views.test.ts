@@ -9,7 +9,7 @@ import { GetHealth, health } from '../../lib/status/health.ts';
 import { GetInfo, info } from '../../lib/status/info.ts';
 import { newStamp, type User, userView } from '../../lib/users/user.ts';
 import { userOf } from '../../lib/users/user-table.ts';
-import { memoryTable } from '../support/memory-table.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
 
 const INTEGRATION: Integration = {
   ...{ id: 7, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: false },

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { localTransport } from '../../bundle.ts';
-import { readCdkJson } from '../../read-cdk-json.ts';
+import { readCdkJson } from '../../settings/read-cdk-json.ts';
+import { localTransport } from '../../settings/transport.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 

@@ -1,0 +1,130 @@
+import * as v from 'valibot';
+import type { Contract } from '../../lib/contract/contract.ts';
+import { DEFAULT_SIZE, type FieldKind, type ListRules, operatorsOf } from '../../lib/contract/list-query.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { jsonSchemaOf } from './schemas.ts';
+
+/* The parameters of an operation: in the path, in the query string and in headers. */
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required?: true;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+  readonly style?: 'form';
+  readonly explode?: boolean;
+  readonly example?: unknown;
+}
+
+/** The parameters that the contract declares. `examples` are the values of path parameters. */
+export function parametersOf(
+  contract: Contract,
+  isList: boolean,
+  examples: Readonly<Record<string, unknown>>,
+): Parameter[] {
+  return [
+    ...pathParameters(contract, examples),
+    ...(contract.query ? listParameters(v.getMetadata(contract.query).list as ListRules, isList) : []),
+    ...(contract.failures?.includes('version-changed') ? PRECONDITIONS : []),
+  ];
+}
+
+const precondition = (name: string, description: string): Parameter => ({
+  name,
+  in: 'header',
+  description,
+  schema: { type: 'string' },
+});
+
+const PRECONDITIONS: readonly Parameter[] = [
+  precondition(
+    'If-Match',
+    'The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.',
+  ),
+  precondition(
+    'If-None-Match',
+    'ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.',
+  ),
+];
+
+function pathParameters({ path }: Contract, examples: Readonly<Record<string, unknown>>): Parameter[] {
+  if (!path) return [];
+  const { properties } = jsonSchemaOf(path) as { properties: Record<string, JsonSchema> };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema,
+    example: examples[name],
+  }));
+}
+
+function listParameters({ fields, sortable, pageSizeMax }: ListRules, isList: boolean): Parameter[] {
+  const filters = Object.entries(fields).flatMap(([field, kind]) =>
+    operatorsOf(kind).map((operator) => filterParameter(field, kind, operator)),
+  );
+  return isList ? [...pageParameters(sortable, pageSizeMax), ...filters] : filters;
+}
+
+function pageParameters(sortable: readonly string[], pageSizeMax: number): Parameter[] {
+  const lenient = (schema: JsonSchema) => ({ anyOf: [schema, { type: 'string' }] });
+  return [
+    query('page', lenient({ type: 'integer', minimum: 0, default: 0 }), 'The page, from 0. Any other value means 0.'),
+    query(
+      'size',
+      lenient({ type: 'integer', minimum: 1, default: DEFAULT_SIZE }),
+      `Entities per page. Greater values mean ${pageSizeMax}; anything but a positive integer means ${DEFAULT_SIZE}.`,
+    ),
+    {
+      ...query(
+        'sort',
+        { type: 'array', items: { type: 'string', pattern: sortPattern(sortable) } },
+        'One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ignore the case of texts; ' +
+          `for example \`${sortable[0]},desc\`. Can be repeated.`,
+      ),
+      style: 'form',
+      explode: true,
+    },
+  ];
+}
+
+function filterParameter(field: string, kind: FieldKind, operator: string): Parameter {
+  const value = operator === 'specified' ? { type: 'boolean' } : valueSchema(kind);
+  const name = `${field}.${operator}`;
+  if (operator !== 'in' && operator !== 'notIn') return query(name, value);
+  const items = kind === 'text' ? { ...value, pattern: '^[^,]*$' } : value;
+  return { ...query(name, { type: 'array', items, minItems: 1 }), style: 'form', explode: false };
+}
+
+function valueSchema(kind: FieldKind): JsonSchema {
+  if (typeof kind === 'object') return { enum: kind.oneOf };
+  if (kind === 'number') return { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+  if (kind === 'boolean') return { type: 'boolean' };
+  return kind === 'date' ? { type: 'string', pattern: DATE, examples: ['2026-11-22T09:30:00Z'] } : { type: 'string' };
+}
+
+const LEAP_YEAR = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)';
+const DAY_OF_ANY_YEAR =
+  '(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)';
+const HOUR = '(?:[01][0-9]|2[0-3])';
+const MIDNIGHT = '24:00(?::00(?:[.]0{1,9})?)?';
+const TIME = `(?:${HOUR}:[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,3}0{0,6})?)?|${MIDNIGHT})`;
+/** A day, or a day and a time, in UTC unless it has another zone. (The UTC year must also be from 0 to 9999.) */
+const DATE = `^(?:[0-9]{4}-${DAY_OF_ANY_YEAR}|${LEAP_YEAR}-02-29)(?:T${TIME}(?:Z|[+-]${HOUR}:[0-5][0-9])?)?$`;
+
+/** Fields, then a direction; `ignorecase` anywhere. Spaces, empty words and the case of the words do not matter. */
+function sortPattern(sortable: readonly string[]): string {
+  const optional = (...words: string[]) => ` *(?:(?:${words.join('|')}) *)?`;
+  const ignored = '[iI][gG][nN][oO][rR][eE][cC][aA][sS][eE]';
+  const directions = ['[aA][sS][cC]', '[dD][eE][sS][cC]'];
+  const last = optional(...sortable, ignored, ...directions);
+  return `^(?:${optional(...sortable, ignored)},)*${last}(?:,${optional(ignored)})*$`;
+}
+
+const query = (name: string, schema: JsonSchema, description?: string): Parameter => ({
+  name,
+  in: 'query',
+  ...(description && { description }),
+  schema,
+});

@@ -1,0 +1,153 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import type { RequestOptions } from 'node:http';
+import { type Request, RequestSigner } from 'aws4';
+import { endpointOf, type Service } from '../../../lib/runtime/endpoint.ts';
+import { exchange, type HandlerOptions, type HttpResponse } from './http-exchange.ts';
+
+/** The part of an SDK client's configuration that the transport supports; the environment has the rest. */
+export interface ClientConfig {
+  readonly maxAttempts?: number;
+  readonly requestHandler?: HandlerOptions;
+}
+
+/** An error of an AWS API, as the SDK throws it. */
+type AwsError = Error & {
+  code?: string;
+  $metadata?: { httpStatusCode?: number; requestId?: string; attempts?: number };
+};
+
+/*
+ * Retries as in the SDK's standard mode: waits with full jitter that double, and a budget that stops retries when most
+ * requests fail. Waits are in milliseconds.
+ */
+const FIRST_THROTTLED_WAIT_MS = 1000;
+const MAX_WAIT_MS = 20_000;
+const RETRY_BUDGET = 500;
+const RETRY_COST = 14;
+const THROTTLED_RETRY_COST = 5;
+
+// biome-ignore format: one name per line would be longer than the code that retries
+const THROTTLED = new Set([
+  'BandwidthLimitExceeded', 'EC2ThrottledException', 'LimitExceededException', 'PriorRequestNotComplete',
+  'ProvisionedThroughputExceededException', 'RequestLimitExceeded', 'RequestThrottled', 'RequestThrottledException',
+  'SlowDown', 'ThrottledException', 'Throttling', 'ThrottlingException', 'TooManyRequestsException',
+  'TransactionInProgressException',
+]);
+const RETRIED_NAME = /^(TimeoutError|RequestTimeout(Exception)?|ReplicatedWriteConflictException)$/;
+const RETRIED_STATUS = new Set([500, 502, 503, 504]);
+const RETRIED_CODE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
+
+/** A command of an SDK client: the name of an operation and its input. */
+export interface Command {
+  readonly operation: string;
+  readonly input: Record<string, unknown>;
+}
+
+/** The class of the command for an operation. */
+export const commandFor = (operation: string) =>
+  class implements Command {
+    readonly operation = operation;
+    readonly input: Command['input'];
+    constructor(input: Command['input']) {
+      this.input = input;
+    }
+  };
+
+/** The second argument of an SDK client's `send`. */
+export type SendOptions = { readonly abortSignal?: AbortSignal };
+
+/** By secret, date, region and service: one for each service and day. */
+const signingKeys = new Map<string, KeyObject>();
+
+/** Keeps signing keys as KeyObjects: `createHmac` with a buffer takes a sixth of the CPU of a repeated read. */
+class Signer extends RequestSigner {
+  override signature(): string {
+    const secret = `AWS4${this.credentials.secretAccessKey}`;
+    const scope = [this.getDate(), this.region, this.service, 'aws4_request'];
+    const name = [secret, ...scope].join();
+    const hmac = (key: Buffer, part: string) => createHmac('sha256', key).update(part).digest();
+    const key = signingKeys.get(name) ?? createSecretKey(scope.reduce(hmac, Buffer.from(secret)));
+    signingKeys.set(name, key);
+    return createHmac('sha256', key).update(this.stringToSign()).digest('hex');
+  }
+}
+
+/** Sends signed requests to one AWS service, and retries them. */
+export class AwsClient {
+  readonly #config: ClientConfig;
+  readonly #firstWaitMs: number;
+  readonly #target: Pick<Request, 'hostname' | 'method' | 'port' | 'protocol' | 'region' | 'service'>;
+  readonly #host: string;
+  readonly #basePath: string;
+  #budget = RETRY_BUDGET;
+
+  constructor(service: Service, config: ClientConfig = {}, firstWaitMs = 50) {
+    const { protocol, hostname, host, port, pathname } = endpointOf(service);
+    this.#config = config;
+    this.#firstWaitMs = firstWaitMs;
+    this.#host = host;
+    this.#basePath = pathname.replace(/\/$/, '');
+    const { AWS_REGION: region = '' } = process.env;
+    // A URL has the brackets of an IPv6 address, a connection has none.
+    this.#target = { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), port, region, service, method: 'POST' };
+  }
+
+  /** Posts JSON and returns the parsed body of a successful response. Fails with an error named as in the SDK. */
+  async post(path: string, headers: Record<string, string>, input: unknown, signal?: AbortSignal) {
+    const { maxAttempts = 3, requestHandler = {} } = this.#config;
+    const body = JSON.stringify(input);
+    let retryCost = 1;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const response = await exchange(this.#signed(path, headers, body), body, signal, requestHandler);
+        if (response.status >= 300) throw errorOf(response);
+        this.#budget = Math.min(RETRY_BUDGET, this.#budget + retryCost);
+        return (response.text === '' ? {} : JSON.parse(response.text)) as Record<string, unknown>;
+      } catch (thrown) {
+        const error = thrown as AwsError;
+        error.$metadata = { ...error.$metadata, attempts: attempt };
+        const isThrottled = THROTTLED.has(error.name) || error.$metadata.httpStatusCode === 429;
+        retryCost = isThrottled ? THROTTLED_RETRY_COST : RETRY_COST;
+        if (!(isThrottled || isTransient(error)) || attempt >= maxAttempts || this.#budget < retryCost) throw error;
+        this.#budget -= retryCost;
+        const wait = (isThrottled ? FIRST_THROTTLED_WAIT_MS : this.#firstWaitMs) * 2 ** (attempt - 1);
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, Math.random() * Math.min(wait, MAX_WAIT_MS));
+          // The next attempt then fails before it sends anything.
+          signal?.addEventListener('abort', () => resolve(clearTimeout(timer)));
+        });
+      }
+    }
+  }
+
+  /** Signed again for each attempt, because a signature has a time. With the credentials in the environment. */
+  #signed(path: string, headers: Record<string, string>, body: string) {
+    const { _X_AMZN_TRACE_ID: trace } = process.env;
+    const all = { ...headers, Host: this.#host, ...(trace && { 'X-Amzn-Trace-Id': trace }) };
+    const request = { ...this.#target, path: this.#basePath + path, body, headers: all };
+    return new Signer(request).sign() as RequestOptions;
+  }
+}
+
+const isTransient = ({ name, code = '', $metadata }: AwsError): boolean =>
+  RETRIED_NAME.test(name) || RETRIED_CODE.has(code) || RETRIED_STATUS.has($metadata?.httpStatusCode ?? 0);
+
+function errorOf({ status, headers, text }: HttpResponse): AwsError {
+  const body = parsed(text);
+  const type = headers['x-amzn-errortype'] ?? body.__type ?? body.code ?? 'UnknownError';
+  const { __type, code, message, Message, ...details } = body;
+  return Object.assign(new Error(String(message ?? Message ?? type)), details, {
+    // `aws.dynamodb.v20120810#Name` in a body, `Name:http://…` in a header.
+    name: String(type).replace(/^.*#/, '').replace(/:.*$/, ''),
+    $metadata: { httpStatusCode: status, requestId: headers['x-amzn-requestid'] as string },
+  });
+}
+
+/** A proxy between the function and the service can respond with something other than JSON. */
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,59 @@
+import type { OutboxMail } from '../../../lib/mail/outbox.ts';
+import { commit } from '../../../lib/table/change.ts';
+import { MAIL_PREFIXES } from '../../../lib/table/keys.ts';
+import { type Item, openTable, type Table } from '../../../lib/table/table.ts';
+import { openTableScanner } from '../../../lib/table/table-scanner.ts';
+import { claim, EXISTS, remove } from '../../../lib/table/write.ts';
+import type { TableConnection } from '../../local/aws/local-table.ts';
+import { print, reportProgress } from '../command-line.ts';
+
+/** A mail that is younger may still be on its way. */
+const WAITED_MS = 60_000;
+
+/**
+ * Prints each mail that was not sent. With `send`, hands it over again, or deletes it if it has expired. Returns how many
+ * are left.
+ */
+export async function listMails(
+  { tableName, client }: Pick<TableConnection, 'tableName' | 'client'>,
+  { send }: { send: boolean },
+): Promise<number> {
+  const table = openTable(tableName, client);
+  const scanner = openTableScanner(['occasion', 'userId', 'expires'], tableName, client);
+  const progress = reportProgress('item', ' read');
+  let [found, left, read] = [0, 0, 0];
+  for await (const items of scanner.scan()) {
+    read += items.length;
+    progress(read);
+    for (const item of items.filter(isWaiting)) {
+      found++;
+      const { occasion, expires, ...mail } = item as unknown as OutboxMail & { readonly userId?: number };
+      const to = mail.userId === undefined ? 'the address of the request' : `user ${mail.userId}`;
+      const isExpired = expires <= Date.now() / 1000;
+      const outcome = send ? await (isExpired ? discard(table, item) : handOver(table, item)) : undefined;
+      if (outcome === undefined) left++;
+      print(`${timeOf(item)} ${[`${occasion} to ${to}`, isExpired && 'expired', outcome].filter(Boolean).join(': ')}`);
+    }
+  }
+  print(found === 1 ? '1 mail is waiting' : `${found} mails are waiting`);
+  return left;
+}
+
+const timeOf = ({ sk }: Item): string => sk.slice(0, sk.indexOf('#'));
+const isWaiting = (item: Item): boolean =>
+  MAIL_PREFIXES.some((prefix) => item.pk.startsWith(prefix)) && Date.parse(timeOf(item)) < Date.now() - WAITED_MS;
+
+/** Replaces the item by a new one, which the stream hands over. Undefined if another change prevents that. */
+async function handOver(table: Table, { pk, sk }: Item): Promise<string | undefined> {
+  const item = await table.get({ pk, sk });
+  if (!item) return 'sent meanwhile';
+  const { pk: _pk, sk: _sk, ...mail } = item;
+  const id = sk.slice(sk.indexOf('#') + 1);
+  const key = { pk, sk: `${new Date().toISOString()}#${id}` };
+  const outcome = await commit(table, [remove({ pk, sk }, EXISTS), claim(key, mail, 'retry')]);
+  return outcome === 'committed' ? 'handed over' : undefined;
+}
+
+async function discard(table: Table, { pk, sk }: Item): Promise<string | undefined> {
+  return (await commit(table, [{ act: 'Delete', key: { pk, sk } }])) === 'committed' ? 'deleted' : undefined;
+}

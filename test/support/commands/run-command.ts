@@ -1,0 +1,30 @@
+import { type ExecFileException, execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Cloud } from '../../../infra/local/cloud.ts';
+import { OPERATOR } from '../../../infra/local/state/operator.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+/** The environment of an operator with AWS credentials for the local cloud. */
+export const operatorsEnvironment = ({ endpoint, region }: Pick<Cloud, 'endpoint' | 'region'>) => ({
+  AWS_ENDPOINT_URL: endpoint,
+  AWS_REGION: region,
+  AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
+});
+
+/** Runs a command of infra/ to its end, in its own process, or that of a copy of the repository. */
+export async function runCommand(script: string, options: readonly string[], environment: object, root = ROOT) {
+  const { code, stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [`infra/commands/${script}/command.ts`, ...options],
+    {
+      cwd: root,
+      env: { ...process.env, ...environment },
+    },
+  )
+    .then((output) => ({ code: 0, ...output }))
+    .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+  return { code, stdout, stderr };
+}

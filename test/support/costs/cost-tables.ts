@@ -1,0 +1,170 @@
+import type { Template } from 'aws-cdk-lib/assertions';
+import { digits, table } from '../../bench/tables.ts';
+import { BUDGETS } from './call-budgets.ts';
+import { PRICES } from './prices.ts';
+import { COMMON_DOLLARS, cpuTimes, type RequestCost, requestCost, TRAFFIC } from './request-costs.ts';
+
+/* The generated tables of docs/cost.md and docs/scale.md. */
+
+const SECONDS_PER_MONTH = 730 * 3600;
+const RATES = [10, 1000, 100_000];
+
+const dollars = (value: number): string => (value === 0 ? '' : `$${value >= 100 ? digits(value) : value.toFixed(2)}`);
+const total = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+
+/** Every price with its unit and its source. */
+export const priceTable = (): string =>
+  table(
+    ['for each', 'US dollars', 'source'],
+    Object.values(PRICES).map(({ dollars, per, page }) => [per, String(dollars), `[page](${page})`]),
+  );
+
+/** The costs of an environment without traffic, counted in its template. */
+export function fixedCostTable(template: Template): string {
+  const all = (type: string) => Object.values(template.findResources(type));
+  const keys = all('AWS::KMS::Key');
+  const rotated = keys.filter(({ Properties }) => Properties.EnableKeyRotation).length;
+  const alarms = all('AWS::CloudWatch::Alarm').map(({ Properties }) => metricsOf(Properties));
+  const custom = new Set(
+    alarms.flat().flatMap((metric) => (metric.Namespace.startsWith('AWS/') ? [] : [JSON.stringify(metric)])),
+  );
+  const dashboards = all('AWS::CloudWatch::Dashboard').length;
+  return monthlyCosts([
+    ['KMS keys', keys.length, PRICES.key.dollars],
+    ['KMS keys that rotate: from the third year, two older versions each', 2 * rotated, PRICES.key.dollars],
+    ['metrics of alarms', alarms.flat().length, PRICES.alarm.dollars],
+    ['custom metrics that alarms use', custom.size, PRICES.metric.dollars],
+    ['dashboards', dashboards, PRICES.dashboard.dollars],
+  ]);
+}
+
+/** Resources with their number and price, and the sum. */
+function monthlyCosts(rows: readonly [name: string, count: number, price: number][]): string {
+  const sum = total(rows.map(([, count, price]) => count * price));
+  return table(
+    ['', 'number', 'each', 'a month'],
+    [
+      ...rows.map(([name, count, price]) => [name, String(count), dollars(price), `$${(count * price).toFixed(2)}`]),
+      ['total', '', '', `$${sum.toFixed(2)}`],
+    ],
+  );
+}
+
+/** The costs of the edge without traffic, counted in its template, with the alarm on it and its secret. */
+export function edgeTable(edge: Template): string {
+  const webAcls = Object.values(edge.findResources('AWS::WAFv2::WebACL'));
+  const rules = webAcls.flatMap(({ Properties }) => Properties.Rules as unknown[]);
+  return monthlyCosts([
+    ['web ACLs', webAcls.length, PRICES.webAcl.dollars],
+    ['rules', rules.length, PRICES.webAclRule.dollars],
+    ['secrets', 1, PRICES.secret.dollars],
+    ['metrics of alarms', 1, PRICES.alarm.dollars],
+    ['custom metrics that alarms use', 1, PRICES.metric.dollars],
+  ]);
+}
+
+/** What a million requests cost in addition at the edge. */
+export function edgeRequestTable(): string {
+  const { edgeRequest, edgeFunction, webAclRequest } = PRICES;
+  const parts = [edgeRequest, edgeFunction, webAclRequest].map((price) => price.dollars);
+  return table(['CloudFront', 'CloudFront Function', 'WAF', 'total'], [[...parts, total(parts)].map(dollars)]);
+}
+
+interface Metric {
+  readonly Namespace: string;
+  readonly MetricName: string;
+  readonly Dimensions?: unknown;
+}
+
+/** The metrics that an alarm evaluates; each of them is billed. */
+function metricsOf(alarm: {
+  Namespace?: string;
+  MetricName?: string;
+  Dimensions?: unknown;
+  Metrics?: { MetricStat?: { Metric: Metric } }[];
+}): Metric[] {
+  const { Namespace, MetricName, Dimensions, Metrics = [] } = alarm;
+  if (Namespace && MetricName) return [{ Namespace, MetricName, Dimensions }];
+  return Metrics.flatMap(({ MetricStat }) => (MetricStat ? [MetricStat.Metric] : []));
+}
+
+/** The costs of all routes, from the memory of the functions in a template and docs/performance.md. */
+export function requestCosts(template: Template, performance: string): Map<string, RequestCost> {
+  const functions = Object.values(template.findResources('AWS::Lambda::Function'));
+  const memory = new Map(functions.map(({ Properties }) => [Properties.Description, Properties.MemorySize as number]));
+  const cpu = cpuTimes(performance);
+  return new Map(
+    Object.keys(BUDGETS).map((route) => {
+      const megabytes = memory.get(route.replace(' with a password', ''));
+      if (megabytes === undefined) throw new Error(`The template has no function for ${route}`);
+      return [route, requestCost(route, megabytes, cpu)];
+    }),
+  );
+}
+
+/** The part of a request's cost that is the same for all routes. */
+export const commonTable = (): string =>
+  table(
+    ['API Gateway', 'invocation', 'logs', 'response', 'total'],
+    [[...Object.values(COMMON_DOLLARS), total(Object.values(COMMON_DOLLARS))].map(dollars)],
+  );
+
+/** The cost of a million requests of each route, with the quantities behind it. */
+export const requestTable = (costs: ReadonlyMap<string, RequestCost>): string =>
+  table(
+    ['dollars per million requests', 'ms × MB', 'duration', 'reads + writes', 'table', 'keys', 'mail', 'total'],
+    [...costs].map(([route, { milliseconds, megabytes, reads, writes, dollars: parts, total }]) => [
+      route,
+      `${milliseconds.toLocaleString('en')} × ${megabytes}`,
+      dollars(parts.duration),
+      `${reads} + ${writes}`,
+      dollars(parts.table),
+      dollars(parts.keys),
+      dollars(parts.mail),
+      dollars(total),
+    ]),
+  );
+
+/** The mean of a quantity over the example of traffic. */
+const mean = (costs: ReadonlyMap<string, RequestCost>, value: (cost: RequestCost) => number): number =>
+  total(Object.entries(TRAFFIC).map(([route, share]) => share * value(costs.get(route) as RequestCost)));
+
+/** The shares of the example of traffic. */
+export const trafficTable = (): string =>
+  table(
+    ['route', 'share'],
+    Object.entries(TRAFFIC).map(([route, share]) => [route, `${Math.round(100 * share)} %`]),
+  );
+
+/** The monthly cost of the example of traffic at several rates. */
+export const monthlyTable = (costs: ReadonlyMap<string, RequestCost>): string => {
+  const perMillion = mean(costs, (cost) => cost.total);
+  return table(
+    ['requests per second', 'million requests a month', 'dollars a month'],
+    RATES.map((rate) => {
+      const millions = (rate * SECONDS_PER_MONTH) / 1e6;
+      return [
+        rate.toLocaleString('en'),
+        digits(millions),
+        `$${Math.round(millions * perMillion).toLocaleString('en')}`,
+      ];
+    }),
+  );
+};
+
+/** What the example of traffic demands of the quotas at several rates. */
+export const demandTable = (costs: ReadonlyMap<string, RequestCost>): string => {
+  const changes = total(Object.keys(TRAFFIC).map((route) => (route.startsWith('PUT ') ? (TRAFFIC[route] ?? 0) : 0)));
+  const rows: [string, number][] = [
+    ['read units of the table', mean(costs, ({ reads }) => reads)],
+    ['write units of the table', mean(costs, ({ writes }) => writes)],
+    ['write units of the audit partition', 2 * changes],
+    ['concurrent executions of functions', mean(costs, ({ milliseconds }) => milliseconds / 1000)],
+    ['calls of KMS with symmetric and HMAC keys', mean(costs, ({ symmetricCalls }) => symmetricCalls)],
+    ['calls of KMS with the signing key', mean(costs, ({ signatures }) => signatures)],
+  ];
+  return table(
+    ['per second', ...RATES.map((rate) => `${rate.toLocaleString('en')} requests`)],
+    rows.map(([name, perRequest]) => [name, ...RATES.map((rate) => digits(rate * perRequest))]),
+  );
+};

@@ -1,0 +1,71 @@
+import type { Key } from '../../../lib/table/keys.ts';
+import type { Item, Table } from '../../../lib/table/table.ts';
+import type { Write } from '../../../lib/table/write.ts';
+import { waitMicrotasks } from './microtasks.ts';
+
+/** A table with fixed items that records writes when they end and applies none. */
+export interface RecordingTable extends Table {
+  items: Item[];
+  readonly reads: Key[][];
+  readonly transactions: (readonly Write[])[];
+  readonly updates: Write[];
+  /** The kinds for which ids were requested, in order. */
+  readonly idKinds: string[];
+  /** The errors of the next transactions in turn; undefined for success. */
+  readonly transactionErrors: (Error | undefined)[];
+  /** The outcomes of the next updates in turn: success, a failed condition, or an error. */
+  readonly updateOutcomes: (boolean | Error)[];
+}
+
+/** Opens a table with these items. */
+export function recordingTable(...items: Item[]): RecordingTable {
+  const find = ({ pk, sk }: Key) => table.items.find((item) => item.pk === pk && item.sk === sk);
+  const table: RecordingTable = {
+    items,
+    reads: [],
+    transactions: [],
+    updates: [],
+    idKinds: [],
+    transactionErrors: [],
+    updateOutcomes: [],
+    async get(key) {
+      table.reads.push([key]);
+      return find(key);
+    },
+    async getAll(keys) {
+      table.reads.push([...keys]);
+      // DynamoDB rejects duplicate keys too.
+      const names = new Set(keys.map(({ pk, sk }) => `${pk} ${sk}`));
+      if (names.size < keys.length) throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
+      return keys.map(find);
+    },
+    async query(pk) {
+      return table.items.filter((item) => item.pk === pk);
+    },
+    async nextId(kind) {
+      table.idKinds.push(kind);
+      return 100 + table.idKinds.length;
+    },
+    async update(write) {
+      await waitMicrotasks();
+      table.updates.push(write);
+      const outcome = table.updateOutcomes.shift() ?? true;
+      if (outcome instanceof Error) throw outcome;
+      return outcome ? { ...write.key } : undefined;
+    },
+    async transact(writes) {
+      await waitMicrotasks();
+      table.transactions.push(writes);
+      if (table.transactions.length > 1000) throw new Error('More than 1,000 transactions');
+      const error = table.transactionErrors.shift();
+      if (error) throw error;
+    },
+  };
+  return table;
+}
+
+/** The error of a transaction that DynamoDB cancels, with one reason code per write. */
+export function cancelledBy(...codes: string[]): Error {
+  const CancellationReasons = codes.map((Code) => ({ Code }));
+  return Object.assign(new Error('cancelled'), { name: 'TransactionCanceledException', CancellationReasons });
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { parseJson } from '../../../lib/contract/json.ts';
+import document from '../../../openapi.json' with { type: 'json' };
+import type { Received, Sent } from './launch.ts';
+
+/* Checks of requests and responses against openapi.json. */
+
+type Json = Readonly<Record<string, unknown>>;
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly explode?: boolean;
+  readonly schema: Json;
+}
+interface Body {
+  readonly content?: Readonly<Record<string, { readonly schema: Json }>>;
+}
+interface Header {
+  readonly required?: boolean;
+  readonly schema: Json;
+}
+interface Response extends Body {
+  readonly headers?: Readonly<Record<string, Header>>;
+}
+interface Operation {
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: Body;
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+const ajv = new Ajv2020({
+  strict: false,
+  formats: {
+    'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
+    uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
+    uri: (text) => URL.canParse(text),
+    // The service has more rules for addresses.
+    'idn-email': /^.+@.+$/su,
+  },
+});
+ajv.addSchema(document, 'api');
+
+const validators = new Map<string, ValidateFunction>();
+
+/** The violations of a schema of the document; undefined if there are none. */
+function violationsOf(schema: Json, value: unknown): string | undefined {
+  const text = JSON.stringify(schema);
+  const validate = validators.get(text) ?? ajv.compile(JSON.parse(text.replaceAll('"#/', '"api#/')));
+  validators.set(text, validate);
+  return validate(value) ? undefined : ajv.errorsText(validate.errors);
+}
+
+/** Follows a reference to a part of the document. */
+function resolved<T>(part: T): T {
+  const { $ref } = part as { $ref?: string };
+  if (!$ref) return part;
+  return $ref
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((parent, key) => (parent as Json)[key], document) as T;
+}
+
+/** The operation of a route such as `GET /api/users/{login}`. */
+function operationOf(route: string): Operation {
+  const [method = '', path = ''] = route.split(' ');
+  const paths = document.paths as unknown as Record<string, Record<string, Operation>>;
+  return paths[path]?.[method.toLowerCase()] as Operation;
+}
+
+/** All response headers that the document knows; others, such as Date, come from the server. */
+const KNOWN_HEADERS = [
+  ...['Authorization', 'Cache-Control', 'ETag', 'Link', 'Location', 'Retry-After', 'WWW-Authenticate'],
+  ...['X-Total-Count', 'X-gatehouseApp-alert', 'X-gatehouseApp-error', 'X-gatehouseApp-params'],
+];
+
+/** `no-store` is the default, which the document does not repeat. */
+const isUndocumented = (name: string, value: string | undefined): boolean =>
+  value === undefined || (name === 'Cache-Control' && value === 'no-store');
+
+/** Fails unless the document describes this response to a request of a route: its status, headers and body, if any. */
+export function checkResponse(route: string, { status, headers, body, text }: Received, isHead = false): void {
+  const where = `${route} returned ${status} ${JSON.stringify(headers)} ${text}`;
+  const response = resolved(operationOf(route).responses[status]);
+  assert(response, `The document has no such status: ${where}`);
+  for (const name of KNOWN_HEADERS) {
+    const header: Header | undefined = response.headers?.[name] && resolved(response.headers[name]);
+    const value = headers[name.toLowerCase()];
+    if (!header) assert(isUndocumented(name, value), `The document has no ${name} here: ${where}`);
+    else if (value === undefined) assert(!header.required, `${name} is missing: ${where}`);
+    else assert.equal(violationsOf(header.schema, typedValue(value, header.schema)), undefined, `${name}: ${where}`);
+  }
+  const [type = ''] = (headers['content-type'] ?? '').split(';');
+  const { schema } = response.content?.[type] ?? {};
+  if (response.content) assert(schema, `The document has no ${type} here: ${where}`);
+  if (isHead || !schema) {
+    assert.equal(text, '', where);
+    return;
+  }
+  assert.equal(violationsOf(schema, body), undefined, where);
+}
+
+/** The violations of the document in a request: in its JSON body and in its query string. */
+export function violationsInRequest(route: string, path: string, { body, headers = {} }: Sent): string[] {
+  const { requestBody, parameters = [] } = operationOf(route);
+  const type = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
+  const isText = String(type).startsWith('text/plain');
+  const { schema } = requestBody?.content?.[isText ? 'text/plain' : 'application/json'] ?? {};
+  const inBody = schema ? [violationsOf(schema, isText ? String(body).trim() : parsed(body))] : [];
+  const query = new URLSearchParams(path.split('?')[1]);
+  const inQuery = parameters
+    .filter(({ name, in: place }) => place === 'query' && query.has(name))
+    .map((parameter) => violationsInQuery(parameter, query.getAll(parameter.name)));
+  return [...inBody, ...inQuery].filter((violations) => violations !== undefined);
+}
+
+/** Whether this is the name of a query parameter that the document does not have: an unknown filter, or a cursor. */
+export function isUnknownParameter(route: string, path: string, name: string): boolean {
+  const { parameters = [] } = operationOf(route);
+  return new URLSearchParams(path.split('?')[1]).has(name) && !parameters.some((parameter) => parameter.name === name);
+}
+
+/**
+ * The JSON value of a body, with a fraction in place of a number that would be rounded. The service normalizes new
+ * passwords before it counts their code points.
+ */
+function parsed(body: unknown): unknown {
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+  const value = parseJson(isRaw ? Buffer.from(body).toString() : JSON.stringify(body));
+  const text = JSON.stringify(value, (_, inner) => (Number.isNaN(inner) ? 0.5 : inner));
+  return JSON.parse(text, (name, inner) =>
+    /^(newP|p)assword$/.test(name) && typeof inner === 'string' ? inner.normalize('NFC') : inner,
+  );
+}
+
+/** A parameter that is not an array can be repeated: all of its conditions must hold. */
+function violationsInQuery({ schema, explode }: Parameter, values: readonly string[]): string | undefined {
+  const { type, items = schema } = schema as { type?: string; items?: Json };
+  const texts = type === 'array' && explode === false ? values.flatMap((value) => value.split(',')) : values;
+  return texts.map((value) => violationsOf(items as Json, typedValue(value, items as Json))).find(Boolean);
+}
+
+function typedValue(text: string, { type }: Json): unknown {
+  if (type === 'integer' && /^-?\d+$/.test(text)) return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}

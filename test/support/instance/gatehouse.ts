@@ -1,0 +1,94 @@
+import { afterAll, afterEach, beforeAll, inject } from 'vitest';
+import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
+import { commit } from '../../../lib/table/change.ts';
+import { claim } from '../../../lib/table/write.ts';
+import type { User } from '../../../lib/users/user.ts';
+import { findUserByLogin } from '../../../lib/users/user-table.ts';
+import { recordUnused } from '../stack/unused-permissions.ts';
+import { type Items, itemsOf, restoreItems } from './items.ts';
+import { type Gatehouse, type LaunchOptions, launch, type Received } from './launch.ts';
+import { makeTokens } from './mint.ts';
+
+export type { Gatehouse, Received } from './launch.ts';
+
+type Options = Partial<Omit<LaunchOptions, 'checksPermissions'>>;
+
+/**
+ * Starts an instance on the stack of this run and records the permissions that it does not use, or starts one on the
+ * stack of a mutant.
+ */
+export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
+  const assembly = inject('assembly');
+  if (options.assembly !== undefined)
+    return launch({ ...options, assembly: options.assembly, checksPermissions: false });
+  return launch({ ...options, assembly, onUnusedPermissions: (permissions) => recordUnused(assembly, permissions) });
+}
+
+/** An instance whose table has the key that signs minted tokens. */
+export interface SharedGatehouse extends Gatehouse {
+  /** Mints a token of a user, which would otherwise cost a login. */
+  tokenOf(login: string): Promise<string>;
+  /** Creates an account without a password, and mints its token: a password and a login would compute a hash each. */
+  makeCaller(login: string, fields?: Record<string, unknown>): Promise<{ user: Received['body']; token: string }>;
+}
+
+/** One instance per worker serves its test files in turn, because the start dominates the cost of a file. */
+interface Shared {
+  readonly gatehouse: SharedGatehouse;
+  /** The table before the first test. */
+  readonly start: Items;
+  /** The interceptor of the current test file. */
+  intercept: Interceptor | undefined;
+}
+let started: Promise<Shared> | undefined;
+
+async function share(): Promise<Shared> {
+  let shared: Shared | undefined;
+  const instance = await startGatehouse({
+    intercept: (call, forward) => (shared?.intercept ? shared.intercept(call, forward) : forward()),
+  });
+  // The first login publishes the signing key and caches that it has done so.
+  const tokens = makeTokens(await instance.adminToken());
+  // Published before any test, so that no function encounters the minting key as an unknown one.
+  const { pk, sk, jwk } = tokens.publicKey;
+  await commit(instance.table, [claim({ pk, sk }, { jwk }, 'retry')]);
+  const start = [...(await itemsOf(instance.cloud))].filter(([, { pk }]) => !pk.startsWith('ATTEMPTS#'));
+  const tokenOf = async (login: string) => tokens.of((await findUserByLogin(instance.table, login)) as User);
+  const gatehouse: SharedGatehouse = Object.assign(instance, {
+    tokenOf,
+    // A new token for each test file: one that adopts the table ends all earlier sessions.
+    adminToken: () => tokenOf('admin'),
+    async makeCaller(login: string, fields = {}) {
+      const user = await instance.makeUser(login, { password: undefined, ...fields });
+      return { user, token: await tokenOf(login) };
+    },
+  });
+  shared = { gatehouse, start: new Map(start), intercept: undefined };
+  return shared;
+}
+
+/**
+ * The instance that the test files of a worker share. After each file, its table is restored to the accounts admin and
+ * user, and its mailbox is emptied.
+ */
+export async function useGatehouse({ intercept, breaksData }: Pick<Options, 'intercept' | 'breaksData'> = {}) {
+  started ??= share();
+  const shared = await started;
+  const { gatehouse, start } = shared;
+  beforeAll(() => {
+    shared.intercept = intercept;
+  });
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') await gatehouse.quiesce();
+  });
+  afterAll(async () => {
+    shared.intercept = undefined;
+    const clear = async () => {
+      gatehouse.cloud.mails.splice(0);
+      await restoreItems(gatehouse.cloud, start);
+    };
+    if (breaksData) await clear();
+    await gatehouse.assertNoViolations().finally(clear);
+  });
+  return gatehouse;
+}

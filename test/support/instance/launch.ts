@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import * as v from 'valibot';
+import { exitOnSignal } from '../../../infra/commands/command-line.ts';
+import { externalEngine } from '../../../infra/local/aws/external-engine.ts';
+import type { Mail } from '../../../infra/local/aws/mailbox.ts';
+import { type Cloud, type CloudOptions, startCloud } from '../../../infra/local/cloud.ts';
+import { createFirstAccounts, operatorsTable } from '../../../infra/local/first-accounts.ts';
+import { openMemoryState } from '../../../infra/local/state/state.ts';
+import type { FieldError } from '../../../lib/contract/failure.ts';
+import type { Table } from '../../../lib/table/table.ts';
+import { type Route, routes } from '../../../routes.ts';
+import { checkResponse, isUnknownParameter, violationsInRequest } from './api-document.ts';
+import { canaries } from './canaries.ts';
+import { expectIntact } from './intact.ts';
+
+/** The parts of a request beyond its method and path. */
+export interface Sent {
+  readonly token?: string | undefined;
+  /** Sent as JSON; a string or bytes are sent unchanged. */
+  readonly body?: unknown;
+  readonly headers?: Record<string, string | string[]>;
+  /** The source address in the loopback network; 127.0.0.1 unless given. */
+  readonly from?: string;
+  /** Whether the function may crash, so that the response is API Gateway's and exempt from the contract check. */
+  readonly mayCrash?: boolean;
+}
+
+/** A response; `body` is the parsed JSON, or undefined without any. */
+export interface Received {
+  readonly status: number;
+  readonly headers: Record<string, string | undefined>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape, and fail on an unexpected one
+  readonly body: any;
+  readonly text: string;
+}
+
+/** A local instance with its data in memory and the accounts admin and user. */
+export interface Gatehouse {
+  readonly cloud: Cloud;
+  readonly table: Table;
+  /** The log lines of its functions. */
+  readonly lines: readonly string[];
+  /** Sends a request and checks the response against the contract of its route. */
+  call(method: string, path: string, sent?: Sent): Promise<Received>;
+  /** Logs in and returns the token. */
+  logIn(login: string, password?: string): Promise<string>;
+  /** A token of admin that takes no further login, for tests that are not about logins: each computes a hash. */
+  adminToken(): Promise<string>;
+  /** Creates an account as admin. Its password is its login, padded with dots to the minimum of four characters. */
+  makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
+  /** The messages to an address, oldest first, once all mails have been tried. */
+  mailsTo(address: string): Promise<Mail[]>;
+  /** The key in the last mail to an address. */
+  keyMailedTo(address: string): Promise<string>;
+  /** Fails if the table is not intact, or if calls were late or denied or secrets leaked since the last check. */
+  assertNoViolations(): Promise<void>;
+  /** Rejects new calls until the pending ones have ended, so that a timed-out test ends too. */
+  quiesce(): Promise<void>;
+  /** Checks for violations, then stops the instance. */
+  stop(): Promise<void>;
+}
+
+/** Options of an instance: the stack, an interceptor, and the checks of `assertNoViolations`. */
+export interface LaunchOptions
+  extends Pick<CloudOptions, 'assembly'>,
+    Partial<
+      Pick<
+        CloudOptions,
+        'intercept' | 'holdTransactions' | 'mailLinkBase' | 'meterCapacity' | 'maxInstancesPerFunction' | 'pages'
+      >
+    > {
+  /** Whether the instance must stay within its permissions and leave the table intact; false for mutants. */
+  readonly checksPermissions?: boolean;
+  /** Whether tests write items that no function would, so that the table need not be intact at the end. */
+  readonly breaksData?: boolean;
+  /** Receives the permissions that its functions have not used so far, whenever it is checked for violations. */
+  readonly onUnusedPermissions?: (permissions: readonly string[]) => void;
+}
+
+// vitest stops its workers with SIGTERM, and Ctrl-C reaches every process; only an exit stops the engines too.
+exitOnSignal(1);
+// Each running instance has two exit listeners: of its engine and of its files.
+process.setMaxListeners(100);
+
+/** Starts an instance. Independent of vitest, for test/long/soak.ts. */
+export async function launch({
+  checksPermissions = true,
+  breaksData = false,
+  onUnusedPermissions,
+  ...options
+}: LaunchOptions): Promise<Gatehouse> {
+  const lines: string[] = [];
+  const state = openMemoryState();
+  const secrets = canaries();
+  const cloud = await startCloud({
+    port: 0,
+    engineUrl: process.env.TEST_ENGINE_URL || externalEngine(),
+    onEngineExit: (reason) => lines.push(`The engine has exited. ${reason}`),
+    ...options,
+    async intercept(call, forward) {
+      const response = await (options.intercept ? options.intercept(call, forward) : forward());
+      secrets.called(call, response);
+      return response;
+    },
+    state,
+    onLine: (line) => lines.push(line),
+  });
+  await createFirstAccounts(cloud, state);
+  // Closes idle connections before the server does: a connection that the server closes would break the next request.
+  const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 20_000 });
+  const send = sender(agent, cloud.url);
+
+  let firstLogin: Promise<string> | undefined;
+  let pendingCalls = 0;
+  let isQuiescing = false;
+  const gatehouse: Gatehouse = {
+    cloud,
+    table: operatorsTable(cloud),
+    lines,
+    async call(method, path, sent) {
+      if (isQuiescing) throw new Error('The test that made this call has ended');
+      pendingCalls++;
+      const received = await send(method, path, sent).finally(() => pendingCalls--);
+      secrets.exchanged(method, path, sent ?? {}, received);
+      if (!(sent?.mayCrash && received.text === CRASHED)) checkContract(method, path, sent ?? {}, received);
+      return received;
+    },
+    async logIn(login, password = login) {
+      const { status, body } = await gatehouse.call('POST', '/api/authenticate', {
+        body: { username: login, password },
+      });
+      assert.equal(status, 200, `login of ${login}`);
+      return body.id_token;
+    },
+    adminToken() {
+      firstLogin ??= gatehouse.logIn('admin');
+      return firstLogin;
+    },
+    async makeUser(login, fields = {}) {
+      const token = await gatehouse.adminToken();
+      const body = { login, email: `${login}@example.com`, password: login.padEnd(4, '.'), ...fields };
+      const created = await gatehouse.call('POST', '/api/users', { token, body });
+      assert.equal(created.status, 201, created.text);
+      return created.body;
+    },
+    async mailsTo(address) {
+      await cloud.mailsHandedOver();
+      return cloud.mails.filter(({ to }) => to.includes(address));
+    },
+    async keyMailedTo(address) {
+      return /key=([\w-]+)/.exec((await gatehouse.mailsTo(address)).at(-1)?.text ?? '')?.[1] ?? 'no key';
+    },
+    async assertNoViolations() {
+      await cloud.mailsHandedOver();
+      const printed = lines.splice(0);
+      const [late, denied] = [cloud.lateCalls.splice(0), cloud.deniedCalls.splice(0)];
+      onUnusedPermissions?.(cloud.unusedPermissions());
+      if (checksPermissions && !breaksData) await expectIntact(gatehouse);
+      assert.deepEqual(late, [], 'calls after the response');
+      secrets.check(printed);
+      if (checksPermissions) assert.deepEqual(denied, [], 'calls that the policies of the function do not allow');
+    },
+    async quiesce() {
+      isQuiescing = true;
+      do await wait(50);
+      while (pendingCalls > 0);
+      isQuiescing = false;
+    },
+    async stop() {
+      agent.destroy();
+      await gatehouse.assertNoViolations().finally(cloud.stop);
+    },
+  };
+  return gatehouse;
+}
+
+function sender(agent: Agent, url: string): Gatehouse['call'] {
+  return (method, path, { token, body, headers = {}, from } = {}) =>
+    new Promise((resolve, reject) => {
+      const raw = typeof body === 'string' || body instanceof Uint8Array;
+      const bytes = body === undefined ? undefined : Buffer.from(raw ? body : JSON.stringify(body));
+      const outgoing = request(url, {
+        agent,
+        method,
+        ...(from && { localAddress: from }),
+        // Separate from the URL, whose parser would resolve `%2e%2e` and repair malformed paths.
+        path: path.replace(/[^\x21-\x7e]/gu, encodeURIComponent),
+        headers: {
+          ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+          ...(bytes && { 'Content-Type': 'application/json', 'Content-Length': bytes.length }),
+          ...headers,
+        },
+      });
+      outgoing.on('response', async (incoming) => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of incoming) chunks.push(chunk);
+        const text = Buffer.concat(chunks).toString('utf8');
+        const isJson = /json/.test(incoming.headers['content-type'] ?? '');
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers as Record<string, string | undefined>,
+          body: isJson && text ? JSON.parse(text) : undefined,
+          text,
+        });
+      });
+      outgoing.on('error', reject);
+      outgoing.end(bytes);
+    });
+}
+
+/** The response of API Gateway when a function ends without one. */
+const CRASHED = '{"message":"Internal Server Error"}';
+
+/** Rejections by API Gateway itself: paths that cannot be decoded twice, and more than 10 KB of headers. */
+const REJECTED_BY_API_GATEWAY = ['{"message":"Bad Request"}', '{"message":"Request Header Fields Too Large"}'];
+
+/** Fails unless this request of a route may have this response, whatever else the test checks. */
+function checkContract(method: string, path: string, sent: Sent, received: Received): void {
+  const isHead = method === 'HEAD';
+  if (REJECTED_BY_API_GATEWAY.includes(received.text)) return;
+  const row = routeOf(isHead ? 'GET' : method, path);
+  if (!row) return;
+  const { route, contract } = row;
+  const { status, headers, body } = received;
+  // Without a body, the media type shows that API Gateway rejected the path.
+  if (isHead && status >= 400 && headers['content-type'] === 'application/json') return;
+  const where = `${method} ${path} returned ${status} ${received.text}`;
+  expectCommonHeaders(headers, where, status === 200 && contract.headers?.includes('Cache-Control'));
+  checkResponse(route, received, isHead);
+  if (isHead || status === 304) return;
+  if (status < 300) {
+    if (contract.response) v.parse(contract.response, body);
+    assert.deepEqual(violationsInRequest(route, path, sent), [], `A request that the document forbids: ${where}`);
+    return;
+  }
+  assert.equal(body.status, status, where);
+  const isBeyondDocument = (error: FieldError) =>
+    isBeyondJsonSchema(error) || isUnknownParameter(route, path, error.field);
+  if (body.message === 'error.validation' && !body.fieldErrors.some(isBeyondDocument)) {
+    assert.notDeepEqual(violationsInRequest(route, path, sent), [], `A request that the document allows: ${where}`);
+  }
+}
+
+/** Whether JSON Schema cannot express why a field was rejected. */
+function isBeyondJsonSchema({ message, allowed, pattern, min, unit }: FieldError): boolean {
+  if (message === 'Email' || unit === 'bytes') return true;
+  // Lone surrogates, and dates whose year in UTC has more than four digits.
+  if (message === 'Pattern') return !allowed && !pattern;
+  // An address that is too long after normalization, a query that is too long for a link, a change that is yet to come.
+  return message === 'Size' && min === undefined;
+}
+
+/** Fails unless the response has the security headers, and must not be cached unless it is cacheable. */
+export function expectCommonHeaders(headers: Received['headers'], where: string, isCacheable = false): void {
+  const expected = {
+    vary: 'Origin',
+    'cache-control': isCacheable ? 'public, max-age=300' : 'no-store',
+    'x-content-type-options': 'nosniff',
+    'strict-transport-security': 'max-age=63072000; includeSubDomains',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'referrer-policy': 'no-referrer',
+  };
+  assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, headers[name]])), expected, where);
+}
+
+/** The route that API Gateway selects. It decodes the path first. */
+function routeOf(method: string, path: string): Route | undefined {
+  const [target = ''] = path.split('?');
+  const segments = decodeURIComponent(target).split('?')[0]?.split('/') ?? [];
+  const candidates = routes.filter(({ route }) => {
+    const [routeMethod, routePath = ''] = route.split(' ');
+    const pattern = routePath.split('/');
+    return (
+      routeMethod === method &&
+      pattern.length === segments.length &&
+      pattern.every((part, index) => (part.startsWith('{') ? segments[index] !== '' : segments[index] === part))
+    );
+  });
+  return candidates.find(({ route }) => !route.includes('{')) ?? candidates[0];
+}

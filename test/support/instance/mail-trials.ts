@@ -1,0 +1,146 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { openFaults } from '../../../infra/local/aws/faults.ts';
+import type { Gatehouse } from './gatehouse.ts';
+
+/* What becomes of a mail when its delivery goes wrong. docs/faults.md shows these rows; test/api tries each. */
+
+const MAIL_FUNCTION = 'sends mail';
+
+interface Stage {
+  readonly gatehouse: Gatehouse;
+  readonly faults: ReturnType<typeof openFaults>;
+}
+
+/** The mails that arrive, and those that are left in the table, after one or two were caused. */
+interface MailTrial {
+  readonly event: string;
+  readonly mails: number;
+  readonly left: number;
+  readonly note?: string;
+  run(stage: Stage, login: string): Promise<void>;
+}
+
+const addressOf = (login: string): string => `${login}@example.com`;
+
+/** Writes the items of this many notices to a user without handing them over. Returns their stream records. */
+async function causeMails({ gatehouse }: Stage, login: string, count: number, fields: object = {}) {
+  const records = [];
+  for (let n = 0; n < count; n++) {
+    const { pk, sk } = {
+      pk: `MAIL#trial-${login.replace('ä', 'x')}`,
+      sk: `${new Date(Date.now() + n).toISOString()}#${n}`,
+    };
+    const notice = { occasion: 'passwordChanged', userId: 1, login: `${login}-${n}`, email: addressOf(login) };
+    const item = { ...notice, langKey: 'en', expires: Math.ceil(Date.now() / 1000) + 60, ...fields };
+    // An update, which the stream does not hand over.
+    const names = Object.keys(item).map((name, index) => [`#n${index}`, name]);
+    const values = Object.values(item).map((value, index) => [`:v${index}`, value]);
+    await gatehouse.table.update({
+      act: 'Update',
+      key: { pk, sk },
+      update: `SET ${names.map((_, index) => `#n${index} = :v${index}`).join(', ')}`,
+      names: Object.fromEntries(names),
+      values: Object.fromEntries(values),
+    });
+    records.push({ eventName: 'INSERT', dynamodb: { SequenceNumber: `${n}`, Keys: { pk: { S: pk }, sk: { S: sk } } } });
+  }
+  return records;
+}
+
+const handOver = ({ gatehouse }: Stage, ...Records: object[]) => gatehouse.cloud.invoke(MAIL_FUNCTION, { Records });
+
+/** Changes the password of a new user while SES has this fault, which ends after a moment. */
+async function notifyDuring({ gatehouse, faults }: Stage, login: string, rules: object[], forMs: number) {
+  await gatehouse.makeUser(login);
+  const token = await gatehouse.logIn(login);
+  faults.inject(rules.map((rule) => ({ function: MAIL_FUNCTION, ...rule })));
+  const body = { currentPassword: login, newPassword: 'fresh' };
+  const { status } = await gatehouse.call('POST', '/api/account/change-password', { token, body });
+  if (status !== 200) throw new Error(`The change of the password failed with ${status}`);
+  await wait(forMs);
+  faults.inject([]);
+}
+
+export const MAIL_TRIALS: readonly MailTrial[] = [
+  {
+    event: 'the stream hands the mail over twice',
+    mails: 1,
+    left: 0,
+    async run(stage, login) {
+      const records = await causeMails(stage, login, 1);
+      await handOver(stage, ...records, ...records);
+      await handOver(stage, ...records);
+    },
+  },
+  {
+    event: 'it hands the mail over after it has expired',
+    mails: 0,
+    left: 0,
+    note: 'a request for a reset expires after an hour, any other mail after 30 days',
+    async run(stage, login) {
+      await handOver(stage, ...(await causeMails(stage, login, 1, { expires: Math.floor(Date.now() / 1000) - 1 })));
+    },
+  },
+  {
+    event: 'it hands two mails over in the wrong order',
+    mails: 2,
+    left: 0,
+    async run(stage, login) {
+      await handOver(stage, ...(await causeMails(stage, login, 2)).reverse());
+    },
+  },
+  {
+    event: 'SES rejects one of two mails for good',
+    mails: 1,
+    left: 1,
+    note: '`mail-not-sent`; the mails behind it are not delayed',
+    async run(stage, login) {
+      const [rejected] = await causeMails(stage, `${login}-ä`, 1);
+      await handOver(stage, rejected as object, ...(await causeMails(stage, login, 1)));
+    },
+  },
+  {
+    event: 'SES throttles for a second',
+    mails: 1,
+    left: 0,
+    note: 'the stream hands the mail over again, for up to six hours',
+    run: (stage, login) => notifyDuring(stage, login, [{ service: 'SES', fault: 'throttle' }], 1000),
+  },
+  {
+    event: 'the table does not respond for a second',
+    mails: 1,
+    left: 0,
+    run: (stage, login) => notifyDuring(stage, login, [{ service: 'DynamoDB', fault: 'error-before' }], 1000),
+  },
+  {
+    event: 'the response of SES is lost',
+    mails: 2,
+    left: 0,
+    note: 'SES cannot recognize a repetition',
+    run: (stage, login) => notifyDuring(stage, login, [{ service: 'SES', fault: 'lost', nth: 1 }], 1000),
+  },
+  {
+    event: 'the function is killed after SES has accepted the mail',
+    mails: 2,
+    left: 0,
+    run: (stage, login) => notifyDuring(stage, login, [{ service: 'SES', fault: 'kill', nth: 1 }], 1000),
+  },
+];
+
+/** The mails to the user of a trial, and the items that are left, once neither changes any more. */
+export async function outcomeOf({ gatehouse }: Stage, login: string, { mails }: MailTrial) {
+  const arrived = () => gatehouse.cloud.mails.filter(({ to }) => to.includes(addressOf(login)));
+  for (let tries = 0; arrived().length < mails && tries < 100; tries++) await wait(100);
+  await gatehouse.cloud.mailsHandedOver();
+  return arrived();
+}
+
+/** The section of docs/faults.md. */
+export const mailSection = (): string => `## The delivery of a mail
+
+A mail is an item of the transaction that causes it: the change is made, whatever becomes of the mail.
+
+| event | mails that arrive | mails left in the table | |
+|---|---|---|---|
+${MAIL_TRIALS.map(({ event, mails, left, note = '' }) => `| ${event} | ${mails} | ${left} | ${note} |`).join('\n')}
+`;

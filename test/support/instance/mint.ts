@@ -1,0 +1,58 @@
+import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
+import { publicKeyItemKey } from '../../../lib/table/keys.ts';
+import type { Item } from '../../../lib/table/table.ts';
+import { thumbprint } from '../../../lib/tokens/thumbprint.ts';
+import type { User } from '../../../lib/users/user.ts';
+
+/** The header or the claims of a token. */
+export type Part = Record<string, unknown>;
+
+/** Encodes a part of a token as base64url JSON. */
+export const encode = (part: unknown): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+/** Decodes a part of a token. */
+export const decode = (part = ''): Part => JSON.parse(Buffer.from(part, 'base64url').toString());
+
+/** A key pair, with the public key as the table stores it. */
+export interface SigningKeyPair {
+  readonly jwk: Part & { readonly kid: string };
+  readonly privateKey: KeyObject;
+}
+
+/** Generates a key pair, whose id is its thumbprint unless given. */
+export function makeSigningKeyPair(kid?: string): SigningKeyPair {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwk = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
+  return { jwk: { ...jwk, kid: kid ?? thumbprint(jwk), alg: 'ES256', use: 'sig' }, privateKey };
+}
+
+/** Signs with ES256 in the format of JWS (RFC 7518, section 3.4). */
+export function es256(input: string, key: KeyObject): string {
+  return sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+}
+
+/** The attributes of an account that go into its tokens. */
+type TokenHolder = Pick<User, 'id' | 'accountStamp'> & Partial<Pick<User, 'login' | 'authorities' | 'passwordChanges'>>;
+
+/** One key for all files of a worker: after an unknown key a function does not read keys again for a while. */
+let mintingKey: SigningKeyPair | undefined;
+
+/**
+ * Mints tokens without logins, each of which computes two hashes. A minted token differs from a real one only in its
+ * key and account.
+ */
+export function makeTokens(real: string) {
+  mintingKey ??= makeSigningKeyPair();
+  const { jwk, privateKey } = mintingKey;
+  const [header, claims] = real.split('.').slice(0, 2).map(decode);
+  return {
+    /** Must be in the table for verification to succeed. */
+    publicKey: { ...publicKeyItemKey(jwk.kid), jwk } satisfies Item,
+    of({ id, login, accountStamp, authorities: roles = [], passwordChanges = 0 }: TokenHolder): string {
+      const iat = Math.floor(Date.now() / 1000);
+      const own = { sub: String(id), preferred_username: login, accountStamp, roles, passwordChanges };
+      const mine = { ...claims, ...own, jti: randomUUID(), iat, exp: iat + 3600 };
+      const input = `${encode({ ...header, kid: jwk.kid })}.${encode(mine)}`;
+      return `${input}.${es256(input, privateKey)}`;
+    },
+  };
+}

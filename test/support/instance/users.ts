@@ -1,0 +1,31 @@
+import { beforeAll } from 'vitest';
+import { entityKey } from '../../../lib/table/keys.ts';
+import type { Gatehouse, SharedGatehouse } from './gatehouse.ts';
+
+/** Requests on users, sent as admin unless a token is given. */
+export function useUsers(gatehouse: Gatehouse) {
+  let admin: string;
+  beforeAll(async () => {
+    admin = await gatehouse.adminToken();
+  });
+  const path = (login: string) => `/api/users/${encodeURIComponent(login)}`;
+  return {
+    create: (body: object, token = admin) => gatehouse.call('POST', '/api/users', { token, body }),
+    update: (body: object, token = admin) => gatehouse.call('PUT', '/api/users', { token, body }),
+    remove: (login: string, token = admin) => gatehouse.call('DELETE', path(login), { token }),
+    get: (login: string, token = admin) => gatehouse.call('GET', path(login), { token }),
+    list: (query = '?size=2000', token = admin) => gatehouse.call('GET', `/api/users${query}`, { token }),
+    total: async () => Number((await gatehouse.call('GET', '/api/users', { token: admin })).headers['x-total-count']),
+    stored: (id: number) => gatehouse.table.get(entityKey('USER', id)),
+  };
+}
+
+/** The tokens of admin and of analyst, whose role suffices for no change. */
+export function useAdminAndAnalyst(gatehouse: SharedGatehouse) {
+  const tokens = { admin: '', analyst: '' };
+  beforeAll(async () => {
+    tokens.admin = await gatehouse.adminToken();
+    tokens.analyst = (await gatehouse.makeCaller('analyst', { authorities: ['ROLE_ANALYST'] })).token;
+  });
+  return tokens;
+}

@@ -1,0 +1,114 @@
+import { type Faults, openFaults } from '../../../infra/local/aws/faults.ts';
+import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
+import { findUser } from '../../../lib/users/user-table.ts';
+import { itemsOf, restoreItems } from '../instance/items.ts';
+import { type Gatehouse, type LaunchOptions, launch } from '../instance/launch.ts';
+import { makeTokens } from '../instance/mint.ts';
+import { type Barrier, openBarrier } from './barrier.ts';
+import type { State } from './model.ts';
+
+/** An instance for counterexample searches, which can restore its table and delay or fail its calls. */
+export interface Bench {
+  readonly gatehouse: Gatehouse;
+  readonly faults: Faults;
+  readonly barrier: Barrier;
+  /** Delays every further transaction of a function until the promise of `wait` resolves. */
+  delay(wait: () => Promise<unknown>): void;
+  /** A token for the current user with this id, as a login after this many password changes would issue it. */
+  token(id: number, passwordChanges?: number): Promise<string>;
+  /** Restores the table to its state when the bench was opened. */
+  restore(): Promise<void>;
+}
+
+/** Starts a bench with the accounts admin, user and ann (an administrator), and an integration with a parameter. */
+export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Promise<Bench> {
+  const faults = openFaults();
+  const barrier = openBarrier();
+  let wait: () => Promise<unknown> = async () => undefined;
+  const delayed: Interceptor = async (call, forward) => {
+    // Precedence rejects changes for a time, and the model has no clock; test/concurrency/precedence.test.ts tests it.
+    if (call.operation === 'GetItem' && isPrecedence(call.input.Key)) return { status: 200, body: {} };
+    if (call.operation === 'TransactWriteItems' && call.functionName !== undefined) await wait();
+    return forward();
+  };
+  const gatehouse = await launch({
+    ...options,
+    intercept: (call, forward) => barrier.intercept(call, () => delayed(call, () => faults.intercept(call, forward))),
+  });
+  const tokens = makeTokens(await gatehouse.adminToken());
+  await restoreItems(gatehouse.cloud, new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]));
+  await gatehouse.makeUser('ann', { firstName: 'Ann', authorities: ['ROLE_ADMIN'] });
+  const tokenOf = async (id: number, passwordChanges = 0) =>
+    tokens.of({ id, accountStamp: (await findUser(gatehouse.table, id))?.accountStamp, passwordChanges });
+  const token = await tokenOf(1);
+  const first = { name: 'First', shortName: 'short', integrationType: 'API' };
+  await gatehouse.call('POST', '/api/utm-integrations', { token, body: first });
+  const parameter = { integration: { id: 1 }, confName: 'First', confValue: 'value' };
+  await gatehouse.call('POST', '/api/utm-integration-confs', { token, body: parameter });
+
+  const start = await itemsOf(gatehouse.cloud);
+
+  return {
+    gatehouse,
+    faults,
+    barrier,
+    delay: (next) => {
+      wait = next;
+    },
+    token: tokenOf,
+    restore: () => restoreItems(gatehouse.cloud, start),
+  };
+}
+
+const isPrecedence = (key: unknown): boolean => JSON.stringify(key).includes('PRECEDENCE#');
+
+const person = (login: string, fields: object) => ({
+  login,
+  email: `${login}@example.com`,
+  activated: true,
+  lastModifiedBy: 'admin',
+  createdBy: 'admin',
+  password: login.padEnd(4, '.'),
+  passwordChanges: 0,
+  addressChanges: 0,
+  version: 1,
+  lastName: null,
+  firstName: null,
+  authorities: ['ROLE_ADMIN'],
+  ...fields,
+});
+
+/** The initial state of a bench in the model, administrators first. */
+export const START: State = {
+  users: {
+    admin: person('admin', {
+      firstName: 'Administrator',
+      lastName: 'Administrator',
+      authorities: ['ROLE_ADMIN', 'ROLE_USER'],
+      createdBy: 'system',
+      lastModifiedBy: 'system',
+    }),
+    ann: person('ann', { firstName: 'Ann' }),
+    user: person('user', { firstName: 'User', lastName: 'User', authorities: ['ROLE_USER'] }),
+  },
+  sessions: {
+    admin: { user: 'admin', stale: false },
+    ann: { user: 'ann', stale: false },
+    user: { user: 'user', stale: false },
+  },
+  integrations: { first: { name: 'First', description: null, active: true, module: null, version: 1 } },
+  parameters: { parameter: { integration: 'first', confName: 'First', confValue: 'value', version: 1 } },
+  keys: {},
+};
+
+/** The ids of the service for the handles in START. */
+export const IDS: readonly (readonly [handle: string, id: number])[] = [
+  ['admin', 1],
+  ['user', 2],
+  ['ann', 3],
+  ['first', 1],
+  ['parameter', 1_000_001],
+];
+
+/** An id that no entity has. */
+export const UNKNOWN_ID = 999_999_999;

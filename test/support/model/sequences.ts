@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { entityKey, type Kind } from '../../../lib/table/keys.ts';
+import { findUserByLogin } from '../../../lib/users/user-table.ts';
+import { expectIntact } from '../instance/intact.ts';
+import type { Received } from '../instance/launch.ts';
+import { comparable, httpRequestFor, withoutDates } from '../instance/requests.ts';
+import { requestFor, type Step, steps, type TransactionFault } from './commands.ts';
+import { listsOf, type ModelRequest, perform, type State } from './model.ts';
+import { type Bench, IDS, START, UNKNOWN_ID } from './search-instance.ts';
+
+/** The extent of a search for counterexamples. */
+interface Search {
+  readonly seed: number;
+  /** The fast-check path of a sequence of this seed, as a counterexample reports it. */
+  readonly path?: string;
+  /** The number of sequences. */
+  readonly runs: number;
+  readonly timeLimitMs?: number;
+  /** Whether to shrink the first counterexample; true unless set. */
+  readonly shrink?: boolean;
+}
+
+/**
+ * Compares the service with the model for random sequences of all changes: every response, the lists after each step,
+ * and whether the table is intact. Returns the shortest sequence found to differ, with its seed, or undefined.
+ */
+export async function runSequences(
+  bench: Bench,
+  { seed, path, runs, timeLimitMs, shrink = true }: Search,
+): Promise<string | undefined> {
+  const property = fc.asyncProperty(steps, (sequence) => runSequence(bench, sequence));
+  const details = await fc.check(property, {
+    seed,
+    numRuns: runs,
+    endOnFailure: !shrink,
+    ...(path !== undefined && { path }),
+    ...(timeLimitMs !== undefined && { interruptAfterTimeLimit: timeLimitMs }),
+  });
+  if (!details.failed) return undefined;
+  const reason = details.errorInstance instanceof Error ? details.errorInstance.message : '';
+  return `${fc.defaultReportMessage(details)}\n${reason}`;
+}
+
+/** Runs one sequence and fails where the service and the model differ. */
+async function runSequence(bench: Bench, sequence: readonly Step[]): Promise<void> {
+  await bench.restore();
+  const { run } = startRun(bench);
+  let state = START;
+  for (const [index, step] of sequence.entries()) state = await run(state, step, `${index + 1}`);
+}
+
+/** Starts a run from START. The returned functions run one step, or several requests concurrently. */
+export function startRun(bench: Bench) {
+  const { gatehouse, barrier, faults } = bench;
+  // The ids, tokens and keys of the service by the handles of the model.
+  const ids = new Map(IDS);
+  const tokens = new Map<string, string>();
+  const keys = new Map<string, string>();
+  const idOf = (handle: string): number => ids.get(handle) ?? UNKNOWN_ID;
+
+  /** Replaces handles with ids. */
+  function withIds(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(withIds);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [name, name === 'id' ? idOf(each as string) : withIds(each)]),
+    );
+  }
+
+  async function send(request: ModelRequest): Promise<Received> {
+    const [method, path, body] = httpRequestFor(request, idOf, (key) => keys.get(key) ?? 'none');
+    const version = 'version' in request ? request.version : undefined;
+    const received = await gatehouse.call(method, path, {
+      token: await tokenOf('callerSession' in request ? request.callerSession : 'admin'),
+      body,
+      ...(version !== undefined && { headers: { 'If-Match': await etagOf(request, version) } }),
+    });
+    if (received.status === 201 && 'as' in request) ids.set(request.as, received.body.id);
+    if (request.do === 'log in' && received.status === 200) tokens.set(request.as, received.body.id_token);
+    return received;
+  }
+
+  /** The token of a session; START has one session per user. */
+  async function tokenOf(session: string): Promise<string> {
+    const token = tokens.get(session) ?? (await bench.token(idOf(session)));
+    tokens.set(session, token);
+    return token;
+  }
+
+  /** The ETag of the target of a request if it has this version, or an ETag that no entity has. */
+  async function etagOf(request: ModelRequest, count: number): Promise<string> {
+    const { table } = gatehouse;
+    const find = (kind: Kind, handle: string) => table.get(entityKey(kind, idOf(handle)));
+    const entity =
+      'parameter' in request
+        ? await find('CONF', request.parameter)
+        : 'integration' in request
+          ? await find('INTEGRATION', request.integration)
+          : 'user' in request
+            ? await find('USER', request.user)
+            : 'login' in request && (await findUserByLogin(table, request.login));
+    const version = String((entity || undefined)?.version);
+    return `"${Number.parseInt(version, 10) === count ? version : `${count}-none`}"`;
+  }
+
+  /** Remembers the key in the last mail to this user. */
+  async function readKey(handle: string, { users, keys: known }: State): Promise<void> {
+    keys.set(handle, await gatehouse.keyMailedTo(users[known[handle]?.user ?? '']?.email ?? ''));
+  }
+
+  /** Reads the lists as a caller who may read all of them. */
+  async function readLists(state: State) {
+    const [reader, { passwordChanges }] = Object.entries(state.users).find(
+      ([, { activated, authorities }]) => activated && authorities.includes('ROLE_ADMIN'),
+    ) as [string, State['users'][string]];
+    const token = await bench.token(idOf(reader), passwordChanges);
+    const list = async (path: string) => {
+      const { body } = await gatehouse.call('GET', path, { token });
+      return body.map(withoutDates);
+    };
+    const [users, integrations, parameters] = await Promise.all([
+      list('/api/users?size=2000'),
+      list('/api/utm-integrations?size=2000'),
+      list('/api/utm-integration-confs?size=100'),
+    ]);
+    return { users, integrations, parameters };
+  }
+
+  async function run(state: State, { commands, ...timing }: Step, name: string): Promise<State> {
+    const requests = commands.map((command, index) => requestFor(command, state, `${name}${'ab'[index]}`));
+    return runConcurrently(state, requests, timing, name);
+  }
+
+  /** Runs requests concurrently and requires the responses and the state of one sequential order. */
+  async function runConcurrently(
+    state: State,
+    requests: readonly ModelRequest[],
+    { sequentially, transactionFault }: Pick<Step, 'sequentially' | 'transactionFault'>,
+    name: string,
+  ): Promise<State> {
+    faults.inject(transactionFault ? faultRulesOf(transactionFault) : []);
+    if (requests.length > 1) barrier.raise(requests.length, sequentially);
+    const responses = await Promise.all(requests.map((request) => send(request).finally(barrier.lift)));
+    faults.inject([]);
+
+    const exchanges = requests.map((request, index) => [request, responses[index] as Received] as const);
+    const orders = exchanges.length > 1 ? [exchanges, exchanges.toReversed()] : [exchanges];
+    const failures: unknown[] = [];
+    for (const order of orders) {
+      try {
+        let after = state;
+        for (const [request, received] of order) {
+          const expected = perform(after, request);
+          assert.deepEqual(comparable(received, expected.response), withIds(expected.response), textOf(request));
+          after = expected.state;
+        }
+        assert.deepEqual(byId(await readLists(after)), byId(withIds(listsOf(after)) as Lists), 'what the lists show');
+        await expectIntact(gatehouse);
+        for (const handle of Object.keys(after.keys)) if (!keys.has(handle)) await readKey(handle, after);
+        return after;
+      } catch (failure) {
+        failures.push(failure);
+      }
+    }
+    const all = failures.map((failure) => (failure as Error).message).join('\nand in the other order\n');
+    throw new Error(`Step ${name}: ${requests.map(textOf).join(' and ')}\n${all}`);
+  }
+
+  return { run, runConcurrently };
+}
+
+type Lists = Record<string, { id: number }[]>;
+const byId = (lists: Lists) =>
+  Object.fromEntries(Object.entries(lists).map(([kind, list]) => [kind, list.toSorted((a, b) => a.id - b.id)]));
+
+const textOf = (request: ModelRequest): string => JSON.stringify(request);
+
+function faultRulesOf({ fault, item, times }: TransactionFault) {
+  return Array.from({ length: times }, (_, index) => ({
+    operation: 'TransactWriteItems',
+    fault,
+    nth: index + 1,
+    ...(item && { item }),
+  }));
+}

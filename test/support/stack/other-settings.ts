@@ -1,0 +1,52 @@
+import type { Settings } from '../../../infra/settings/settings.ts';
+
+/**
+ * Every setting, with values that no environment has. The numbers are distinct, so that they reveal constants in the
+ * source that only happen to equal a setting in `cdk.json`. `keepData` is false, to reveal code that decides by the
+ * environment's name instead.
+ */
+export const OTHER_SETTINGS = {
+  region: 'eu-north-1',
+  keepData: false,
+  unprotected: true,
+  existing: {},
+  logRetentionDays: 90,
+  auditDays: 411,
+  tableMaximum: { readUnits: 7001, writeUnits: 3001 },
+  throttle: { all: { rate: 11, burst: 12 }, login: { rate: 13, burst: 14 } },
+  loginConcurrency: 17,
+  guessing: { failuresPerSource: 19, requestsPerSource: 23, resetsPerSource: 37 },
+  tokenLife: { minutes: 7, rememberedMinutes: 29 },
+  corsOrigins: ['https://one.example', 'https://two.example'],
+  domain: {
+    name: 'gate.one.example',
+    certificate: 'arn:aws:acm:eu-north-1:123456789012:certificate/0f2b7c1e-5a64-4d3b-9c8e-7b1a2d3c4e5f',
+  },
+  edge: {
+    hostName: 'api.one.example',
+    certificate: 'arn:aws:acm:us-east-1:123456789012:certificate/9c8e7b1a-2d3c-4e5f-0f2b-7c1e5a644d3b',
+    secret: 'gate/edge-2',
+    secretHashes: ['b1'.repeat(32), 'a0'.repeat(32)],
+    requestsPerSource: 1009,
+    loginsPerSource: 31,
+  },
+  signingKeys: ['SigningKeyB', 'SigningKeyA'],
+  pepperKeys: ['PepperKeyB', 'PepperKeyA'],
+  mail: {
+    sender: 'gate@mail.example.org',
+    configurationSet: 'events',
+    resetsPerHour: 37,
+    linkBase: 'https://one.example/set-password?key=',
+    templates: {
+      en: {
+        reset: { subject: 'Reset', text: '{link}' },
+        invitation: { subject: 'Welcome', text: '{link}' },
+        passwordChanged: { subject: 'Changed', text: 'Password' },
+        emailChanged: { subject: 'Changed', text: 'Address' },
+      },
+    },
+  },
+  dailyVerification: true,
+  deployment: 'canary',
+  alarms: 'arn:aws:sns:eu-north-1:123456789012:operators',
+} satisfies Required<Settings>;

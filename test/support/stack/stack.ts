@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { inject } from 'vitest';
+import { readSettings } from '../../../infra/settings/read-settings.ts';
+import { edgeStackName, type Settings } from '../../../infra/settings/settings.ts';
+import { EdgeStack } from '../../../infra/stack/edge-stack.ts';
+import { GatehouseStack } from '../../../infra/stack/gatehouse-stack.ts';
+import { shippedContext } from './shipped-context.ts';
+
+/**
+ * The output folder of a stack: beside the assembly of this run, and removed together with it. Each worker has its own,
+ * because concurrent writes to one folder corrupt its files.
+ */
+export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
+  join(
+    inject('assembly'),
+    `../template-of-${process.pid}-${name}-${createHash('sha256').update(JSON.stringify(changes)).digest('hex')}`,
+  );
+
+/** Synthesizes a shipped environment with other settings and this run's bundles, in this process for speed. */
+export function synthesizeInProcess(name: string, changes: Partial<Settings> = {}, prepare?: (app: App) => void) {
+  const outdir = assemblyOf(name, changes);
+  const app = new App({
+    outdir,
+    context: {
+      ...shippedContext,
+      env: name,
+      allowPlaceholders: 'true',
+      'aws:cdk:disable-asset-staging': true,
+      // Capturing them takes a sixth of the time.
+      'aws:cdk:disable-creation-stack-traces': true,
+    },
+    // Validation takes seconds; `npm run check` validates the production template.
+    builtinCloudFormationValidation: false,
+    // Nothing here reads them, and they take a quarter of the time.
+    treeMetadata: false,
+    stackTraces: false,
+  });
+  const settings = { ...readSettings(app.node).settings, ...changes };
+  const bundles = join(inject('assembly'), 'bundles');
+  const stack = new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
+  if (settings.edge) new EdgeStack(app, edgeStackName(name), { environment: name, settings });
+  prepare?.(app);
+  app.synth();
+  return stack;
+}
+
+const templates = new Map<string, Template>();
+
+/** The template of an environment with other settings, cached per worker. */
+export function templateOf(name: string, changes: Partial<Settings> = {}): Template {
+  const key = JSON.stringify([inject('assembly'), name, changes]);
+  const template = templates.get(key) ?? Template.fromStack(synthesizeInProcess(name, changes));
+  templates.set(key, template);
+  return template;
+}
+
+/** The template of the edge of an environment with these settings. */
+export function edgeTemplateOf(name: string, changes: Partial<Settings>): Template {
+  templateOf(name, changes);
+  const file = join(assemblyOf(name, changes), `${edgeStackName(name)}.template.json`);
+  return Template.fromJSON(JSON.parse(readFileSync(file, 'utf8')));
+}
+
+/** A resource of a CloudFormation template. */
+export interface Resource {
+  readonly Type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: properties differ by resource type
+  readonly Properties: Record<string, any>;
+  readonly DeletionPolicy?: string;
+  readonly UpdateReplacePolicy?: string;
+  readonly DependsOn?: readonly string[];
+}
+
+/** All resources of a type, by logical id. */
+export const resourcesOf = (template: Template, type: string): Record<string, Resource> =>
+  template.findResources(type) as Record<string, Resource>;

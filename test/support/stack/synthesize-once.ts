@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { synthesize } from '../../../infra/local/stack/synthesize.ts';
+import { copyRepository } from '../commands/copy-repository.ts';
+import { shippedSettings } from './shipped-context.ts';
+import { neverUsed } from './unused-permissions.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The folder that the stack of this run was synthesized to. */
+    assembly: string;
+    /** A copy of the source with the shipped settings, for processes that read cdk.json. */
+    repository: string;
+  }
+}
+
+/**
+ * Synthesizes one stack for all tests of a project. If all tests of the service passed, its functions must have used all
+ * their permissions.
+ */
+export default async function setup(project: TestProject): Promise<() => void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+  const assembly = join(folder, 'assembly');
+  await synthesize(assembly, { checked: false, ...shippedSettings });
+  project.provide('assembly', assembly);
+  const repository = join(folder, 'repository');
+  copyRepository(repository);
+  project.provide('repository', repository);
+  return async () => {
+    const unused = project.name === 'stack' && (await isWholeSuite(project)) ? neverUsed(assembly) : [];
+    rmSync(folder, { recursive: true, force: true });
+    if (unused.length > 0) throw new Error(`No test used these permissions:\n  ${unused.join('\n  ')}`);
+  };
+}
+
+/** Whether every test of every file has passed. After a filter or a failure, some permissions were not exercised. */
+async function isWholeSuite(project: TestProject): Promise<boolean> {
+  const files = await project.globTestFiles();
+  const modules = project.vitest.state.getTestModules().filter((module) => module.project.name === project.name);
+  const passed = modules.filter((module) => module.state() === 'passed');
+  const skipped = modules.flatMap((module) => [...module.children.allTests('skipped')]);
+  return passed.length === files.testFiles.length && skipped.length === 0;
+}
